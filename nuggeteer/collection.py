@@ -1,0 +1,284 @@
+"""A collection: one folder read into memory, and everything that is wrong with it.
+
+Reading and checking are the same code. Reading stops on errors, which would make a score wrong, and
+keeps the warnings; `check` reads everything, runs that nobody asked for too, and returns all problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.formats import canonical
+from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
+from nuggeteer.settings import Settings, read_settings
+from nuggeteer.text import identity, words
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for."""
+
+    root: Path
+    key: AnswerKey
+    judgements: tuple[Judgement, ...]
+    manifest: dict[str, RunInfo]
+    settings: Settings
+    problems: list[Problem] = field(default_factory=list)
+
+    @cached_property
+    def run_names(self) -> tuple[str, ...]:
+        """The runs in the folder, those of the manifest first and in its order."""
+        present = {path.stem for path in (self.root / "runs").glob("*.jsonl")}
+        return (*(name for name in self.manifest if name in present), *sorted(present - set(self.manifest)))
+
+    @cached_property
+    def judged_runs(self) -> tuple[Run, ...]:
+        """The runs of which the manifest says that assessors read them: silence about these means something."""
+        return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
+
+    def run(self, name: str) -> Run:
+        """The run of that name, or of that file. Warnings are added to `problems`, once a run."""
+        path = self._locate(name)
+        if path not in self._runs:
+            problems: list[Problem] = []
+            self._runs[path] = _read_run(path, self._info(path.stem), self.key, problems)
+            self.problems.extend(_or_stop(problems))
+        return self._runs[path]
+
+    @cached_property
+    def _runs(self) -> dict[Path, Run]:
+        return {}
+
+    def _info(self, name: str) -> RunInfo:
+        return self.manifest.get(name, RunInfo(name))
+
+    def _locate(self, name: str) -> Path:
+        folder = self.root / "runs"
+        if name in self.run_names:
+            return folder / f"{name}.jsonl"
+        path = Path(name)
+        if not path.is_file():
+            known = ", ".join(self.run_names) or "none"
+            raise NuggeteerError(f"{name}: no such run or file; the runs in {self.root} are: {known}")
+        if path.stem not in self.run_names:
+            return path
+        inside = folder / f"{path.stem}.jsonl"
+        if not path.samefile(inside):
+            raise NuggeteerError(f"{path}: the collection has another run {path.stem!r}; rename this file")
+        return inside
+
+
+def find_collection(start: Path | None = None) -> Path:
+    """The nearest folder upwards that holds `nuggets.jsonl`."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "nuggets.jsonl").is_file():
+            return folder
+    raise NuggeteerError(
+        f"{start}: no nuggets.jsonl here or in any folder above; name the collection with --collection DIR"
+        " (nuggeteer demo makes one to try)"
+    )
+
+
+def read_collection(root: Path | str) -> Collection:
+    """Read a collection; raises `InputError` on anything that would make a score wrong."""
+    problems: list[Problem] = []
+    collection = _read(Path(root), problems)
+    collection.problems[:] = _or_stop(problems)
+    return collection
+
+
+def check(root: Path | str) -> list[Problem]:
+    """Everything wrong in any file of a collection, in the order of files and lines."""
+    problems: list[Problem] = []
+    collection = _read(Path(root), problems)
+    runs = []
+    for name in collection.run_names:
+        path = collection.root / "runs" / f"{name}.jsonl"
+        runs.append(_read_run(path, collection._info(name), collection.key, problems))
+    _check_texts_of_judgements(collection, runs, problems)
+    for name in collection.manifest:
+        if name not in collection.run_names:
+            what, remedy = f"the run {name!r} has no file", f"add runs/{name}.jsonl or delete the line"
+            problems.append(Problem(str(collection.root / "runs.jsonl"), None, what, remedy, "warning"))
+    order: dict[str, int] = {}
+    for problem in problems:
+        order.setdefault(problem.file, len(order))
+    return sorted(problems, key=lambda p: (order[p.file], p.line or 0))
+
+
+def _or_stop(problems: list[Problem]) -> list[Problem]:
+    if any(p.severity == "error" for p in problems):
+        raise InputError(problems)
+    return problems
+
+
+def _read(root: Path, problems: list[Problem]) -> Collection:
+    if not (root / "nuggets.jsonl").is_file():
+        remedy = "name a collection's folder; nuggeteer demo makes one to try"
+        raise fail(root, "this folder has no nuggets.jsonl", remedy)
+    settings = read_settings(root / "nuggeteer.toml")
+    key = _read_key(root, problems)
+    manifest = _read_manifest(root / "runs.jsonl", problems)
+    judgements = _read_judgements(root / "judgements", key, problems)
+    return Collection(root, key, judgements, manifest, settings)
+
+
+def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
+    questions: dict[str, Question] = {}
+    path = root / "questions.jsonl"
+    listed = path.is_file()
+    if listed:
+        for line, question in canonical.QUESTIONS.read(path, problems):
+            if question.qid in questions:
+                what = f"the question {question.qid!r} is listed twice"
+                problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
+            questions.setdefault(question.qid, question)
+    path = root / "nuggets.jsonl"
+    nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
+    for line, nugget in canonical.NUGGETS.read(path, problems):
+
+        def warn(what: str, remedy: str, line: int = line) -> None:
+            problems.append(Problem(str(path), line, what, remedy, "warning"))
+
+        if nugget.qid not in nuggets:
+            if listed:
+                warn(f"unknown question {nugget.qid!r}", "add it to questions.jsonl")
+            nuggets[nugget.qid] = {}
+            questions[nugget.qid] = Question(nugget.qid, "")
+        if nugget.nugget in nuggets[nugget.qid]:
+            what = f"the nugget {nugget.nugget!r} of {nugget.qid!r} is listed twice"
+            problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
+            continue
+        nuggets[nugget.qid][nugget.nugget] = nugget
+        if not all(map(words, nugget.descriptions)):
+            warn(f"a description of {nugget.nugget!r} has no word", "describe the fact, or no guess can find it")
+        if nugget.importance == "unrated":
+            warn(f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts")
+        if nugget.votes and nugget.weight is not None:
+            warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
+    _check_votes(path, nuggets, problems)
+    for qid, found in nuggets.items():
+        if not found:
+            what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
+            problems.append(Problem(str(root / "questions.jsonl"), None, what, remedy, "warning"))
+    scored = [qid for qid, found in nuggets.items() if found]
+    if not scored and not any(p.severity == "error" for p in problems):
+        problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
+    return make_key([questions[qid] for qid in scored], [n for q in scored for n in nuggets[q].values()])
+
+
+def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> AnswerKey:
+    """An answer key from questions and their nuggets, in any order of nuggets."""
+    grouped: dict[str, list[Nugget]] = {question.qid: [] for question in questions}
+    for nugget in nuggets:
+        grouped[nugget.qid].append(nugget)
+    offsets = np.cumsum([0, *map(len, grouped.values())], dtype=np.int64)
+    return AnswerKey(tuple(questions), tuple(n for group in grouped.values() for n in group), offsets)
+
+
+def _check_votes(path: Path, nuggets: dict[str, dict[str, Nugget]], problems: list[Problem]) -> None:
+    for qid, found in nuggets.items():
+        assessors = {a for n in found.values() for a in n.votes}
+        missing = sorted({a for n in found.values() for a in assessors - n.votes.keys()})
+        if missing:
+            what = f"question {qid!r}: {', '.join(missing)} voted on some nuggets only"
+            remedy = "add the missing votes; until then macro F takes them as okay"
+            problems.append(Problem(str(path), None, what, remedy, "warning"))
+
+
+def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
+    manifest: dict[str, RunInfo] = {}
+    if path.is_file():
+        for line, info in canonical.MANIFEST.read(path, problems):
+            if info.run in manifest:
+                problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))
+            manifest[info.run] = info
+    return manifest
+
+
+def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> tuple[Judgement, ...]:
+    judgements: list[Judgement] = []
+    said: dict[tuple[str, str, str], tuple[bool, str, int]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for line, judgement in canonical.JUDGEMENTS.read(path, problems):
+
+            def warn(what: str, remedy: str, path: Path = path, line: int = line) -> None:
+                problems.append(Problem(str(path), line, what, remedy, "warning"))
+
+            if (judgement.qid, judgement.nugget) not in key.nugget_position:
+                if judgement.qid not in key.position:
+                    warn(f"unknown question {judgement.qid!r}", "the verdict is not used; correct the qid")
+                else:
+                    what = f"question {judgement.qid!r} has no nugget {judgement.nugget!r}"
+                    warn(what, "the verdict is not used; correct the nugget")
+                continue
+            if judgement.partial and judgement.verdict:
+                what, remedy = "a yes cannot be partial", "a partly supported nugget has the verdict false"
+                problems.append(Problem(str(path), line, what, remedy))
+            place = (judgement.qid, judgement.nugget, identity(judgement.text))
+            verdict, other, where = said.setdefault(place, (judgement.verdict, str(path), line))
+            if verdict != judgement.verdict:
+                what = f"this contradicts {other}:{where} on nugget {judgement.nugget!r} of {judgement.qid!r}"
+                warn(what, "the yes counts; settle it and delete one")
+            judgements.append(judgement)
+    return tuple(judgements)
+
+
+def _read_run(path: Path, info: RunInfo, key: AnswerKey, problems: list[Problem]) -> Run:
+    position = key.position
+    texts: list[str] = []
+    docids: list[str | None] = []
+    question: list[int] = []
+    unknown: dict[str, tuple[int, int]] = {}
+    last_rank: dict[str, int] = {}
+    for line, response in canonical.RESPONSES.read(path, problems):
+        if response.rank is not None:
+            if response.rank <= last_rank.get(response.qid, response.rank - 1):
+                what = f"rank {response.rank} of {response.qid!r} is out of order"
+                remedy = "the order of lines counts; sort them by rank"
+                problems.append(Problem(str(path), line, what, remedy, "warning"))
+            last_rank[response.qid] = response.rank
+        where = position.get(response.qid)
+        if where is None:
+            first, count = unknown.get(response.qid, (line, 0))
+            unknown[response.qid] = (first, count + 1)
+            continue
+        texts.append(response.text)
+        docids.append(response.docid)
+        question.append(where)
+    for qid, (line, count) in unknown.items():
+        what = f"unknown question {qid!r} ({count} responses)"
+        problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
+    owners = np.array(question, dtype=np.int32)
+    if len(owners) and bool((np.diff(owners) < 0).any()):
+        order = np.argsort(owners, kind="stable")
+        owners = owners[order]
+        texts = [texts[i] for i in order]
+        docids = [docids[i] for i in order]
+    counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
+    for i in np.flatnonzero(counts == 0):
+        what = f"no answer to question {key.questions[i].qid!r}"
+        problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Run(path.stem, info, texts, docids if any(docids) else None, owners, offsets)
+
+
+def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
+    """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
+    present = {
+        (collection.key.questions[q].qid, identity(text))
+        for run in runs
+        for q, text in zip(run.question.tolist(), run.texts, strict=True)
+    }
+    absent = sum((j.qid, identity(j.text)) not in present for j in collection.judgements)
+    if absent:
+        what = f"{absent} judged texts are in none of the runs"
+        remedy = "fine for old builds' answers; else check that no text was edited"
+        problems.append(Problem(str(collection.root / "judgements"), None, what, remedy, "warning"))

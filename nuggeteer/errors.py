@@ -1,0 +1,48 @@
+"""What can be wrong with what we are given, and how we say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+SHOWN = 10
+
+
+class NuggeteerError(Exception):
+    """The one base of our errors. The command line prints it and exits with 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in one place: what it is, and what to do about it.
+
+    An `error` would make a score wrong, so reading stops; a `warning` is told, and work goes on.
+    """
+
+    file: str
+    line: int | None
+    what: str
+    remedy: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.what}; {self.remedy}"
+
+
+class InputError(NuggeteerError):
+    """Input that cannot be used, with every problem found on the way."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        errors = [p for p in self.problems if p.severity == "error"] or list(self.problems)
+        lines = [str(p) for p in errors[:SHOWN]]
+        if len(errors) > SHOWN:
+            lines.append(f"... and {len(errors) - SHOWN} more (nuggeteer check lists them all)")
+        super().__init__("\n".join(lines))
+
+
+def fail(file: object, what: str, remedy: str, line: int | None = None) -> InputError:
+    """The error for a single problem, ready to raise."""
+    return InputError([Problem(str(file), line, what, remedy)])

@@ -1,0 +1,209 @@
+"""The canonical files of a collection: what each line may say, how it is read, how it is written.
+
+    questions.jsonl     qid, text, kind?, target?, template?
+    nuggets.jsonl       qid, nugget, text | descriptions, importance, weight?, votes?, tags?
+    runs.jsonl          run, group?, judged?, official?
+    runs/NAME.jsonl     qid, text, docid?, rank?
+    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?
+
+Keys that are not listed are kept as they are, in `extra`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar, get_args
+
+from nuggeteer.errors import Problem
+from nuggeteer.formats.jsonl import read_jsonl
+from nuggeteer.records import (
+    NO_KEYS,
+    Importance,
+    Judged,
+    Judgement,
+    Nugget,
+    Question,
+    Response,
+    RunInfo,
+)
+
+Record = TypeVar("Record", Question, Nugget, Judgement, RunInfo, Response)
+
+
+class _Wrong(Exception):
+    """A value that does not belong: what, and what to do."""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Wrong(f"is {_kind(value)}, not a string", "put it in quotes")
+    return value
+
+
+def _name(value: Any) -> str:
+    """An id: some visible text without control characters."""
+    if not isinstance(value, str):
+        raise _Wrong(f"is {_kind(value)}, not a string", "put it in quotes")
+    if not value or value != value.strip() or not value.replace(" ", "x").isprintable():
+        raise _Wrong(
+            f"is {value!r}, which no id can be", "use printable characters without spaces at the ends"
+        )
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong(f"is {_kind(value)}, not true or false", "write true or false, without quotes")
+    return value
+
+
+def _rank(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _Wrong(f"is {_kind(value)}, not a whole number", "write a whole number")
+    return value
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise _Wrong(f"is {value!r}, not a number from 0 to 1", "write the share of assessors who want it")
+    return float(value)
+
+
+def _one_of(*allowed: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in allowed:
+            raise _Wrong(f"is {value!r}, not one of {', '.join(allowed)}", f"write {' or '.join(allowed)}")
+        return value
+
+    return check
+
+
+def _votes(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or any(v not in ("vital", "okay") for v in value.values()):
+        raise _Wrong("must map each assessor to vital or okay", 'write {"assessor": "vital", ...}')
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise _Wrong("is not a list of strings", 'write ["...", ...]')
+    return tuple(value)
+
+
+def _scores(value: Any) -> dict[str, float]:
+    if not isinstance(value, dict) or not all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in value.values()
+    ):
+        raise _Wrong("must map each measure to a number", 'write {"f3": 0.299, ...}')
+    return value
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+class Layout(Generic[Record]):
+    """One kind of line: its keys, those it cannot do without, and what becomes of it."""
+
+    def __init__(
+        self, make: Callable[..., Record], required: tuple[str, ...], checks: Mapping[str, Callable[[Any], Any]]
+    ) -> None:
+        self.make = make
+        self.required = required
+        self.checks = checks
+
+    def read(self, path: Path, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
+        """(line number, record) of each good line; problems of the others."""
+        for number, line in read_jsonl(path, problems, self.checks):
+            try:
+                yield number, self.parse(line)
+            except _Wrong as wrong:
+                problems.append(Problem(str(path), number, *wrong.args))
+
+    def parse(self, line: dict[str, Any]) -> Record:
+        fields: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
+        for key, value in line.items():
+            check = self.checks.get(key)
+            if check is None:
+                extra[key] = value
+            elif value is not None or key in self.required:
+                try:
+                    fields[key] = check(value)
+                except _Wrong as wrong:
+                    raise _Wrong(f"{key!r} {wrong.args[0]}", wrong.args[1]) from None
+        for key in self.required:
+            if key not in fields:
+                raise _Wrong(f"no {key!r}", f"add the key {key!r}")
+        fields["extra"] = extra or NO_KEYS
+        return self.make(**fields)
+
+
+def _nugget(
+    text: str | None = None, descriptions: tuple[str, ...] | None = None, **fields: Any
+) -> Nugget:
+    if (text is None) == (not descriptions):
+        raise _Wrong("a nugget has either 'text' or 'descriptions'", "keep one of them")
+    return Nugget(descriptions=descriptions or (text or "",), **fields)
+
+
+QUESTIONS = Layout(
+    Question,
+    ("qid", "text"),
+    {"qid": _name, "text": _text, "kind": _text, "target": _text, "template": _text},
+)
+NUGGETS = Layout(
+    _nugget,
+    ("qid", "nugget", "importance"),
+    {
+        "qid": _name,
+        "nugget": _name,
+        "text": _text,
+        "descriptions": _texts,
+        "importance": _one_of(*get_args(Importance)),
+        "weight": _weight,
+        "votes": _votes,
+        "tags": _texts,
+    },
+)
+MANIFEST = Layout(
+    RunInfo,
+    ("run",),
+    {"run": _name, "group": _text, "judged": _one_of(*get_args(Judged)), "official": _scores},
+)
+RESPONSES = Layout(Response, ("qid", "text"), {"qid": _name, "text": _text, "docid": _text, "rank": _rank})
+JUDGEMENTS = Layout(
+    Judgement,
+    ("qid", "nugget", "text", "verdict"),
+    {
+        "qid": _name,
+        "nugget": _name,
+        "text": _text,
+        "verdict": _boolean,
+        "partial": _boolean,
+        "docid": _text,
+        "run": _text,
+        "assessor": _text,
+        "at": _text,
+        "reason": _text,
+        "span": _anything,
+    },
+)
+
+
+def as_line(record: Question | Nugget | RunInfo | Response | Judgement) -> dict[str, Any]:
+    """A record as the object of its line; keys that say nothing are left out."""
+    line: dict[str, Any] = {}
+    for key in record.__slots__:
+        value = getattr(record, key)
+        if key == "extra" or value is None or (key == "partial" and not value):
+            continue
+        if key == "descriptions":
+            key, value = ("text", value[0]) if len(value) == 1 else (key, list(value))
+        elif key in ("tags", "votes", "official"):
+            if not value:
+                continue
+            value = list(value) if key == "tags" else dict(value)
+        line[key] = value
+    return {**line, **record.extra}

@@ -1,0 +1,243 @@
+"""The n-gram matcher of Nuggeteer §2.1–2.3: what share of a nugget's description a response has.
+
+An n-gram weighs W, the sum of its words' idf, times I = 1 − (other nuggets of the question that have
+it) / |G|. The match score of a response for a nugget is Σ W·I over the nugget's distinct n-grams
+(n = 1..N) that the response has, over Σ W·I of all of them; of several descriptions the best counts.
+
+Equation 2 of the paper, read literally, counts the nugget itself among those that have the n-gram,
+which makes every score 0 in a question with one nugget; its prose says "other", and so do we.
+
+How it is fast: only n-grams of the question's own nuggets matter, so a response's words are looked up in
+a dictionary of that question alone, and the n-grams are found by walking a trie of word numbers in
+sorted arrays; two sparse matrices, texts × n-grams and n-grams × descriptions, then give all scores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, repeat
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from nuggeteer.idf import Idf
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Ints, Vector
+from nuggeteer.settings import Match
+from nuggeteer.text import find_words, identity, matchable
+
+Gram = tuple[str, ...]
+UNKNOWN, STOP = -1, -2
+
+
+class NgramMatcher:
+    """Match scores of texts for every nugget of their question."""
+
+    def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None) -> None:
+        self.settings = settings
+        self.key = key
+        self._forms = _Forms(settings) if settings.stem or settings.stopwords == "remove" else None
+        descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in key.nuggets]
+        self._describe(descriptions)
+        self._build(descriptions, self._weights(descriptions, idf))
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
+        """Match scores of identical forms (`text.identity`), for each text one a nugget of its question."""
+        tokens, lengths = self._tokens(texts, question.tolist())
+        owner = np.repeat(np.arange(len(texts)), lengths)
+        if self.settings.stopwords == "remove":
+            tokens, owner = tokens[tokens != STOP], owner[tokens != STOP]
+        start, pair = self._layout(question)
+        found = np.zeros(int(start[-1]))
+        for level, rows, columns in self._walk(tokens, owner):
+            matrix = _distinct(rows, columns, len(texts), len(self._tries[level])) @ self._matrices[level]
+            row = np.repeat(np.arange(len(texts)), np.diff(matrix.indptr))
+            found[start[row] + matrix.indices - self._first[question[row]]] += matrix.data
+        if not len(found):
+            return found
+        found /= self._total[pair]
+        if self._single:
+            return found
+        best: Vector = np.maximum.reduceat(found, self._nugget_starts(question))
+        return best
+
+    def matched(self, text: str, nugget: int) -> list[Gram]:
+        """The nugget's n-grams that a text has, by description order: what spoke for a guess."""
+        have = set(self._grams(text))
+        grams = chain.from_iterable(self._grams(d) for d in self.key.nuggets[nugget].descriptions)
+        return [gram for gram in dict.fromkeys(grams) if gram in have]
+
+    # What the nuggets say: their n-grams and weights.
+
+    def _grams(self, text: str) -> list[Gram]:
+        found = find_words(matchable(identity(text)))
+        if self._forms is not None:
+            found = [form for form in map(self._forms.__getitem__, found) if form]
+        sizes = range(1, self.settings.n + 1)
+        return list(dict.fromkeys(tuple(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)))
+
+    def _weights(self, descriptions: list[list[list[Gram]]], idf: Idf | None) -> Callable[[int, Gram], float]:
+        """W·I of an n-gram of a nugget."""
+        having: dict[int, Counter[Gram]] = defaultdict(Counter)
+        for question, own in zip(self.key.question.tolist(), descriptions, strict=True):
+            having[question].update(set(chain.from_iterable(own)))
+        sizes, owners = self.key.counts.tolist(), self.key.question.tolist()
+
+        def weight(nugget: int, gram: Gram) -> float:
+            question = owners[nugget]
+            informativeness = 1 - (having[question][gram] - 1) / sizes[question]
+            return informativeness * (1.0 if idf is None else sum(idf[word] for word in gram))
+
+        return weight
+
+    def _describe(self, descriptions: list[list[list[Gram]]]) -> None:
+        """Where each question's descriptions begin, and each nugget's among them."""
+        per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
+        begins = np.concatenate([[0], np.cumsum(per_nugget)])
+        self._single = bool((per_nugget == 1).all())
+        self._first: Ints = begins[self.key.offsets]
+        self._nugget_begin: Ints = begins[:-1]
+
+    def _build(self, descriptions: list[list[list[Gram]]], weight: Callable[[int, Gram], float]) -> None:
+        """Number every n-gram of every question, and put the weights into matrices."""
+        flat = [(nugget, grams) for nugget, own in enumerate(descriptions) for grams in own]
+        owners = self.key.question.tolist()
+        of_question: dict[int, set[Gram]] = defaultdict(set)
+        for nugget, grams in flat:
+            of_question[owners[nugget]].update(grams)
+        # Words are numbered in the order of questions and then of spelling, so that sums do not
+        # depend on the order of nuggets, to the last bit.
+        self._vocabulary: list[dict[str, int]] = [{"": STOP} for _ in self.key.questions]
+        size = 0
+        for question in range(len(self.key.questions)):
+            for word in sorted(gram[0] for gram in of_question[question] if len(gram) == 1):
+                self._vocabulary[question][word] = size
+                size += 1
+        self._words = size
+        self._tries: list[Ints] = [np.arange(size)]
+        numbers: dict[tuple[int, Gram], int] = {
+            (question, (word,)): number
+            for question, vocabulary in enumerate(self._vocabulary)
+            for word, number in vocabulary.items()
+        }
+        for n in range(2, self.settings.n + 1):
+            codes = {
+                (question, gram): numbers[question, gram[:-1]] * size + self._vocabulary[question][gram[-1]]
+                for question, grams in of_question.items()
+                for gram in grams
+                if len(gram) == n
+            }
+            trie = np.array(sorted(codes.values()), dtype=np.int64)
+            at = np.searchsorted(trie, np.fromiter(codes.values(), np.int64, len(codes)))
+            numbers.update(zip(codes, at.tolist(), strict=True))
+            self._tries.append(trie)
+        self._matrices = []
+        self._total = np.zeros(len(flat))
+        for n in range(1, self.settings.n + 1):
+            rows, columns, values = [], [], []
+            for column, (nugget, grams) in enumerate(flat):
+                own = sorted((numbers[owners[nugget], gram], gram) for gram in grams if len(gram) == n)
+                level = 0.0
+                for number, gram in own:
+                    value = weight(nugget, gram)
+                    level += value
+                    rows.append(number)
+                    columns.append(column)
+                    values.append(value)
+                # Added level by level in the order of numbers, as the product does, so that a response
+                # that has everything scores exactly 1.
+                self._total[column] += level
+            shape = (len(self._tries[n - 1]), len(flat))
+            self._matrices.append(csr_array((values, (rows, columns)), shape=shape))
+        self._total[self._total == 0] = np.inf  # a description without words is never found
+
+    # What the responses have of it.
+
+    def _tokens(
+        self, texts: Sequence[str], question: list[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """All texts' words as numbers of their questions' vocabularies, one after the other."""
+        found = [find_words(text if text.isascii() else matchable(text)) for text in texts]
+        lengths = np.fromiter(map(len, found), np.int64, len(found))
+        forms: Iterable[Iterable[str]] = found
+        if self._forms is not None:
+            forms = (map(self._forms.__getitem__, tokens) for tokens in found)
+        look_up = (self._vocabulary[q].get for q in question)
+        unknown = repeat(UNKNOWN)
+        numbers = chain.from_iterable(map(get, tokens, unknown) for get, tokens in zip(look_up, forms, strict=True))
+        return np.fromiter(numbers, np.int64, int(lengths.sum())), lengths
+
+    def _walk(self, tokens: Ints, owner: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+        """Level by level, the texts and the n-grams of the trie that stand in them."""
+        at = np.flatnonzero(tokens >= 0)
+        node = tokens[at]
+        yield 0, owner[at], node
+        for level in range(1, self.settings.n):
+            trie = self._tries[level]
+            inside = at + level < len(tokens)
+            at, node = at[inside], node[inside]
+            following = tokens[at + level]
+            joined = (following >= 0) & (owner[at] == owner[at + level])
+            at = at[joined]
+            code = node[joined] * self._words + following[joined]
+            place = np.searchsorted(trie, code)
+            hit = np.zeros(len(code), dtype=bool)
+            within = place < len(trie)
+            hit[within] = trie[place[within]] == code[within]
+            at, node = at[hit], place[hit]
+            yield level, owner[at], node
+
+    def _layout(self, question: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+        """Where each text's scores begin, and the description behind each score."""
+        return ragged(self._first[question], self._first[question + 1] - self._first[question])
+
+    def _nugget_starts(self, question: npt.NDArray[np.int32]) -> Ints:
+        """Where each (text, nugget)'s descriptions begin among the scores."""
+        starts, nugget = ragged(self.key.offsets[question], self.key.counts[question])
+        text = np.repeat(np.arange(len(question)), self.key.counts[question])
+        begin, _ = self._layout(question)
+        result: Ints = begin[text] + self._nugget_begin[nugget] - self._first[question[text]]
+        return result
+
+    @cached_property
+    def signature(self) -> str:
+        return str(self.settings)
+
+
+class _Forms(dict[str, str]):
+    """The form in which a word is compared, worked out once a word; "" for a stop word."""
+
+    def __init__(self, settings: Match) -> None:
+        self._stem: Callable[[str], str] = str
+        if settings.stem:
+            import Stemmer
+
+            self._stem = Stemmer.Stemmer("english").stemWord
+        if settings.stopwords == "remove":
+            self.update(dict.fromkeys(stop_words(), ""))
+
+    def __missing__(self, word: str) -> str:
+        form = self[word] = self._stem(word)
+        return form
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise TypeError("the matcher is sent to workers by its settings, not by its stems")
+
+
+def stop_words() -> set[str]:
+    """Snowball's English stop words; of those with an apostrophe the parts, as the tokenizer cuts them."""
+    from stop_words import get_stop_words
+
+    return {part for word in get_stop_words("en") for part in find_words(word)}
+
+
+def _distinct(rows: Ints, columns: Ints, height: int, width: int) -> csr_array:
+    """texts × n-grams, 1 where the text has the n-gram however often. `rows` are in order."""
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
+    matrix = csr_array((np.ones(len(rows)), columns, indptr), shape=(height, width))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1.0
+    return matrix

@@ -1,0 +1,185 @@
+"""The words of the field as types: question, nugget, response, run, judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Importance = Literal["vital", "okay", "unrated"]
+Judged = Literal["none", "best", "every"]
+Vector = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+NO_KEYS: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked."""
+
+    qid: str
+    text: str
+    kind: str | None = None
+    target: str | None = None
+    template: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Nugget:
+    """One fact that belongs in the answer.
+
+    `unrated` is neither vital nor okay: an importance that nobody could read in some other
+    project's file. Such a nugget counts where all nuggets count alike, and nowhere else.
+    """
+
+    qid: str
+    nugget: str
+    descriptions: tuple[str, ...]
+    importance: Importance
+    weight: float | None = None
+    votes: Mapping[str, Literal["vital", "okay"]] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A human verdict on one (nugget, response text).
+
+    `partial` marks a no that its assessor called partly supported; only measures that say so count it.
+    """
+
+    qid: str
+    nugget: str
+    text: str
+    verdict: bool
+    partial: bool = False
+    docid: str | None = None
+    run: str | None = None
+    assessor: str | None = None
+    at: str | None = None
+    reason: str | None = None
+    span: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What the manifest says of a run: its group, how it was judged, its official scores."""
+
+    run: str
+    group: str | None = None
+    judged: Judged = "none"
+    official: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One text that a run returned for a question."""
+
+    qid: str
+    text: str
+    docid: str | None = None
+    rank: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One system's answers, kept by column so that a million responses stay small.
+
+    Responses lie in the order of `key`'s questions, and in run order within a question: those to
+    question i are `offsets[i]:offsets[i + 1]`.
+    """
+
+    name: str
+    info: RunInfo
+    texts: list[str]
+    docids: list[str | None] | None
+    question: npt.NDArray[np.int32]
+    offsets: Ints
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def docid(self, response: int) -> str | None:
+        return None if self.docids is None else self.docids[response]
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """All nuggets, grouped by question: those of question i are `offsets[i]:offsets[i + 1]`."""
+
+    questions: tuple[Question, ...]
+    nuggets: tuple[Nugget, ...]
+    offsets: Ints
+
+    def __iter__(self) -> Iterator[tuple[Question, tuple[Nugget, ...]]]:
+        for i, question in enumerate(self.questions):
+            yield question, self.nuggets[self.offsets[i] : self.offsets[i + 1]]
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Where a question stands."""
+        return {question.qid: i for i, question in enumerate(self.questions)}
+
+    @cached_property
+    def nugget_position(self) -> dict[tuple[str, str], int]:
+        """Where a nugget stands, by question id and nugget id."""
+        return {(nugget.qid, nugget.nugget): i for i, nugget in enumerate(self.nuggets)}
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Nuggets a question."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def question(self) -> Ints:
+        """Each nugget's question."""
+        return np.repeat(np.arange(len(self.questions)), self.counts)
+
+    @cached_property
+    def vital(self) -> Bools:
+        return np.array([n.importance == "vital" for n in self.nuggets], dtype=bool)
+
+    @cached_property
+    def okay(self) -> Bools:
+        return np.array([n.importance == "okay" for n in self.nuggets], dtype=bool)
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether anything says more than one assessor's vital or okay."""
+        return any(n.votes or n.weight is not None for n in self.nuggets)
+
+    @cached_property
+    def weight(self) -> Vector:
+        """The pyramid's weights: the share of assessors who voted vital; without votes, the `weight`;
+        without either, 1 for vital and 0 for okay (Dang & Lin 2007, footnote 1)."""
+        return np.array([_weight(n) for n in self.nuggets], dtype=float)
+
+    @cached_property
+    def assessors(self) -> tuple[str, ...]:
+        """Everybody who voted on any nugget."""
+        return tuple(sorted({assessor for n in self.nuggets for assessor in n.votes}))
+
+    @cached_property
+    def vital_by_assessor(self) -> Bools:
+        """assessors × nuggets: did this assessor vote vital."""
+        votes = [[n.votes.get(a) == "vital" for n in self.nuggets] for a in self.assessors]
+        return np.array(votes, dtype=bool).reshape(len(self.assessors), len(self.nuggets))
+
+
+def _weight(nugget: Nugget) -> float:
+    if nugget.votes:
+        return sum(vote == "vital" for vote in nugget.votes.values()) / len(nugget.votes)
+    if nugget.weight is not None:
+        return nugget.weight
+    return float(nugget.importance == "vital")
