@@ -39,7 +39,7 @@ class Collection:
 
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
-        """The runs of which the manifest says that assessors read them: silence about these means something."""
+        """The runs that assessors read, by the manifest: silence about these means something."""
         return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
 
     def run(self, name: str) -> Run:
@@ -158,9 +158,14 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
             continue
         nuggets[nugget.qid][nugget.nugget] = nugget
         if not all(map(words, nugget.descriptions)):
-            warn(f"a description of {nugget.nugget!r} has no word", "describe the fact, or no guess can find it")
+            warn(
+                f"a description of {nugget.nugget!r} has no word",
+                "describe the fact, or no guess can find it",
+            )
         if nugget.importance == "unrated":
-            warn(f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts")
+            warn(
+                f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts"
+            )
         if nugget.votes and nugget.weight is not None:
             warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
     _check_votes(path, nuggets, problems)
@@ -198,7 +203,9 @@ def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
     if path.is_file():
         for line, info in canonical.MANIFEST.read(path, problems):
             if info.run in manifest:
-                problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))
+                problems.append(
+                    Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one")
+                )
             manifest[info.run] = info
     return manifest
 

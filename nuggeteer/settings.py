@@ -1,14 +1,14 @@
 """The settings of a collection, `nuggeteer.toml`: how responses are matched, and when a match counts.
 
-    [match]
-    n = 2                  # longest n-gram: 1, 2 or 3
-    stem = false
-    weights = "idf"        # or "unit"
-    stopwords = "keep"     # or "remove"
-    idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
+[match]
+n = 2                  # longest n-gram: 1, 2 or 3
+stem = false
+weights = "idf"        # or "unit"
+stopwords = "keep"     # or "remove"
+idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
 
-    [threshold]
-    value = 0.4            # a response whose match score is above it is guessed to carry the nugget
+[threshold]
+value = 0.4            # a response whose match score is above it is guessed to carry the nugget
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Stopwords = Literal["keep", "remove"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The n-gram matcher's settings; the defaults are the paper's (bigrams, idf, unstemmed, stop words kept)."""
+    """The n-gram matcher's settings; the defaults are the paper's."""
 
     n: int = 2
     stem: bool = False
@@ -43,7 +43,7 @@ class Match:
 class Threshold:
     """The fixed threshold that decides guesses."""
 
-    # The threshold of best F1 over answers lies near it on both public data sets (experiments/match-settings.md).
+    # Between the best thresholds on public data (experiments/match-settings.md).
     value: float = 0.4
 
 
@@ -95,7 +95,9 @@ def _check(path: Path, section: str, current: Match | Threshold, values: dict[st
         wanted = type(known[key])
         fits = isinstance(value, wanted) or (wanted is float and type(value) is int)
         if not fits or (wanted is not bool and isinstance(value, bool)):
-            raise fail(path, f"{place} is {value!r}", f"write a {wanted.__name__}, for example {known[key]!r}")
+            raise fail(
+                path, f"{place} is {value!r}", f"write a {wanted.__name__}, for example {known[key]!r}"
+            )
         if key in _ALLOWED and value not in _ALLOWED[key]:
             allowed = " or ".join(map(repr, _ALLOWED[key]))
             raise fail(path, f"{place} is {value!r}", f"write {allowed}")

@@ -28,11 +28,23 @@ from nuggeteer.records import (
     RunInfo,
 )
 
-Record = TypeVar("Record", Question, Nugget, Judgement, RunInfo, Response)
+Record = TypeVar("Record")
+_KINDS = {
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 class _Wrong(Exception):
     """A value that does not belong: what, and what to do."""
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "null")
 
 
 def _text(value: Any) -> str:
@@ -107,7 +119,10 @@ class Layout(Generic[Record]):
     """One kind of line: its keys, those it cannot do without, and what becomes of it."""
 
     def __init__(
-        self, make: Callable[..., Record], required: tuple[str, ...], checks: Mapping[str, Callable[[Any], Any]]
+        self,
+        make: Callable[..., Record],
+        required: tuple[str, ...],
+        checks: Mapping[str, Callable[[Any], Any]],
     ) -> None:
         self.make = make
         self.required = required
@@ -140,9 +155,7 @@ class Layout(Generic[Record]):
         return self.make(**fields)
 
 
-def _nugget(
-    text: str | None = None, descriptions: tuple[str, ...] | None = None, **fields: Any
-) -> Nugget:
+def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None, **fields: Any) -> Nugget:
     if (text is None) == (not descriptions):
         raise _Wrong("a nugget has either 'text' or 'descriptions'", "keep one of them")
     return Nugget(descriptions=descriptions or (text or "",), **fields)

@@ -15,7 +15,7 @@ sorted arrays; two sparse matrices, texts × n-grams and n-grams × descriptions
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, repeat
 
@@ -31,6 +31,8 @@ from nuggeteer.text import find_words, identity, matchable
 
 Gram = tuple[str, ...]
 UNKNOWN, STOP = -1, -2
+# Texts scored at once: their arrays fit the processor's cache. A worker takes 16 such chunks at a time.
+CHUNK, WORKER_CHUNKS = 1024, 16
 
 
 class NgramMatcher:
@@ -44,8 +46,25 @@ class NgramMatcher:
         self._describe(descriptions)
         self._build(descriptions, self._weights(descriptions, idf))
 
-    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
-        """Match scores of identical forms (`text.identity`), for each text one a nugget of its question."""
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        """Match scores of identical forms (`text.identity`), for each text one a nugget of its question.
+
+        The work is cut the same way for any number of workers, so the scores are the same to the bit.
+        """
+        cuts = range(0, len(texts), CHUNK)
+        if jobs == 1 or len(cuts) < 2 * WORKER_CHUNKS:
+            parts = [self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK]) for i in cuts]
+        else:
+            from joblib import Parallel, delayed
+
+            large = CHUNK * WORKER_CHUNKS
+            parts = Parallel(n_jobs=jobs)(
+                delayed(self.score)(texts[i : i + large], question[i : i + large])
+                for i in range(0, len(texts), large)
+            )
+        return np.concatenate([np.zeros(0), *parts])
+
+    def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         tokens, lengths = self._tokens(texts, question.tolist())
         owner = np.repeat(np.arange(len(texts)), lengths)
         if self.settings.stopwords == "remove":
@@ -56,10 +75,8 @@ class NgramMatcher:
             matrix = _distinct(rows, columns, len(texts), len(self._tries[level])) @ self._matrices[level]
             row = np.repeat(np.arange(len(texts)), np.diff(matrix.indptr))
             found[start[row] + matrix.indices - self._first[question[row]]] += matrix.data
-        if not len(found):
-            return found
         found /= self._total[pair]
-        if self._single:
+        if self._single or not len(found):
             return found
         best: Vector = np.maximum.reduceat(found, self._nugget_starts(question))
         return best
@@ -88,8 +105,8 @@ class NgramMatcher:
 
         def weight(nugget: int, gram: Gram) -> float:
             question = owners[nugget]
-            informativeness = 1 - (having[question][gram] - 1) / sizes[question]
-            return informativeness * (1.0 if idf is None else sum(idf[word] for word in gram))
+            informativeness: float = 1 - (having[question][gram] - 1) / sizes[question]
+            return informativeness * (1.0 if idf is None else sum((idf[word] for word in gram), 0.0))
 
         return weight
 
@@ -160,15 +177,18 @@ class NgramMatcher:
         self, texts: Sequence[str], question: list[int]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
-        found = [find_words(text if text.isascii() else matchable(text)) for text in texts]
-        lengths = np.fromiter(map(len, found), np.int64, len(found))
-        forms: Iterable[Iterable[str]] = found
-        if self._forms is not None:
-            forms = (map(self._forms.__getitem__, tokens) for tokens in found)
-        look_up = (self._vocabulary[q].get for q in question)
+        look_up = [vocabulary.get for vocabulary in self._vocabulary]
+        form = None if self._forms is None else self._forms.__getitem__
         unknown = repeat(UNKNOWN)
-        numbers = chain.from_iterable(map(get, tokens, unknown) for get, tokens in zip(look_up, forms, strict=True))
-        return np.fromiter(numbers, np.int64, int(lengths.sum())), lengths
+        numbers: list[int] = []
+        lengths: list[int] = []
+        for text, q in zip(texts, question, strict=True):
+            found = find_words(text if text.isascii() else matchable(text))
+            lengths.append(len(found))
+            # One text at a time: its words are still in the processor's cache when they are looked up,
+            # which took a third off the time of looking up all texts' words at the end.
+            numbers.extend(map(look_up[q], map(form, found) if form else found, unknown))
+        return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
     def _walk(self, tokens: Ints, owner: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Level by level, the texts and the n-grams of the trie that stand in them."""
@@ -196,7 +216,7 @@ class NgramMatcher:
 
     def _nugget_starts(self, question: npt.NDArray[np.int32]) -> Ints:
         """Where each (text, nugget)'s descriptions begin among the scores."""
-        starts, nugget = ragged(self.key.offsets[question], self.key.counts[question])
+        _, nugget = ragged(self.key.offsets[question], self.key.counts[question])
         text = np.repeat(np.arange(len(question)), self.key.counts[question])
         begin, _ = self._layout(question)
         result: Ints = begin[text] + self._nugget_begin[nugget] - self._first[question[text]]
@@ -211,6 +231,7 @@ class _Forms(dict[str, str]):
     """The form in which a word is compared, worked out once a word; "" for a stop word."""
 
     def __init__(self, settings: Match) -> None:
+        self._settings = settings
         self._stem: Callable[[str], str] = str
         if settings.stem:
             import Stemmer
@@ -223,8 +244,8 @@ class _Forms(dict[str, str]):
         form = self[word] = self._stem(word)
         return form
 
-    def __reduce__(self) -> str | tuple[object, ...]:
-        raise TypeError("the matcher is sent to workers by its settings, not by its stems")
+    def __reduce__(self) -> tuple[type[_Forms], tuple[Match]]:
+        return _Forms, (self._settings,)  # a stemmer does not travel to workers; its settings do
 
 
 def stop_words() -> set[str]:

@@ -1,0 +1,78 @@
+"""Nuggeteer: which facts does each answer contain, and how sure are we?
+
+    import nuggeteer as ng
+    collection = ng.read_collection("my-collection")
+    scores = ng.score(collection, ["build-102", "build-103"])
+    scores["build-103"].measures["f3"]          # Interval(value=..., low=..., high=...)
+
+Names are imported when they are first used, so that `import nuggeteer` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nuggeteer.collection import Collection, check, find_collection, read_collection
+    from nuggeteer.convert import convert_into, convert_out
+    from nuggeteer.errors import InputError, NuggeteerError, Problem
+    from nuggeteer.intervals import Interval
+    from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
+    from nuggeteer.sample import copy_sample
+    from nuggeteer.scoring import Outcome, RunScore, Scores, score
+    from nuggeteer.settings import Match, Settings, Threshold
+    from nuggeteer.simulate import Shape, simulate
+    from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+
+_HOMES = {
+    "collection": ("Collection", "check", "find_collection", "read_collection"),
+    "convert": ("convert_into", "convert_out"),
+    "errors": ("InputError", "NuggeteerError", "Problem"),
+    "intervals": ("Interval",),
+    "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
+    "sample": ("copy_sample",),
+    "scoring": ("Outcome", "RunScore", "Scores", "score"),
+    "settings": ("Match", "Settings", "Threshold"),
+    "simulate": ("Shape", "simulate"),
+    "thresholds": ("FixedThreshold", "ThresholdModel"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AnswerKey",
+    "Collection",
+    "FixedThreshold",
+    "InputError",
+    "Interval",
+    "Judgement",
+    "Match",
+    "Nugget",
+    "NuggeteerError",
+    "Outcome",
+    "Problem",
+    "Question",
+    "Response",
+    "Run",
+    "RunInfo",
+    "RunScore",
+    "Scores",
+    "Settings",
+    "Shape",
+    "Threshold",
+    "ThresholdModel",
+    "check",
+    "convert_into",
+    "convert_out",
+    "copy_sample",
+    "find_collection",
+    "read_collection",
+    "score",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"nuggeteer.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'nuggeteer' has no attribute {name!r}")

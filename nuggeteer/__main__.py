@@ -1,0 +1,5 @@
+"""`python -m nuggeteer`"""
+
+from nuggeteer.cli.main import run
+
+run()

@@ -1,0 +1,68 @@
+"""`nuggeteer convert`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "other formats into a collection, or a collection into other formats"
+EXAMPLES = """\
+  nuggeteer convert trec-key t12.def_answers.txt --into my-collection
+  nuggeteer convert trec-judgements j.txt --into my-collection \\
+      --columns qid,run,docid,rank,nuggets,text
+  nuggeteer convert nuggetizer-assignments assignments.jsonl --into rag
+  nuggeteer convert rag-answers --collection rag --run my-run --out my-run.jsonl
+
+formats:
+  trec-key                TREC QA answer key
+  trec-run                TREC QA run
+  trec-judgements         TREC QA judgement file
+  nuggetizer-nuggets      AutoNuggetizer nuggets
+  nuggetizer-assignments  AutoNuggetizer assignments
+  rag-answers             TREC RAG 2024 or 2025 answers
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("format", metavar="FORMAT", help="see below")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files to read")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--into", type=Path, metavar="DIR", help="add them to the collection in DIR")
+    where.add_argument("--out", type=Path, metavar="FILE", help="write the collection's key or run to FILE")
+    parser.add_argument("--run", help="the run to write")
+    parser.add_argument("--columns", metavar="NAMES", help="what a TREC file's columns are, commas between")
+    options.collection(parser)
+    options.report(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.convert import convert_into, convert_out
+    from nuggeteer.errors import NuggeteerError
+
+    if args.out:
+        if args.files:
+            raise NuggeteerError("--out writes a file and reads none; name the collection with --collection")
+        from nuggeteer.collection import find_collection
+
+        lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
+        print(f"{args.out}: {lines} lines")
+        return 0
+    if not args.files:
+        raise NuggeteerError("name at least one file to read")
+    columns = args.columns.split(",") if args.columns else None
+    done = convert_into(args.format, args.files, args.into, columns)
+    for one in done:
+        options.tell(list(one.problems))
+        if args.json != "-":
+            counts = ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
+            print(f"{one.source}: {counts}")
+            for path in one.written:
+                print(f"  wrote {path}", file=sys.stderr if args.json == "-" else sys.stdout)
+    if args.json:
+        from nuggeteer.reports import as_json
+
+        options.write_json(args.json, as_json.converted(done))
+    return 0

@@ -1,0 +1,54 @@
+"""`nuggeteer demo`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+SUMMARY = "put a sample collection in a folder, score it, and say what to try next"
+EXAMPLES = """\
+  nuggeteer demo
+  nuggeteer demo /tmp/try
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path("nuggeteer-demo"),
+        metavar="DIR",
+        help="(default: nuggeteer-demo)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from rich.text import Text
+
+    from nuggeteer.collection import read_collection
+    from nuggeteer.reports import terminal
+    from nuggeteer.sample import copy_sample
+    from nuggeteer.scoring import score
+
+    folder: Path = args.folder
+    fresh = copy_sample(folder)
+    collection = read_collection(folder)
+    builds = [name for name in collection.run_names if name.startswith("build-")]
+    result = score(collection, builds)
+    out = terminal.console()
+    kept = "a sample collection" if fresh else "the sample collection that was already there"
+    out.print(terminal.plain(f"{folder}: {kept}, {terminal.key_size(collection.key)}."))
+    out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
+    terminal.scores(out, result)
+    out.print(Text("\nNext, try:", "bold"))
+    for command, what in (
+        (f"score --collection {folder} {builds[-1]} --questions", "where the last build is weak"),
+        (f"score --collection {folder} {builds[-1]} --nuggets", "each nugget: found, known or guessed"),
+        (f"score --collection {folder}", "all runs, the judged systems too"),
+        (f"check --collection {folder}", "what reading it had to say"),
+    ):
+        out.print(
+            terminal.plain(f"  nuggeteer {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True
+        )
+    return 0

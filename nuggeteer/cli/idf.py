@@ -1,0 +1,44 @@
+"""`nuggeteer idf`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+SUMMARY = "count a corpus into a table of word weights for the matcher"
+EXAMPLES = """\
+  nuggeteer idf news.txt --out my-collection/news.idf
+  nuggeteer idf docs/*.jsonl --out my-collection/docs.idf
+then, in my-collection/nuggeteer.toml:
+  [match]
+  idf = "news.idf"
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="text, one document a line; or .jsonl with the key text",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="TABLE", help="the table to write")
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.cli.options import tell
+    from nuggeteer.errors import InputError, Problem
+    from nuggeteer.idf import read_documents, write_table
+
+    problems: list[Problem] = []
+
+    def documents() -> object:
+        yield from read_documents(args.files, problems)
+        if any(problem.severity == "error" for problem in problems):
+            raise InputError(problems)
+
+    count, words = write_table(args.out, documents())  # type: ignore[arg-type]
+    tell(problems)
+    print(f"{args.out}: {words} words of {count} documents")
+    return 0

@@ -1,0 +1,88 @@
+"""The entry point: which command, which exit code.
+
+0 done; 1 a gate failed; 2 the input or the command line is wrong; 70 our own bug; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from nuggeteer.errors import NuggeteerError
+
+COMMANDS = ("demo", "check", "score", "convert", "idf", "simulate")
+DESCRIPTION = """\
+Nuggeteer decides which facts (nuggets) each answer of a question-answering
+system contains: it reuses human judgements, guesses the rest by n-gram
+overlap, and scores runs with honest intervals.
+
+Start with: nuggeteer demo
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument("--version", action="store_true", help="print the version and leave")
+    commands = result.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name in COMMANDS:
+        module = import_module(f"nuggeteer.cli.{name}")
+        command = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
+            epilog=f"examples:\n{module.EXAMPLES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.arguments(command)
+        command.set_defaults(run=module.run)
+    return result
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; returns its exit code."""
+    parse = parser()
+    try:
+        args = parse.parse_args(argv)
+    except SystemExit as stop:  # argparse has said what is wrong, or printed the help
+        return stop.code if isinstance(stop.code, int) else 2
+    if args.version:
+        from importlib.metadata import version
+
+        print(f"nuggeteer {version('nuggeteer')}")
+        return 0
+    if args.command is None:
+        parse.print_help()
+        return 2
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except NuggeteerError as error:
+        from nuggeteer.text import visible
+
+        for line in str(error).split("\n"):
+            print(f"nuggeteer: {visible(line)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nuggeteer: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`). Python must not complain of it on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print("nuggeteer: this is a bug of ours; please report it with the lines above", file=sys.stderr)
+        return 70
+
+
+def run() -> NoReturn:
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Options that several commands have, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nuggeteer.collection import Collection
+
+
+def collection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--collection",
+        type=Path,
+        metavar="DIR",
+        help="the collection's folder (default: the nearest folder upwards with a nuggets.jsonl)",
+    )
+
+
+def report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the results as JSON to FILE, or with - to standard output"
+    )
+
+
+def seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=natural, default=0, help="of everything random (default: 0)")
+
+
+def jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=positive, default=1, help="worker processes (default: 1)")
+
+
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    return _whole(text, 0)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+    return value
+
+
+def read(args: argparse.Namespace) -> Collection:
+    """The collection that the command line names, or the nearest."""
+    from nuggeteer.collection import find_collection, read_collection
+
+    return read_collection(args.collection or find_collection())
+
+
+def tell(problems: list[Any]) -> None:
+    """Warnings, on standard error; of many like ones the first few."""
+    from nuggeteer.text import visible
+
+    for problem in problems[:10]:
+        print(visible(f"warning: {problem}"), file=sys.stderr)
+    if len(problems) > 10:
+        print(f"warning: ... and {len(problems) - 10} more; nuggeteer check lists them all", file=sys.stderr)
+
+
+def write_json(where: str, data: dict[str, Any]) -> None:
+    import orjson
+
+    from nuggeteer.formats.jsonl import write_whole
+
+    body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if where == "-":
+        sys.stdout.buffer.write(body)
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(Path(where), lambda file: file.write(body))

@@ -1,0 +1,55 @@
+"""`nuggeteer simulate`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "write a made-up collection of any size, with its truth"
+EXAMPLES = """\
+  nuggeteer simulate made-up
+  nuggeteer simulate made-up --questions 75 --systems 60 --judged 59
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from nuggeteer.cli.options import natural, positive
+
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+    parser.add_argument("--questions", type=positive, default=50, help="(default: 50)")
+    parser.add_argument("--nuggets", type=positive, default=10, help="of each question (default: 10)")
+    parser.add_argument("--systems", type=positive, default=10, help="(default: 10)")
+    parser.add_argument("--judged", type=natural, help="how many of them were judged (default: all but one)")
+    parser.add_argument(
+        "--responses", type=positive, default=20, help="of a system to a question (default: 20)"
+    )
+    parser.add_argument("--words", type=positive, default=20, help="of a response (default: 20)")
+    parser.add_argument(
+        "--difficulty",
+        type=float,
+        default=0.3,
+        help="share of a nugget's words that are paraphrased (default: 0.3)",
+    )
+    parser.add_argument("--judge-error", type=float, default=0.0, help="share of wrong verdicts (default: 0)")
+    options.seed(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.simulate import Shape, simulate
+
+    shape = Shape(
+        questions=args.questions,
+        nuggets=args.nuggets,
+        systems=args.systems,
+        judged=args.systems - 1 if args.judged is None else args.judged,
+        responses=args.responses,
+        words=args.words,
+        difficulty=args.difficulty,
+        judge_error=args.judge_error,
+    )
+    simulate(args.folder, shape, args.seed)
+    total = shape.questions * shape.systems * shape.responses
+    print(f"{args.folder}: {shape.questions} questions, {shape.systems} systems, {total} responses")
+    return 0

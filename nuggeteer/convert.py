@@ -1,0 +1,108 @@
+"""Other formats into a collection, and a collection into other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats import autonuggetizer, trec_qa, trec_rag
+from nuggeteer.formats.bundle import Bundle, read_bundle, write_bundle
+from nuggeteer.formats.jsonl import write_whole
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of foreign file: how it is read, and how it is written (for one run, or for the key)."""
+
+    about: str
+    read: Callable[..., Bundle]
+    of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
+    of_key: Callable[[Bundle], Iterable[Any]] | None = None
+    columns: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "trec-key": Format("TREC QA answer key", trec_qa.read_key, of_key=trec_qa.key_lines, columns=True),
+    "trec-run": Format("TREC QA run", trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True),
+    "trec-judgements": Format(
+        "TREC QA judgement file", trec_qa.read_judgements, of_run=trec_qa.judgement_lines, columns=True
+    ),
+    "nuggetizer-nuggets": Format(
+        "AutoNuggetizer nuggets", autonuggetizer.read_nuggets, of_key=autonuggetizer.nugget_objects
+    ),
+    "nuggetizer-assignments": Format(
+        "AutoNuggetizer assignments",
+        autonuggetizer.read_assignments,
+        of_run=autonuggetizer.assignment_objects,
+    ),
+    "rag-answers": Format(
+        "TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What came of a file: the files written, how much of what, and what was not understood."""
+
+    source: Path
+    written: tuple[Path, ...]
+    counts: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+def format_of(name: str) -> Format:
+    if name not in FORMATS:
+        raise NuggeteerError(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def convert_into(
+    name: str, paths: Sequence[Path], folder: Path, columns: Sequence[str] | None = None
+) -> list[Converted]:
+    """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled."""
+    format_ = format_of(name)
+    if columns and not format_.columns:
+        raise NuggeteerError(f"{name} has no columns to name")
+    read = partial(format_.read, columns=columns) if columns else format_.read
+    done = []
+    for path in paths:
+        bundle = read(path)
+        if any(problem.severity == "error" for problem in bundle.problems):
+            raise InputError(bundle.problems)
+        counts = {
+            "questions": len(bundle.questions),
+            "nuggets": len(bundle.nuggets),
+            "runs": len(bundle.responses),
+            "responses": sum(map(len, bundle.responses.values())),
+            "judgements": len(bundle.judgements),
+            "garbled": len(bundle.garbled),
+        }
+        if not any(counts.values()):
+            raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
+        written = write_bundle(bundle, folder, f"{name}-{path.stem}")
+        done.append(Converted(path, tuple(written), counts, tuple(bundle.problems)))
+    return done
+
+
+def convert_out(name: str, folder: Path, target: Path, run: str | None = None) -> int:
+    """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
+    format_ = format_of(name)
+    bundle = read_bundle(folder)
+    if format_.of_run:
+        if run is None or run not in bundle.responses:
+            known = ", ".join(bundle.responses) or "none"
+            raise NuggeteerError(f"{name} is written for one run (--run); the runs in {folder} are: {known}")
+        lines = format_.of_run(bundle, run)
+    else:
+        assert format_.of_key
+        lines = format_.of_key(bundle)
+    encoded = [line.encode() if isinstance(line, str) else orjson.dumps(line) for line in lines]
+    write_whole(target, lambda file: file.writelines(line + b"\n" for line in encoded))
+    return len(encoded)

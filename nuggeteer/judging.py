@@ -1,0 +1,99 @@
+"""Known or guessed: the one place that decides what the humans have said of a (nugget, response text).
+
+Nuggeteer §2.3 and its second footnote:
+
+1. A yes on the same text, in any run, is a yes. If there is also a no, the yes wins.
+2. Else a written no on the same text is a no.
+3. Else, if the text stands in a run judged `every`: no. In a run judged `best` that has no yes for the
+   nugget: no. In a run judged `best` that has one elsewhere: unknown, for only the best was marked.
+4. Else unknown: to be guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run
+from nuggeteer.text import identity
+
+States = npt.NDArray[np.int8]
+UNKNOWN: Final = -1
+NO: Final = 0
+YES: Final = 1
+PARTLY: Final = 2  # a no that its assessor called partly supported
+
+
+class Known:
+    """What is known of every text that anybody judged."""
+
+    def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
+        self._key = key
+        self._rows: dict[tuple[int, str], int] = {}
+        pairs_judged = [
+            (self._row(key.position[j.qid], identity(j.text)), key.nugget_position[j.qid, j.nugget])
+            for j in judgements
+        ]
+        standing = [
+            np.array(
+                [self._row(q, identity(t)) for q, t in zip(run.question.tolist(), run.texts, strict=True)],
+                dtype=np.int64,
+            )
+            for run in judged_runs
+        ]
+        question = np.fromiter((q for q, _ in self._rows), np.int64, len(self._rows))
+        # One pair for each judged text and each nugget of its question.
+        self._begin, _ = ragged(key.offsets[question], key.counts[question])
+        self._shift = self._begin[:-1] - key.offsets[question]
+
+        yes, no, partly, silence = np.zeros((4, int(self._begin[-1])), dtype=bool)
+        for judgement, (row, place) in zip(judgements, pairs_judged, strict=True):
+            pair = self._shift[row] + place
+            if judgement.verdict:
+                yes[pair] = True
+            else:
+                no[pair] = True
+                partly[pair] |= judgement.partial
+        for run, places_of_run in zip(judged_runs, standing, strict=True):
+            rows = np.unique(places_of_run)
+            _, pairs = ragged(self._begin[rows], self._begin[rows + 1] - self._begin[rows])
+            if run.info.judged == "best":
+                nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
+                pairs = pairs[~self._has_yes(run.name, judgements, nugget, yes[pairs])[nugget]]
+            silence[pairs] = True
+        self.states: States = np.full(len(yes), UNKNOWN, dtype=np.int8)
+        self.states[no | silence] = NO
+        self.states[partly] = PARTLY
+        self.states[yes] = YES
+
+    def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
+        """What is known of each text (`text.identity`) and each nugget of its question, laid end to end."""
+        get = self._rows.get
+        rows = np.array(
+            [get(place, -1) for place in zip(question.tolist(), texts, strict=True)], dtype=np.int64
+        )
+        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
+        result = np.full(int(begin[-1]), UNKNOWN, dtype=np.int8)
+        seen = np.flatnonzero(rows >= 0)
+        if len(seen):
+            count = self._key.counts[question[seen]]
+            _, target = ragged(begin[seen], count)
+            _, source = ragged(self._begin[rows[seen]], count)
+            result[target] = self.states[source]
+        return result
+
+    def _row(self, question: int, text: str) -> int:
+        return self._rows.setdefault((question, text), len(self._rows))
+
+    def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:
+        """Nuggets that somebody found in this run: by its texts, or by the run that a verdict names."""
+        found = np.zeros(len(self._key.nuggets), dtype=bool)
+        found[nugget[yes]] = True
+        for judgement in judgements:
+            if judgement.verdict and judgement.run == run:
+                found[self._key.nugget_position[judgement.qid, judgement.nugget]] = True
+        return found

@@ -1,0 +1,28 @@
+"""Measures, each a value whose name is its string in Python, on the command line and in tables."""
+
+from __future__ import annotations
+
+import re
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.measures import autonuggetizer
+from nuggeteer.measures.base import Answers, Measure
+from nuggeteer.measures.f import f, precision, recall
+from nuggeteer.measures.pyramid import macro_f, pyramid_f
+
+__all__ = ["DEFAULT", "FIXED", "Answers", "Measure", "parse"]
+
+FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES)}
+FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f}
+DEFAULT = (f(3), recall, precision, pyramid_f(3), macro_f(3))
+
+
+def parse(name: str) -> Measure:
+    """The measure of a name: f3, f1, recall, precision, pyramid_f3, macro_f3, vital_score, ..."""
+    if name in FIXED:
+        return FIXED[name]
+    parts = re.fullmatch(r"(f|pyramid_f|macro_f)(\d+(?:\.\d+)?)", name)
+    if parts and float(parts[2]) > 0:
+        return FAMILIES[parts[1]](float(parts[2]))
+    known = ", ".join(["f3 (any β)", "pyramid_f3", "macro_f3", *FIXED])
+    raise NuggeteerError(f"no measure is called {name!r}; there are {known}")

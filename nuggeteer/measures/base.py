@@ -1,0 +1,60 @@
+"""What a measure is: a name, a formula with its source, its edge cases, and a function of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a run's answers hold: all that a measure needs to know of them.
+
+    `found` says of each nugget of the key whether the answer has it; axes before the last (draws,
+    say) are kept. `partly` marks nuggets judged partly supported. `length` counts the non-white-space
+    characters of each question's whole answer.
+    """
+
+    key: AnswerKey
+    found: Bools
+    partly: Bools
+    length: Ints
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of answers; calling it gives a value for each question, NaN where it is undefined."""
+
+    name: str
+    title: str
+    formula: str
+    citation: str
+    edge_cases: str
+    values: Callable[[Answers], Vector]
+    applies: Callable[[AnswerKey], bool] = lambda key: True
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, answers: Answers) -> Vector:
+        return self.values(answers)
+
+
+def per_question(values: npt.NDArray[Any], key: AnswerKey) -> Vector:
+    """Sums over the nuggets of each question (each has at least one)."""
+    total: Vector = np.add.reduceat(values, key.offsets[:-1], axis=-1, dtype=float)
+    return total
+
+
+def ratio(above: Vector, below: Vector, otherwise: float) -> Vector:
+    """above / below, and `otherwise` where below is 0."""
+    above, below = np.broadcast_arrays(above, below)
+    result = np.full(above.shape, otherwise)
+    np.divide(above, below, out=result, where=below != 0)
+    return result

@@ -1,0 +1,65 @@
+"""F(β), recall and precision: the official measure of TREC's definition, other and relationship questions.
+
+Worked by hand: an answer of 250 characters with 1 of 2 vital nuggets and 1 okay nugget has recall ½,
+allowance 200, precision 1 − 50/250 = 0.8, and F(3) = 10 · 0.8 · 0.5 / (9 · 0.8 + 0.5) = 4 / 7.7 = 0.519.
+"""
+
+from __future__ import annotations
+
+from nuggeteer.measures.base import Answers, Measure, per_question, ratio
+from nuggeteer.records import Bools, Vector
+
+ALLOWANCE = 100
+SOURCE = "Voorhees 2003; Marton & Radul 2006, figure 3"
+
+
+def precision_values(answers: Answers) -> Vector:
+    """1 up to the allowance, then allowance / length: 1 − (l − allowance) / l."""
+    rated = answers.key.vital | answers.key.okay
+    allowance = ALLOWANCE * per_question(answers.found & rated, answers.key)
+    share = ratio(allowance, answers.length.astype(float), otherwise=0.0)
+    return share.clip(max=1.0)
+
+
+def recall_of(answers: Answers, vital: Bools) -> Vector:
+    found = per_question(answers.found & vital, answers.key)
+    return ratio(found, per_question(vital, answers.key), otherwise=float("nan"))
+
+
+def combine(precision: Vector, recall: Vector, beta: float) -> Vector:
+    """(β² + 1) P R / (β² P + R); 0 where both are 0, undefined where recall is."""
+    square = beta * beta
+    return ratio((square + 1) * precision * recall, square * precision + recall, otherwise=0.0)
+
+
+def f(beta: float) -> Measure:
+    def values(answers: Answers) -> Vector:
+        return combine(precision_values(answers), recall_of(answers, answers.key.vital), beta)
+
+    return Measure(
+        name=f"f{beta:g}",
+        title=f"F({beta:g})",
+        formula="(β²+1)PR / (β²P+R), P and R as in precision and recall",
+        citation=SOURCE,
+        edge_cases="0 without an answer or a vital nugget found; undefined without vital nuggets in the key",
+        values=values,
+    )
+
+
+recall = Measure(
+    name="recall",
+    title="recall",
+    formula="vital nuggets found / vital nuggets in the key",
+    citation=SOURCE,
+    edge_cases="0 without an answer; undefined without vital nuggets in the key",
+    values=lambda answers: recall_of(answers, answers.key.vital),
+)
+
+precision = Measure(
+    name="precision",
+    title="precision",
+    formula="1 if l < a, else 1 − (l − a)/l; l = non-white characters, a = 100 · (vital + okay found)",
+    citation=SOURCE,
+    edge_cases="0 without an answer, or with one of no characters",
+    values=precision_values,
+)

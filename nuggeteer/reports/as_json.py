@@ -1,0 +1,110 @@
+"""Results as JSON for scripts: the keys that are here stay; more may come."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nuggeteer.errors import Problem
+from nuggeteer.intervals import Interval
+from nuggeteer.measures import DEFAULT
+from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.scoring import RunScore, Scores
+
+if TYPE_CHECKING:
+    from nuggeteer.convert import Converted
+
+
+def scores(result: Scores) -> dict[str, Any]:
+    return {"signature": result.signature, "runs": [_run(result, run) for run in result.runs]}
+
+
+def _run(result: Scores, score: RunScore) -> dict[str, Any]:
+    names = dict.fromkeys([*(m.name for m in DEFAULT), *score.measures])
+    outcome = score.outcome
+    return {
+        "run": score.name,
+        "questions": len(result.key.questions),
+        "unanswered": int((~outcome.answered).sum()),
+        **{name: _interval(score.measures.get(name)) for name in names},
+        "pairs": {"known": outcome.pairs_known, "guessed": outcome.pairs_guessed},
+        "per_question": list(_questions(result.key, score)),
+        "nuggets": list(_nuggets(result, score)),
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
+    return {
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "judging": interval.judging,
+        "sampling": interval.sampling,
+    }
+
+
+def found_of_total(key: AnswerKey, score: RunScore, question: int) -> tuple[list[int], list[int]]:
+    """[found, in the key] of the vital and of the okay nuggets of a question."""
+    own = slice(key.offsets[question], key.offsets[question + 1])
+    found = score.outcome.found[own]
+    vital, okay = key.vital[own], key.okay[own]
+    return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
+
+
+def _questions(key: AnswerKey, score: RunScore) -> Any:
+    for i, question in enumerate(key.questions):
+        vital, okay = found_of_total(key, score, i)
+        yield {
+            "qid": question.qid,
+            **{name: _number(values[i]) for name, values in score.by_question.items()},
+            "answered": bool(score.outcome.answered[i]),
+            "length": int(score.outcome.length[i]),
+            "vital": vital,
+            "okay": okay,
+        }
+
+
+def _nuggets(result: Scores, score: RunScore) -> Any:
+    outcome = score.outcome
+    columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, result.threshold)
+    for nugget, found, known, rank, probability, best, threshold in zip(
+        result.key.nuggets, *columns, strict=True
+    ):
+        yield {
+            "qid": nugget.qid,
+            "nugget": nugget.nugget,
+            "found": bool(found),
+            "probability": _number(probability),
+            "source": "known" if known else "guessed",
+            "rank": int(rank) or None,
+            "score": _number(best),
+            "threshold": float(threshold),
+        }
+
+
+def _number(value: np.floating[Any] | Vector | float) -> float | None:
+    number = float(value)
+    return None if math.isnan(number) else number
+
+
+def problems(found: list[Problem]) -> dict[str, Any]:
+    return {
+        "problems": [
+            {"file": p.file, "line": p.line, "severity": p.severity, "what": p.what, "remedy": p.remedy}
+            for p in found
+        ]
+    }
+
+
+def converted(done: list[Converted]) -> dict[str, Any]:
+    return {
+        "files": [
+            {"file": str(one.source), "written": [str(p) for p in one.written], **one.counts}
+            | problems(list(one.problems))
+            for one in done
+        ]
+    }

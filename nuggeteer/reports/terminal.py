@@ -1,0 +1,170 @@
+"""Results on a terminal: tables that fit 80 columns, and a few plain words under them.
+
+Whatever came from a file goes through `text.visible` and into `rich.text.Text`, never into markup.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nuggeteer.errors import Problem
+from nuggeteer.intervals import Interval
+from nuggeteer.records import AnswerKey
+from nuggeteer.reports.as_json import found_of_total
+from nuggeteer.scoring import RunScore, Scores
+from nuggeteer.text import visible
+
+UNDEFINED = "–"
+
+
+def console() -> Console:
+    """The standard output, without anything that could read markup or emoji codes out of a text."""
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def plain(value: str, style: str = "") -> Text:
+    """A text from a file, harmless."""
+    return Text(visible(value), style)
+
+
+def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | Text]]) -> Table:
+    """`columns` are (head, "left" | "right" | "wrap"); only the last kind gives way on a narrow screen."""
+    heading = plain(title, "bold") if title else None
+    result = Table(box=SIMPLE_HEAD, title=heading, title_justify="left", show_edge=False, pad_edge=False)
+    for head, kind in columns:
+        result.add_column(
+            Text(head.replace(" ", "\n") if kind == "right" else head),
+            justify="right" if kind == "right" else "left",
+            no_wrap=kind != "wrap",
+        )
+    for row in rows:
+        result.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    return result
+
+
+def scores(out: Console, result: Scores) -> None:
+    """One line a run."""
+    first, *others = result.measures
+    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left")]
+    columns += [(measure.title, "right") for measure in others]
+    columns += [("known", "right")]
+    rows: list[list[str | Text]] = []
+    for score in result.runs:
+        headline = score.measures[first.name]
+        row: list[str | Text] = [
+            plain(score.name, "bold"),
+            Text(number(headline.value), "bold"),
+            between(headline),
+        ]
+        row += [number(score.measures[measure.name].value) for measure in others]
+        known = score.outcome.pairs_known
+        row.append(share(known, known + score.outcome.pairs_guessed))
+        rows.append(row)
+    out.print(table("", columns, rows))
+    for line in remarks(result):
+        out.print()
+        out.print(plain(line))
+    out.print()
+    out.print(plain(result.signature, "dim"), soft_wrap=True)
+
+
+def remarks(result: Scores) -> list[str]:
+    """What a reader of the table must know to read it right."""
+    lines = []
+    guessed = sum(score.outcome.pairs_guessed for score in result.runs)
+    if guessed:
+        lines.append(
+            "known: the share of (response, nugget) pairs with a human verdict; the others are guessed, by "
+            "match score and threshold. The interval is for the choice of questions; it does not count that "
+            "guesses can be wrong."
+        )
+    undefined = np.isnan(result.runs[0].by_question[result.measures[0].name]) if result.runs else np.zeros(0)
+    if undefined.any():
+        qids = _some([q.qid for q, missing in zip(result.key.questions, undefined, strict=True) if missing])
+        lines.append(f"{result.measures[0].title} is undefined, and left out of the mean, for {qids}.")
+    for score in result.runs:
+        silent = [
+            q.qid
+            for q, answered in zip(result.key.questions, score.outcome.answered, strict=True)
+            if not answered
+        ]
+        if silent:
+            lines.append(f"{score.name} does not answer {_some(silent)}: 0 there.")
+    return lines
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def questions(out: Console, result: Scores, score: RunScore) -> None:
+    """One line a question."""
+    columns = [("qid", "left"), *((m.title, "right") for m in result.measures)]
+    columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
+    rows: list[list[str | Text]] = []
+    for i, question in enumerate(result.key.questions):
+        vital, okay = found_of_total(result.key, score, i)
+        values = [number(float(score.by_question[m.name][i])) for m in result.measures]
+        length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
+        rows.append(
+            [plain(question.qid), *values, length, "/".join(map(str, vital)), "/".join(map(str, okay))]
+        )
+    out.print()
+    out.print(table(f"{score.name}, by question", columns, rows))
+
+
+def nuggets(out: Console, result: Scores, score: RunScore) -> None:
+    """One line a nugget: found or not, how we know, and where."""
+    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "left")]
+    columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
+    rows: list[list[str | Text]] = []
+    outcome = score.outcome
+    for i, nugget in enumerate(result.key.nuggets):
+        found, known = bool(outcome.found[i]), bool(outcome.known[i])
+        row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
+        row.append(Text("yes", "bold green") if found else Text("no"))
+        row.append(Text("known") if known else Text("guess", "italic yellow"))
+        row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
+        rows.append([*row, plain(nugget.descriptions[0])])
+    out.print()
+    out.print(table(f"{score.name}, by nugget", columns, rows))
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    return UNDEFINED if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def between(interval: Interval) -> str:
+    if interval.low is None or interval.high is None:
+        return UNDEFINED
+    return f"{interval.low:.3f}–{interval.high:.3f}"
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage that says 0 % only of none and 100 % only of all."""
+    if whole == 0:
+        return UNDEFINED
+    percent = round(100 * part / whole)
+    if part and percent == 0:
+        return "<1 %"
+    if part < whole and percent == 100:
+        return ">99 %"
+    return f"{percent} %"
+
+
+def problems(out: Console, found: Sequence[Problem]) -> None:
+    for problem in found:
+        style = "bold red" if problem.severity == "error" else "yellow"
+        out.print(Text.assemble((problem.severity, style), " ", plain(str(problem))), soft_wrap=True)
+
+
+def key_size(key: AnswerKey) -> str:
+    return f"{len(key.questions)} questions, {len(key.nuggets)} nuggets"
