@@ -44,7 +44,7 @@ class Threshold:
     """The fixed threshold that decides guesses."""
 
     # Between the best thresholds on public data (experiments/match-settings.md).
-    value: float = 0.4
+    value: float = 0.13
 
 
 @dataclass(frozen=True, slots=True)

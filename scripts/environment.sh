@@ -26,7 +26,7 @@ environment() {
     fi
   fi
   echo "Installing nuggeteer${extras:+ with what its $extras need}; this is done once ..." >&2
-  if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+  if ! "$venv/bin/python" -m pip install -qq --disable-pip-version-check \
     --editable "$root${extras:+[$extras]}" >&2; then
     echo "the installation failed; the package registry must be reachable" >&2
     return 2

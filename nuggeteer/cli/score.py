@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         metavar="NAMES",
-        help="names with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
+        help="with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's six: "
         "vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
     )
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
