@@ -15,6 +15,7 @@ import numpy as np
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
+from nuggeteer.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
 from nuggeteer.text import identity, words
@@ -63,7 +64,7 @@ class Collection:
         if name in self.run_names:
             return folder / f"{name}.jsonl"
         path = Path(name)
-        if not path.is_file():
+        if not _is_file(path):
             known = ", ".join(self.run_names) or "none"
             raise NuggeteerError(f"{name}: no such run or file; the runs in {self.root} are: {known}")
         if path.stem not in self.run_names:
@@ -72,6 +73,13 @@ class Collection:
         if not path.samefile(inside):
             raise NuggeteerError(f"{path}: the collection has another run {path.stem!r}; rename this file")
         return inside
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
 
 
 def find_collection(start: Path | None = None) -> Path:
@@ -103,10 +111,16 @@ def check(root: Path | str) -> list[Problem]:
         path = collection.root / "runs" / f"{name}.jsonl"
         runs.append(_read_run(path, collection._info(name), collection.key, problems))
     _check_texts_of_judgements(collection, runs, problems)
-    for name in collection.manifest:
-        if name not in collection.run_names:
-            what, remedy = f"the run {name!r} has no file", f"add runs/{name}.jsonl or delete the line"
-            problems.append(Problem(str(collection.root / "runs.jsonl"), None, what, remedy, "warning"))
+    path = collection.root / "runs.jsonl"
+    for line, info in canonical.MANIFEST.read(path, []) if path.is_file() else ():
+        if info.run not in collection.run_names:
+            remedy = f"add runs/{info.run}.jsonl or delete the line"
+            problems.append(Problem(str(path), line, f"the run {info.run!r} has no file", remedy, "warning"))
+    if table := collection.settings.match.table:
+        try:
+            read_table(table)
+        except InputError as error:
+            problems.extend(error.problems)
     order: dict[str, int] = {}
     for problem in problems:
         order.setdefault(problem.file, len(order))
@@ -123,7 +137,11 @@ def _read(root: Path, problems: list[Problem]) -> Collection:
     if not (root / "nuggets.jsonl").is_file():
         remedy = "name a collection's folder; nuggeteer demo makes one to try"
         raise fail(root, "this folder has no nuggets.jsonl", remedy)
-    settings = read_settings(root / "nuggeteer.toml")
+    try:
+        settings = read_settings(root / "nuggeteer.toml")
+    except InputError as error:
+        problems.extend(error.problems)
+        settings = Settings()
     key = _read_key(root, problems)
     manifest = _read_manifest(root / "runs.jsonl", problems)
     judgements = _read_judgements(root / "judgements", key, problems)
@@ -132,16 +150,19 @@ def _read(root: Path, problems: list[Problem]) -> Collection:
 
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     questions: dict[str, Question] = {}
+    place: dict[str, tuple[str, int]] = {}
     path = root / "questions.jsonl"
     listed = path.is_file()
     if listed:
         for line, question in canonical.QUESTIONS.read(path, problems):
+            place.setdefault(question.qid, (str(path), line))
             if question.qid in questions:
                 what = f"the question {question.qid!r} is listed twice"
                 problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
             questions.setdefault(question.qid, question)
     path = root / "nuggets.jsonl"
     nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
+    lines: dict[tuple[str, str], int] = {}
     for line, nugget in canonical.NUGGETS.read(path, problems):
 
         def warn(what: str, remedy: str, line: int = line) -> None:
@@ -157,6 +178,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
             problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
             continue
         nuggets[nugget.qid][nugget.nugget] = nugget
+        lines[nugget.qid, nugget.nugget] = line
         if not all(map(words, nugget.descriptions)):
             warn(
                 f"a description of {nugget.nugget!r} has no word",
@@ -168,11 +190,11 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
             )
         if nugget.votes and nugget.weight is not None:
             warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
-    _check_votes(path, nuggets, problems)
+    _check_votes(path, nuggets, lines, problems)
     for qid, found in nuggets.items():
         if not found:
             what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
-            problems.append(Problem(str(root / "questions.jsonl"), None, what, remedy, "warning"))
+            problems.append(Problem(*place[qid], what, remedy, "warning"))
     scored = [qid for qid, found in nuggets.items() if found]
     if not scored and not any(p.severity == "error" for p in problems):
         problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
@@ -188,14 +210,21 @@ def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> Answer
     return AnswerKey(tuple(questions), tuple(n for group in grouped.values() for n in group), offsets)
 
 
-def _check_votes(path: Path, nuggets: dict[str, dict[str, Nugget]], problems: list[Problem]) -> None:
+def _check_votes(
+    path: Path,
+    nuggets: dict[str, dict[str, Nugget]],
+    lines: dict[tuple[str, str], int],
+    problems: list[Problem],
+) -> None:
     for qid, found in nuggets.items():
         assessors = {a for n in found.values() for a in n.votes}
-        missing = sorted({a for n in found.values() for a in assessors - n.votes.keys()})
-        if missing:
-            what = f"question {qid!r}: {', '.join(missing)} voted on some nuggets only"
+        missing = {name: assessors - nugget.votes.keys() for name, nugget in found.items()}
+        names = sorted(set().union(*missing.values()))
+        if names:
+            line = next(lines[qid, name] for name, who in missing.items() if who)
+            what = f"question {qid!r}: {', '.join(names)} voted on some nuggets only"
             remedy = "add the missing votes; until then macro F takes them as okay"
-            problems.append(Problem(str(path), None, what, remedy, "warning"))
+            problems.append(Problem(str(path), line, what, remedy, "warning"))
 
 
 def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:

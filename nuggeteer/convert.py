@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import autonuggetizer, trec_qa, trec_rag
-from nuggeteer.formats.bundle import Bundle, read_bundle, write_bundle
+from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import write_whole
 
 
@@ -66,34 +64,45 @@ def format_of(name: str) -> Format:
 def convert_into(
     name: str, paths: Sequence[Path], folder: Path, columns: Sequence[str] | None = None
 ) -> list[Converted]:
-    """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled."""
+    """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled.
+
+    All files are read before any is written, and if one of them cannot be, nothing is.
+    """
     format_ = format_of(name)
     if columns and not format_.columns:
         raise NuggeteerError(f"{name} has no columns to name")
     read = partial(format_.read, columns=columns) if columns else format_.read
-    done = []
-    for path in paths:
-        bundle = read(path)
-        if any(problem.severity == "error" for problem in bundle.problems):
-            raise InputError(bundle.problems)
-        counts = {
-            "questions": len(bundle.questions),
-            "nuggets": len(bundle.nuggets),
-            "runs": len(bundle.responses),
-            "responses": sum(map(len, bundle.responses.values())),
-            "judgements": len(bundle.judgements),
-            "garbled": len(bundle.garbled),
-        }
-        if not any(counts.values()):
+    bundles = [read(path) for path in paths]
+    problems = [problem for bundle in bundles for problem in bundle.problems]
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    counts = [_counts(bundle) for bundle in bundles]
+    for path, count in zip(paths, counts, strict=True):
+        if not any(count.values()):
             raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
-        written = write_bundle(bundle, folder, f"{name}-{path.stem}")
-        done.append(Converted(path, tuple(written), counts, tuple(bundle.problems)))
-    return done
+    sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(paths, bundles, strict=True)]
+    written = write_bundles(sources, folder)
+    return [
+        Converted(path, tuple(files), count, tuple(bundle.problems))
+        for path, files, count, bundle in zip(paths, written, counts, bundles, strict=True)
+    ]
+
+
+def _counts(bundle: Bundle) -> dict[str, int]:
+    return {
+        "questions": len(bundle.questions),
+        "nuggets": len(bundle.nuggets),
+        "runs": len(bundle.responses),
+        "responses": sum(map(len, bundle.responses.values())),
+        "judgements": len(bundle.judgements),
+        "garbled": len(bundle.garbled),
+    }
 
 
 def convert_out(name: str, folder: Path, target: Path, run: str | None = None) -> int:
     """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
     format_ = format_of(name)
+    _spare(folder, target)
     bundle = read_bundle(folder)
     if format_.of_run:
         if run is None or run not in bundle.responses:
@@ -103,6 +112,17 @@ def convert_out(name: str, folder: Path, target: Path, run: str | None = None) -
     else:
         assert format_.of_key
         lines = format_.of_key(bundle)
-    encoded = [line.encode() if isinstance(line, str) else orjson.dumps(line) for line in lines]
-    write_whole(target, lambda file: file.writelines(line + b"\n" for line in encoded))
+    encoded = [(line if isinstance(line, str) else as_json(line)).encode() + b"\n" for line in lines]
+    if not encoded:
+        raise NuggeteerError(f"{folder} has nothing to write as {name}")
+    write_whole(target, lambda file: file.writelines(encoded))
     return len(encoded)
+
+
+def _spare(folder: Path, target: Path) -> None:
+    """Refuse to write over what the collection is made of, or among it."""
+    inside = [folder / "runs", folder / "judgements"]
+    own = [folder / name for name in ("questions.jsonl", "nuggets.jsonl", "runs.jsonl", "nuggeteer.toml")]
+    place = target.resolve()
+    if place.parent in [p.resolve() for p in inside] or place in [p.resolve() for p in own]:
+        raise NuggeteerError(f"{target} is for the collection's own files; write elsewhere")

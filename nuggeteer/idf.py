@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from nuggeteer.errors import Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.jsonl import read_jsonl, read_lines, write_whole
 from nuggeteer.text import words
 
@@ -45,11 +45,15 @@ class Idf:
 class _Background(dict[str, float]):
     """The weights of wordfreq's frequencies, worked out for the words that are asked for."""
 
-    def __init__(self, frequencies: Mapping[str, float]) -> None:
+    def __init__(self, frequencies: Mapping[str, float], frequency_of_number: Callable[[str], float]) -> None:
         self.frequencies = frequencies
+        self.frequency_of_number = frequency_of_number
 
     def get(self, word: str, default: float) -> float:  # type: ignore[override]
         frequency = self.frequencies.get(word)
+        if frequency is None and word.isdecimal():
+            # wordfreq lists numbers of several digits by their shape only, and estimates the rest.
+            frequency = self.frequency_of_number(word) or None
         return default if frequency is None else _expected_idf(frequency)
 
 
@@ -61,8 +65,13 @@ def background() -> Idf:
     """English word weights from the package `wordfreq`, whose data is frozen at version 3."""
     import wordfreq
 
+    def frequency_of_number(number: str) -> float:
+        frequency: float = wordfreq.word_frequency(number, "en", wordlist="best")
+        return frequency
+
     frequencies = wordfreq.get_frequency_dict("en", wordlist="best")
-    return Idf("wordfreq-en", _Background(frequencies), _expected_idf(min(frequencies.values())))
+    least = _expected_idf(min(frequencies.values()))
+    return Idf("wordfreq-en", _Background(frequencies, frequency_of_number), least)
 
 
 def from_documents(documents: Iterable[str]) -> Counter[str]:
@@ -115,7 +124,8 @@ def read_documents(paths: Iterable[Path], problems: list[Problem]) -> Iterable[s
 def write_table(path: Path, documents: Iterable[str]) -> tuple[int, int]:
     """Count a corpus into a table: a head with the number of documents, then `word TAB df`, by word.
 
-    Returns the numbers of documents and of words."""
+    Returns the numbers of documents and of words.
+    """
     count = 0
 
     def counted() -> Iterable[str]:
@@ -125,6 +135,8 @@ def write_table(path: Path, documents: Iterable[str]) -> tuple[int, int]:
             yield document
 
     frequency = from_documents(counted())
+    if not frequency:
+        raise NuggeteerError("there is no word in these files, so no table was written")
 
     def write(file: BinaryIO) -> None:
         file.write(f"{HEADER} {count}\n".encode())
@@ -132,6 +144,11 @@ def write_table(path: Path, documents: Iterable[str]) -> tuple[int, int]:
 
     write_whole(path, write)
     return count, len(frequency)
+
+
+def _count(digits: str) -> int:
+    """A count that a table can hold; 0 for anything else."""
+    return int(digits) if digits.isdecimal() and len(digits) < 16 else 0
 
 
 def read_table(path: Path) -> Idf:
@@ -143,14 +160,19 @@ def read_table(path: Path) -> Idf:
         line = raw.decode("utf-8", "replace")
         if number == 1:
             head, _, size = line.rpartition(" ")
-            if head != HEADER or not size.isdecimal() or int(size) < 1:
+            documents = _count(size)
+            if head != HEADER or not documents:
                 raise fail(path, f"the head is not '{HEADER} N'", remedy, 1)
-            documents = int(size)
             continue
-        word, tab, df = line.partition("\t")
-        if not tab or not df.isdecimal() or not 1 <= int(df) <= documents:
-            raise fail(path, "not 'word TAB number of documents'", remedy, number)
-        frequency[word] = int(df)
+        word, _, size = line.partition("\t")
+        df = _count(size)
+        if not 1 <= df <= documents or "\ufffd" in word:
+            raise fail(path, "not 'word TAB number of documents' in UTF-8", remedy, number)
+        if word in frequency:
+            raise fail(path, f"the word {word!r} for the second time", remedy, number)
+        frequency[word] = df
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
     if not frequency:
         raise fail(path, "the table is empty", remedy)
     return _idf(f"{path.stem}-{_digest(frequency, documents)}", frequency, documents)

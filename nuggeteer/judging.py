@@ -33,7 +33,9 @@ class Known:
 
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
         self._key = key
-        self._rows: dict[tuple[int, str], int] = {}
+        # Judged texts of each question, numbered through.
+        self._rows: list[dict[str, int]] = [{} for _ in key.questions]
+        self._owner: list[int] = []
         pairs_judged = [
             (self._row(key.position[j.qid], identity(j.text)), key.nugget_position[j.qid, j.nugget])
             for j in judgements
@@ -45,7 +47,7 @@ class Known:
             )
             for run in judged_runs
         ]
-        question = np.fromiter((q for q, _ in self._rows), np.int64, len(self._rows))
+        question = np.array(self._owner, dtype=np.int64)
         # One pair for each judged text and each nugget of its question.
         self._begin, _ = ragged(key.offsets[question], key.counts[question])
         self._shift = self._begin[:-1] - key.offsets[question]
@@ -72,9 +74,9 @@ class Known:
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """What is known of each text (`text.identity`) and each nugget of its question, laid end to end."""
-        get = self._rows.get
         rows = np.array(
-            [get(place, -1) for place in zip(question.tolist(), texts, strict=True)], dtype=np.int64
+            [self._rows[q].get(text, -1) for q, text in zip(question.tolist(), texts, strict=True)],
+            dtype=np.int64,
         )
         begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
         result = np.full(int(begin[-1]), UNKNOWN, dtype=np.int8)
@@ -87,7 +89,10 @@ class Known:
         return result
 
     def _row(self, question: int, text: str) -> int:
-        return self._rows.setdefault((question, text), len(self._rows))
+        row = self._rows[question].setdefault(text, len(self._owner))
+        if row == len(self._owner):
+            self._owner.append(question)
+        return row
 
     def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:
         """Nuggets that somebody found in this run: by its texts, or by the run that a verdict names."""

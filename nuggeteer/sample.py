@@ -21,11 +21,11 @@ def copy_sample(folder: Path) -> bool:
 
     Any other folder that is not empty is refused, and nothing is half-copied.
     """
-    if (folder / "nuggets.jsonl").is_file():
-        return False
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise fail(folder, "is there already and is no collection", "name a new folder")
     try:
+        if (folder / "nuggets.jsonl").is_file():
+            return False
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise fail(folder, "is there already and is no collection", "name a new folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
             copy = Path(staging) / "sample"

@@ -24,7 +24,7 @@ from nuggeteer.measures import DEFAULT, Answers, Measure, parse
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import identity, length
+from nuggeteer.text import identity, identity_and_length
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 
 if TYPE_CHECKING:
@@ -147,18 +147,15 @@ def find(
     run: Run, key: AnswerKey, matcher: NgramMatcher, known: Known, model: ThresholdModel, jobs: int = 1
 ) -> Outcome:
     """Decide which nuggets each answer of a run has: by what is known, else by guessing."""
-    texts = [identity(text) for text in run.texts]
+    texts, counts = [], []
+    for text in run.texts:
+        same, characters = identity_and_length(text)
+        texts.append(same)
+        counts.append(characters)
+    lengths = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
     matches = matcher.score(texts, run.question, jobs)
     states = known(texts, run.question)
-    lengths = np.fromiter(
-        (
-            len(same) - same.count(" ") if same.isascii() else length(text)
-            for same, text in zip(texts, run.texts, strict=True)
-        ),
-        np.int64,
-        len(texts),
-    )
-    del texts
+    del texts, counts
     begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
     guessed = states == UNKNOWN
     probability = model.probability(matches, nugget)
@@ -180,7 +177,6 @@ def find(
         chance = 1 - miss
     chance = np.where(certain, 1.0, np.where(open_, chance, 0.0))
     answered = np.diff(run.offsets) > 0
-    total = np.bincount(run.question, weights=lengths, minlength=len(key.questions)).astype(np.int64)
     return Outcome(
         found=first >= 0,
         partly=_any(states == PARTLY, nugget, size) & ~(first >= 0),
@@ -188,7 +184,7 @@ def find(
         probability=chance,
         response=first,
         best=best,
-        length=total,
+        length=lengths,
         answered=answered,
         pairs_known=int((~guessed).sum()),
         pairs_guessed=int(guessed.sum()),

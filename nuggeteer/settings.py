@@ -8,17 +8,20 @@ stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
 
 [threshold]
-value = 0.4            # a response whose match score is above it is guessed to carry the nugget
+value = 0.2            # a response whose match score is above it is guessed to carry the nugget
 """
 
 from __future__ import annotations
 
+import re
+import reprlib
 import tomllib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from nuggeteer.errors import fail
+from nuggeteer.errors import InputError, Problem, fail
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
@@ -34,6 +37,11 @@ class Match:
     stopwords: Stopwords = "keep"
     idf: str = "wordfreq"
 
+    @property
+    def table(self) -> Path | None:
+        """The table of word weights that these settings name, if any."""
+        return Path(self.idf) if self.weights == "idf" and self.idf not in ("wordfreq", "pool") else None
+
     def __str__(self) -> str:
         stem, stop = ("yes" if self.stem else "no"), self.stopwords
         return f"ngram(n={self.n},stem={stem},weights={self.weights},stopwords={stop})"
@@ -44,7 +52,7 @@ class Threshold:
     """The fixed threshold that decides guesses."""
 
     # Between the best thresholds on public data (experiments/match-settings.md).
-    value: float = 0.13
+    value: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +65,24 @@ def read_settings(path: Path) -> Settings:
     """Read `nuggeteer.toml`; the defaults where there is none. Unknown keys are errors: a misspelt one
     would change scores in silence."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return Settings()
     except UnicodeDecodeError as error:
-        raise fail(path, "is not UTF-8", "save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise fail(path, f"is not TOML: {error}", "mend the line") from error
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise fail(path, "is not UTF-8", "save it as UTF-8", line) from error
+    except (ValueError, RecursionError) as error:  # not only TOMLDecodeError: also endless numbers or lists
+        place = re.search(r"at line (\d+)", str(error))
+        raise fail(path, f"not TOML: {error}", "mend it", int(place[1]) if place else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    settings = Settings()
-    for section, values in table.items():
-        current = getattr(settings, section, None)
-        if current is None or not isinstance(values, dict):
-            known = ", ".join(f"[{f.name}]" for f in fields(settings))
-            raise fail(path, f"unknown section {section!r}", f"the sections are {known}")
-        _check(path, section, current, values)
-        if section == "match" and values.get("idf") not in (None, "wordfreq", "pool"):
-            values["idf"] = str(path.parent / values["idf"])
-        settings = replace(settings, **{section: replace(current, **values)})
-    return settings
+    problems = list(_problems(path, table))
+    if problems:
+        raise InputError(problems)
+    match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
+    if match.table:
+        match = replace(match, idf=str(path.parent / match.idf))
+    return Settings(match, threshold)
 
 
 _ALLOWED: dict[str, tuple[Any, ...]] = {
@@ -86,20 +92,39 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _check(path: Path, section: str, current: Match | Threshold, values: dict[str, Any]) -> None:
-    known = {f.name: getattr(current, f.name) for f in fields(current)}
-    for key, value in values.items():
-        place = f"[{section}] {key}"
-        if key not in known:
-            raise fail(path, f"unknown setting {place}", f"the settings are {', '.join(known)}")
-        wanted = type(known[key])
-        fits = isinstance(value, wanted) or (wanted is float and type(value) is int)
-        if not fits or (wanted is not bool and isinstance(value, bool)):
-            raise fail(
-                path, f"{place} is {value!r}", f"write a {wanted.__name__}, for example {known[key]!r}"
-            )
-        if key in _ALLOWED and value not in _ALLOWED[key]:
-            allowed = " or ".join(map(repr, _ALLOWED[key]))
-            raise fail(path, f"{place} is {value!r}", f"write {allowed}")
-        if key == "value" and not 0 <= value <= 1:
-            raise fail(path, f"{place} is {value!r}", "write a number from 0 to 1")
+def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+    sections: dict[str, Match | Threshold] = {"match": Match(), "threshold": Threshold()}
+    for section, values in table.items():
+        if section not in sections or not isinstance(values, dict):
+            known = ", ".join(f"[{name}]" for name in sections)
+            yield Problem(str(path), None, f"unknown section {section!r}", f"the sections are {known}")
+            continue
+        settings = asdict(sections[section])
+        for key, value in values.items():
+            if key in settings:
+                remedy = _wrong(key, value, settings[key])
+                what = f"[{section}] {key} is {_shown(value)}"
+            else:
+                remedy = f"the settings are {', '.join(settings)}"
+                what = f"unknown setting [{section}] {key}"
+            if remedy:
+                yield Problem(str(path), None, what, remedy)
+
+
+def _wrong(key: str, value: Any, default: Any) -> str | None:
+    """What to write instead of a value that cannot be."""
+    wanted = type(default)
+    if type(value) is not wanted and not (wanted is float and type(value) is int):
+        return f"write a {wanted.__name__}, for example {default!r}"
+    if key in _ALLOWED and value not in _ALLOWED[key]:
+        return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
+    if key == "value" and not 0 <= value <= 1:
+        return "write a number from 0 to 1"
+    return None
+
+
+def _shown(value: Any) -> str:
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python refuses to write out an integer of thousands of digits
+        return "a very long number"

@@ -12,11 +12,9 @@ import unicodedata
 # would have it; see experiments/match-settings.md for the alternatives that were measured.
 find_words = re.compile(r"\w+").findall
 
-_COMBINING = re.compile("[\u0300-\u036f]")
-# Characters without width that would otherwise cut a word in two. The zero-width space is not
-# among them: it does end a word.
-_INVISIBLE = dict.fromkeys([0xAD, 0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, 0xFEFF])
-_INVISIBLE.update(dict.fromkeys(range(0x2066, 0x206A)))
+# What matching passes over: combining marks of Latin, Greek and Cyrillic, and characters without width
+# that would otherwise cut a word in two. The zero-width space is not among them: it does end a word.
+_PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 def identity(text: str) -> str:
@@ -32,6 +30,15 @@ def length(text: str) -> int:
     return len("".join(text.split()))
 
 
+def identity_and_length(text: str) -> tuple[str, int]:
+    """Both at once, for the price of one."""
+    if text.isascii():
+        pieces = text.lower().split()
+        same = " ".join(pieces)
+        return same, len(same) - max(len(pieces) - 1, 0)
+    return identity(text), length(text)
+
+
 def matchable(identical: str) -> str:
     """An `identity` made ready for matching: compatibility forms and Latin accents are folded too.
 
@@ -39,8 +46,8 @@ def matchable(identical: str) -> str:
     """
     if identical.isascii():
         return identical
-    decomposed = unicodedata.normalize("NFKD", identical).translate(_INVISIBLE)
-    return unicodedata.normalize("NFC", _COMBINING.sub("", decomposed)).casefold()
+    decomposed = _PASSED_OVER.sub("", unicodedata.normalize("NFKD", identical))
+    return unicodedata.normalize("NFC", decomposed).casefold()
 
 
 def words(text: str) -> list[str]:
@@ -63,5 +70,5 @@ def _visible_character(char: str) -> str:
         return char
     category = unicodedata.category(char)
     if category in ("Zs", "Zl", "Zp") or category.startswith("C"):
-        return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+        return char.encode("unicode_escape").decode("ascii")
     return char

@@ -34,5 +34,5 @@ def run(args: argparse.Namespace) -> int:
         out = terminal.console()
         terminal.problems(out, problems)
         warnings = len(problems) - errors
-        out.print(terminal.plain(f"{folder}: {errors} errors, {warnings} warnings"))
+        out.print(terminal.plain(f"{folder}: {errors} errors, {warnings} warnings"), soft_wrap=True)
     return 2 if errors else 0

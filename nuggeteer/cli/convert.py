@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from nuggeteer.cli import options
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.collection import find_collection
 
         lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
-        print(f"{args.out}: {lines} lines")
+        options.say(f"{args.out}: {lines} lines")
         return 0
     if not args.files:
         raise NuggeteerError("name at least one file to read")
@@ -58,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
         options.tell(list(one.problems))
         if args.json != "-":
             counts = ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
-            print(f"{one.source}: {counts}")
+            options.say(f"{one.source}: {counts}")
             for path in one.written:
-                print(f"  wrote {path}", file=sys.stderr if args.json == "-" else sys.stdout)
+                options.say(f"  wrote {path}")
     if args.json:
         from nuggeteer.reports import as_json
 

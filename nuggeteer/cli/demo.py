@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 SUMMARY = "put a sample collection in a folder, score it, and say what to try next"
@@ -27,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
     from nuggeteer.collection import read_collection
+    from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import terminal
     from nuggeteer.sample import copy_sample
     from nuggeteer.scoring import score
@@ -35,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     fresh = copy_sample(folder)
     collection = read_collection(folder)
     builds = [name for name in collection.run_names if name.startswith("build-")]
+    if not builds:
+        raise NuggeteerError(f"{folder}: is another collection, not the sample; name a new folder")
     result = score(collection, builds)
     out = terminal.console()
     kept = "a sample collection" if fresh else "the sample collection that was already there"
@@ -42,11 +46,12 @@ def run(args: argparse.Namespace) -> int:
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     terminal.scores(out, result)
     out.print(Text("\nNext, try:", "bold"))
+    here = shlex.quote(str(folder))
     for command, what in (
-        (f"score --collection {folder} {builds[-1]} --questions", "where the last build is weak"),
-        (f"score --collection {folder} {builds[-1]} --nuggets", "each nugget: found, known or guessed"),
-        (f"score --collection {folder}", "all runs, the judged systems too"),
-        (f"check --collection {folder}", "what reading it had to say"),
+        (f"score --collection {here} {builds[-1]} --questions", "where the last build is weak"),
+        (f"score --collection {here} {builds[-1]} --nuggets", "each nugget: found, known or guessed"),
+        (f"score --collection {here}", "all runs, the judged systems too"),
+        (f"check --collection {here}", "what reading it had to say"),
     ):
         out.print(
             terminal.plain(f"  nuggeteer {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+
+from nuggeteer.cli import options
 
 SUMMARY = "count a corpus into a table of word weights for the matcher"
 EXAMPLES = """\
@@ -27,18 +30,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.cli.options import tell
     from nuggeteer.errors import InputError, Problem
     from nuggeteer.idf import read_documents, write_table
 
     problems: list[Problem] = []
 
-    def documents() -> object:
+    def documents() -> Iterator[str]:
         yield from read_documents(args.files, problems)
         if any(problem.severity == "error" for problem in problems):
             raise InputError(problems)
 
-    count, words = write_table(args.out, documents())  # type: ignore[arg-type]
-    tell(problems)
-    print(f"{args.out}: {words} words of {count} documents")
+    count, words = write_table(args.out, documents())
+    options.tell(problems)
+    options.say(f"{args.out}: {words} words of {count} documents")
     return 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.text import visible
 
 COMMANDS = ("demo", "check", "score", "convert", "idf", "simulate")
 DESCRIPTION = """\
@@ -24,8 +26,13 @@ Start with: nuggeteer demo
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))  # it may hold a file's name
+
+
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = _Parser(
         prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     result.add_argument("--version", action="store_true", help="print the version and leave")
@@ -40,12 +47,40 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.arguments(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(perform=module.run)
     return result
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns its exit code."""
+    try:
+        code = _command(argv)
+        sys.stdout.flush()
+        return code
+    except NuggeteerError as error:
+        for line in str(error).split("\n"):
+            print(f"nuggeteer: {visible(line)}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nuggeteer: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`). Python must not complain of it on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:  # a folder that may not be entered, a full disk
+        print(visible(f"nuggeteer: {error}"), file=sys.stderr)
+        return 2
+    except Exception:
+        import traceback
+
+        for line in traceback.format_exc().splitlines():
+            print(visible(line), file=sys.stderr)
+        print("nuggeteer: this is a bug of ours; please report it with the lines above", file=sys.stderr)
+        return 70
+
+
+def _command(argv: Sequence[str] | None) -> int:
     parse = parser()
     try:
         args = parse.parse_args(argv)
@@ -59,30 +94,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parse.print_help()
         return 2
-    try:
-        code: int = args.run(args)
-        sys.stdout.flush()
-        return code
-    except NuggeteerError as error:
-        from nuggeteer.text import visible
-
-        for line in str(error).split("\n"):
-            print(f"nuggeteer: {visible(line)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("nuggeteer: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`). Python must not complain of it on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception:
-        import traceback
-
-        traceback.print_exc()
-        print("nuggeteer: this is a bug of ours; please report it with the lines above", file=sys.stderr)
-        return 70
+    code: int = args.perform(args)
+    return code
 
 
 def run() -> NoReturn:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that do not speak UTF-8
     sys.exit(main())

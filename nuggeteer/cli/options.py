@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +63,13 @@ def read(args: argparse.Namespace) -> Collection:
     return read_collection(args.collection or find_collection())
 
 
+def say(text: str) -> None:
+    """A line on standard output, harmless whatever file or folder it names."""
+    from nuggeteer.text import visible
+
+    print(visible(text))
+
+
 def tell(problems: list[Any]) -> None:
     """Warnings, on standard error; of many like ones the first few."""
     from nuggeteer.text import visible
@@ -78,7 +87,12 @@ def write_json(where: str, data: dict[str, Any]) -> None:
 
     body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if where == "-":
-        sys.stdout.buffer.write(body)
+        sys.stdout.buffer.write(re.sub(r"[^\n -~]", _harmless, body.decode()).encode())
         sys.stdout.buffer.flush()
     else:
         write_whole(Path(where), lambda file: file.write(body))
+
+
+def _harmless(char: re.Match[str]) -> str:
+    """The same to a reader of JSON, but nothing to a terminal."""
+    return char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1]

@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         metavar="NAMES",
-        help="with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's six: "
-        "vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
+        help="with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
+        "six: vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
     )
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
     parser.add_argument(
@@ -33,13 +33,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
     from nuggeteer.scoring import score
 
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     names = args.runs or collection.run_names
+    if not names:
+        raise NuggeteerError(f"{collection.root}: there are no runs here; put them in runs/, or name a file")
     result = score(collection, names, measures, seed=args.seed, jobs=args.jobs)
+    if not result.measures:
+        raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     options.tell(collection.problems)
     if args.json:
         from nuggeteer.reports import as_json

@@ -10,13 +10,12 @@ from nuggeteer.cli import options
 SUMMARY = "write a made-up collection of any size, with its truth"
 EXAMPLES = """\
   nuggeteer simulate made-up
-  nuggeteer simulate made-up --questions 75 --systems 60 --judged 59
+  nuggeteer simulate trec-sized --questions 75 --systems 60 --judged 59
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from nuggeteer.cli.options import natural, positive
-
+    natural, positive = options.natural, options.positive
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
     parser.add_argument("--questions", type=positive, default=50, help="(default: 50)")
     parser.add_argument("--nuggets", type=positive, default=10, help="of each question (default: 10)")
@@ -51,5 +50,5 @@ def run(args: argparse.Namespace) -> int:
     )
     simulate(args.folder, shape, args.seed)
     total = shape.questions * shape.systems * shape.responses
-    print(f"{args.folder}: {shape.questions} questions, {shape.systems} systems, {total} responses")
+    options.say(f"{args.folder}: {shape.questions} questions, {shape.systems} systems, {total} responses")
     return 0

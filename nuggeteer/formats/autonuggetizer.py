@@ -5,145 +5,191 @@
      "nuggets": [{"text", "importance", "assignment": "support" | "partial_support" | "not_support"}]}
 
 A nugget has no id there; ours is its place in the list, from 1. An assignment becomes a run of one
-response a question, and a verdict for each nugget: support is a yes, partial_support a partial no.
+response a question, and a verdict for each nugget: support is a yes, partial_support a partial no, and
+not_assigned (ours, for a nugget that nobody judged) none at all.
+
 What an LLM garbled ("failed" as an importance, "ming_dynasty_support" as an assignment) is kept under
-`importance_as_found` or `assignment`, counted, and worth what AutoNuggetizer makes of it: nothing.
+`importance_as_found` or `assignment`, counted, and worth what AutoNuggetizer makes of it: nothing. Keys that
+we do not know, and ids that are numbers, are kept under `as_found`. A line is kept aside if an id is none,
+if a text or the list of nuggets is missing, if it is a question's, or a run's to a question, for the second
+time, or if its nuggets are others than those the file has for that question.
+
+What these files cannot hold is not written: ids of nuggets; votes, weights, tags; a question's kind, target
+and template; docids, ranks; who judged, when and why. Several descriptions become one, with ` / ` between;
+several responses to a question one answer, with a blank between, and the best of their verdicts. A query, an
+importance or an assignment that was missing is written, as "" or null.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-import orjson
-
-from nuggeteer.formats.bundle import Bundle
-from nuggeteer.formats.jsonl import read_jsonl
+from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.text import identity
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
+NOT_ASSIGNED = "not_assigned"
 ASSESSOR = "autonuggetizer"
+_AS_FOUND = "as_found"
+_IMPORTANCE_AS_FOUND = "importance_as_found"
+
+Objects = list[dict[str, Any]]
 
 
 def read_nuggets(path: Path) -> Bundle:
     """Read questions with their nuggets."""
     bundle = Bundle()
-    for number, line in read_jsonl(path, bundle.problems, ("qid", "query", "nuggets")):
-        qid, listed = line.pop("qid", None), line.pop("nuggets", None)
-        if not isinstance(qid, str) or not _are_nuggets(listed):
-            bundle.not_understood(path, number, _raw(line), "no qid, or no list of nuggets with texts")
-            continue
-        if qid in bundle.questions:
-            bundle.not_understood(path, number, _raw(line), f"question {qid} for the second time")
-            continue
-        query = line.pop("query", "")
-        bundle.ask(Question(qid, query if isinstance(query, str) else "", kind="rag", extra=line))
-        _add_nuggets(bundle, path, number, qid, listed)
+    for number, line, raw in read_objects(path, bundle, ("qid", "query", "nuggets")):
+        qid, listed = as_id(line.get("qid")), line.pop("nuggets", None)
+        if qid is None or not _are_nuggets(listed):
+            bundle.not_understood(path, number, raw, "no qid, or no list of nuggets with texts")
+        elif qid in bundle.questions:
+            bundle.not_understood(path, number, raw, f"question {qid} for the second time")
+        else:
+            query = _text(line.get("query"))
+            bundle.ask(Question(qid, query, kind="rag", extra=_rest(line, qid=qid, query=query)))
+            rest = [_rest(n, text=n["text"], importance=n.get("importance")) for n in listed]
+            _add(bundle, path, number, _nuggets(qid, listed, rest))
     return bundle
 
 
 def read_assignments(path: Path) -> Bundle:
     """Read answers with an assignment for each nugget."""
     bundle = Bundle()
-    for number, line in read_jsonl(path, bundle.problems, ("qid", "run_id", "answer_text", "nuggets")):
-        raw = _raw(line)
-        qid, run, text, listed = (line.pop(key, None) for key in ("qid", "run_id", "answer_text", "nuggets"))
-        if not all(isinstance(value, str) for value in (qid, run, text)) or not _are_nuggets(listed):
-            bundle.not_understood(
-                path, number, raw, "no qid, run_id, answer_text, or list of nuggets with texts"
-            )
+    known: dict[str, list[Nugget]] = {}
+    answered: set[tuple[str, str]] = set()
+    for number, line, raw in read_objects(path, bundle, ("qid", "run_id", "answer_text", "nuggets")):
+        aside = partial(bundle.not_understood, path, number)
+        qid, run = as_id(line.get("qid")), as_id(line.get("run_id"))
+        text, listed = line.pop("answer_text", None), line.pop("nuggets", None)
+        if qid is None or run is None or not isinstance(text, str) or not _are_nuggets(listed):
+            aside(raw, "no qid, run_id, answer_text, or list of nuggets with texts")
             continue
-        query = line.pop("query", "")
-        if qid not in bundle.questions:
-            bundle.ask(Question(qid, query if isinstance(query, str) else "", kind="rag"))
-            _add_nuggets(bundle, path, number, qid, [{**n, "assignment": None} for n in listed])
-        bundle.respond(RunInfo(run), Response(qid, text, extra=line))
-        for place, nugget in enumerate(listed, 1):
-            assignment = nugget.get("assignment")
-            verdict, partial = ASSIGNMENTS.get(assignment, (False, False))
-            extra = {}
-            if assignment not in ASSIGNMENTS:
-                extra = {"assignment": assignment}
-                what = f"nugget {place} of {qid} has the assignment {assignment!r}"
-                bundle.not_understood(path, number, _raw(nugget), f"{what}, kept as a no")
+        nuggets = _nuggets(qid, listed, [{}] * len(listed))
+        if (run, qid) in answered:
+            aside(raw, f"an answer of {run} to {qid} for the second time")
+            continue
+        if known.get(qid, nuggets) != nuggets:
+            aside(raw, f"other nuggets than those before for {qid}")
+            continue
+        if qid not in known:
+            bundle.ask(Question(qid, _text(line.get("query")), kind="rag"))
+            _add(bundle, path, number, nuggets)
+        known[qid] = nuggets
+        answered.add((run, qid))
+        rest = _rest(line, qid=qid, run_id=run, query=bundle.questions[qid].text)
+        bundle.respond(RunInfo(run), Response(qid, text, extra=rest))
+        for nugget, found in zip(nuggets, listed, strict=True):
+            assignment = found.get("assignment")
+            if assignment == NOT_ASSIGNED:
+                continue
+            extra = _rest(
+                found, text=found["text"], importance=found.get("importance"), assignment=assignment
+            )
+            if not isinstance(assignment, str) or assignment not in ASSIGNMENTS:
+                what = f"nugget {nugget.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no"
+                aside(as_json(found), what)
+                extra, assignment = {**extra, "assignment": assignment}, "not_support"
+            verdict, partly = ASSIGNMENTS[assignment]
             bundle.judgements.append(
-                Judgement(qid, str(place), text, verdict, partial, run=run, assessor=ASSESSOR, extra=extra)
+                Judgement(qid, nugget.nugget, text, verdict, partly, run=run, assessor=ASSESSOR, extra=extra)
             )
     return bundle
 
 
-def _are_nuggets(value: Any) -> bool:
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _rest(line: dict[str, Any], **said: Any) -> dict[str, Any]:
+    """What an object says beyond what our record of it says, as the record's extra key."""
+    rest = {key: value for key, value in line.items() if key not in said or said[key] != value}
+    return {_AS_FOUND: rest} if rest else {}
+
+
+def _are_nuggets(value: Any) -> TypeGuard[Objects]:
     return isinstance(value, list) and all(
         isinstance(n, dict) and isinstance(n.get("text"), str) for n in value
     )
 
 
-def _add_nuggets(bundle: Bundle, path: Path, number: int, qid: str, listed: list[dict[str, Any]]) -> None:
-    for place, nugget in enumerate(listed, 1):
-        found = nugget.get("importance")
-        extra = {k: v for k, v in nugget.items() if k not in ("text", "importance", "assignment")}
-        importance: Importance = found if found in ("vital", "okay") else "unrated"
-        if importance == "unrated":
-            extra["importance_as_found"] = found
-            what = f"nugget {place} of {qid} has the importance {found!r}"
-            bundle.not_understood(path, number, _raw(nugget), f"{what}, kept as unrated")
-        bundle.nuggets.append(Nugget(qid, str(place), (nugget["text"],), importance, extra=extra))
+def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:
+    nuggets = []
+    for place, (found, extra) in enumerate(zip(listed, rest, strict=True), 1):
+        importance: Importance = "unrated"
+        if found.get("importance") in ("vital", "okay", "unrated"):
+            importance = found["importance"]
+        else:
+            extra = {**extra, _IMPORTANCE_AS_FOUND: found.get("importance")}
+        nuggets.append(Nugget(qid, str(place), (found["text"],), importance, extra=extra))
+    return nuggets
 
 
-def _raw(value: Any) -> str:
-    return orjson.dumps(value).decode()
+def _add(bundle: Bundle, path: Path, number: int, nuggets: list[Nugget]) -> None:
+    bundle.nuggets += nuggets
+    for nugget in nuggets:
+        if _IMPORTANCE_AS_FOUND in nugget.extra:
+            found = nugget.extra[_IMPORTANCE_AS_FOUND]
+            what = f"nugget {nugget.nugget} of {nugget.qid} has the importance {found!r:.80}, kept as unrated"
+            bundle.not_understood(path, number, as_json(_nugget_object(nugget)), what)
 
 
 def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
     """Questions with their nuggets, one object a question."""
-    for question, nuggets in _by_question(bundle):
-        listed = [_nugget_object(nugget) for nugget in nuggets]
-        yield {"query": question.text, "qid": question.qid, "nuggets": listed, **question.extra}
+    grouped = _by_question(bundle)
+    for qid in dict.fromkeys([*bundle.questions, *grouped]):
+        question = bundle.questions.get(qid, Question(qid, ""))
+        listed = [{**_nugget_object(n), **kept(n, _AS_FOUND)} for n in grouped.get(qid, [])]
+        head = {"query": question.text, "qid": qid, "nuggets": listed}
+        yield {**head, **kept(question, _AS_FOUND)}
 
 
 def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
-    """A run's answers with what was judged of each nugget; what was not judged is `not_assigned`."""
-    names = {verdict: name for name, verdict in ASSIGNMENTS.items()}
-    said: dict[tuple[str, str, str], object] = {}
+    """A run's answers with what was judged of each nugget, in this run or, failing that, in any."""
+    own: dict[tuple[str, str, str], list[Judgement]] = {}
+    others: dict[tuple[str, str, str], list[Judgement]] = {}
     for j in bundle.judgements:
-        place = (j.qid, j.nugget, j.text)
-        if said.get(place) != "support":
-            said[place] = j.extra.get("assignment", names[j.verdict, j.partial])
-    responses: dict[str, list[Response]] = {}
+        said = own if j.run == run else others
+        said.setdefault((j.qid, j.nugget, identity(j.text)), []).append(j)
+    answers: dict[str, list[Response]] = {}
     for response in bundle.responses[run]:
-        responses.setdefault(response.qid, []).append(response)
-    for question, nuggets in _by_question(bundle):
-        own = responses.get(question.qid, [])
-        if not own:
-            continue
+        answers.setdefault(response.qid, []).append(response)
+    grouped = _by_question(bundle)
+    for qid, responses in answers.items():
         listed = []
-        for nugget in nuggets:
-            verdicts = [said.get((question.qid, nugget.nugget, response.text)) for response in own]
-            listed.append({**_nugget_object(nugget), "assignment": _best(verdicts)})
-        text = " ".join(response.text for response in own)
-        extra = own[0].extra if len(own) == 1 else {}
-        head = {"query": question.text, "qid": question.qid, "answer_text": text, **extra}
-        yield {**head, "run_id": run, "nuggets": listed}
+        for nugget in grouped.get(qid, []):
+            places = [(qid, nugget.nugget, identity(response.text)) for response in responses]
+            found = [j for place in places for j in own.get(place) or others.get(place, [])]
+            listed.append({**_nugget_object(nugget), **_assignment(found)})
+        question = bundle.questions.get(qid, Question(qid, ""))
+        text = " ".join(response.text for response in responses)
+        head = {"query": question.text, "qid": qid, "answer_text": text, "run_id": run, "nuggets": listed}
+        yield {**head, **(kept(responses[0], _AS_FOUND) if len(responses) == 1 else {})}
 
 
-def _best(verdicts: list[object]) -> object:
-    """The strongest of several responses' verdicts."""
-    for name in ("support", "partial_support"):
-        if name in verdicts:
-            return name
-    return next((v for v in verdicts if v is not None), "not_assigned")
+def _assignment(judgements: list[Judgement]) -> dict[str, Any]:
+    """The strongest of several verdicts, as it was found."""
+    if not judgements:
+        return {"assignment": NOT_ASSIGNED}
+    best = max(judgements, key=lambda j: (j.verdict, j.partial))
+    name = "support" if best.verdict else "partial_support" if best.partial else "not_support"
+    garbled = {} if best.verdict or best.partial else best.extra
+    return {"assignment": garbled.get("assignment", name), **kept(best, _AS_FOUND)}
 
 
 def _nugget_object(nugget: Nugget) -> dict[str, Any]:
-    extra = dict(nugget.extra)
-    importance = extra.pop("importance_as_found", nugget.importance)
-    return {"text": " / ".join(nugget.descriptions), "importance": importance, **extra}
+    importance: Any = nugget.importance
+    if importance == "unrated":
+        importance = nugget.extra.get(_IMPORTANCE_AS_FOUND, importance)
+    return {"text": " / ".join(nugget.descriptions), "importance": importance}
 
 
-def _by_question(bundle: Bundle) -> Iterator[tuple[Question, list[Nugget]]]:
+def _by_question(bundle: Bundle) -> dict[str, list[Nugget]]:
     grouped: dict[str, list[Nugget]] = {}
     for nugget in bundle.nuggets:
         grouped.setdefault(nugget.qid, []).append(nugget)
-    for qid in dict.fromkeys([*bundle.questions, *grouped]):
-        yield bundle.questions.get(qid, Question(qid, "")), grouped.get(qid, [])
+    return grouped

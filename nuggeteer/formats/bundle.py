@@ -1,21 +1,36 @@
-"""What a foreign file holds, in our own records, on its way into a collection or out of one."""
+"""What a foreign file holds, in our own records, on its way into a collection or out of one.
+
+A bundle is added to a collection or refused, never merged over what is there: a record with a new id is
+added, one that says nothing new is left out (so converting a file twice does nothing), and if any says
+something else, nothing is written at all. Every line is read back before it is written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
-from nuggeteer.formats.jsonl import write_jsonl, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl, write_whole
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+
+Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
+_SHOWN = 5
+_LONGEST_NAME = 200
 
 
 @dataclass
 class Bundle:
-    """Records without a folder. `garbled` keeps every line that its reader did not understand."""
+    """Records without a folder. `garbled` keeps every line that its reader did not understand.
+
+    Bytes that are not UTF-8 stand in `garbled` as lone surrogates (`surrogateescape`), so that they can be
+    written as they were.
+    """
 
     questions: dict[str, Question] = field(default_factory=dict)
     nuggets: list[Nugget] = field(default_factory=list)
@@ -38,20 +53,56 @@ class Bundle:
         self.problems.append(Problem(str(path), line, what, remedy, "warning"))
 
 
+def as_id(value: Any) -> str | None:
+    """A string or a whole number as an id of ours; None if a collection would refuse it."""
+    try:
+        return canonical.MANIFEST.parse({"run": str(value) if type(value) is int else value}).run
+    except canonical.WrongLine:
+        return None
+
+
+def kept(record: Question | Nugget | Response | Judgement, key: str) -> dict[str, Any]:
+    """What a reader kept of a foreign object under an extra key of ours."""
+    value = record.extra.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def as_json(value: Any) -> str:
+    """A value on one line."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError as error:
+        raise NuggeteerError(f"a value cannot be written as JSON: {error}") from error
+
+
+def read_objects(
+    path: Path, bundle: Bundle, keys: Collection[str]
+) -> Iterator[tuple[int, dict[str, Any], str]]:
+    """(line number, object, the object on one line) of each line of foreign JSON Lines."""
+    for number, line in read_jsonl(path, bundle.problems, keys):
+        try:
+            raw = as_json(line)
+        except NuggeteerError:
+            what = "lists or objects too deep"
+            bundle.problems.append(Problem(str(path), number, what, "flatten them"))
+        else:
+            yield number, line, raw
+
+
 def read_bundle(folder: Path) -> Bundle:
     """All records of a collection, with the keys that we do not know; raises on any bad line."""
     bundle = Bundle()
     problems: list[Problem] = []
 
-    def lines(layout: canonical.Layout[canonical.Record], path: Path) -> Iterator[canonical.Record]:
-        if path.is_file():
+    def lines(layout: canonical.Layout[Record], path: Path) -> Iterator[Record]:
+        if path.exists():
             yield from (record for _, record in layout.read(path, problems))
 
     for question in lines(canonical.QUESTIONS, folder / "questions.jsonl"):
         bundle.ask(question)
     bundle.nuggets.extend(lines(canonical.NUGGETS, folder / "nuggets.jsonl"))
     for info in lines(canonical.MANIFEST, folder / "runs.jsonl"):
-        bundle.runs[info.run] = info
+        bundle.runs.setdefault(info.run, info)
     for path in sorted((folder / "runs").glob("*.jsonl")):
         bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
     for path in sorted((folder / "judgements").glob("*.jsonl")):
@@ -61,77 +112,126 @@ def read_bundle(folder: Path) -> Bundle:
     return bundle
 
 
-def write_bundle(bundle: Bundle, folder: Path, source: str) -> list[Path]:
-    """Add a bundle to a collection, making one if need be. Returns the files written.
+def write_bundles(sources: Sequence[tuple[str, Bundle]], folder: Path) -> list[list[Path]]:
+    """Add bundles to a collection, making one if need be. Returns the files written for each.
 
-    Nothing that is there is changed: what is new is added to the lists, what is the same is left, and
-    what differs is refused before anything is written. `source` names the new judgement file.
+    A bundle comes with the name of its source, which its judgement file and its garbled lines get.
     """
-    there = read_bundle(folder) if folder.is_dir() else Bundle()
-    clashes: list[str] = []
+    target = _Target(folder, read_bundle(folder) if folder.is_dir() else Bundle())
+    plans = [target.plan(source, bundle) for source, bundle in sources]
+    if target.clashes:
+        shown = "; ".join(target.clashes[:_SHOWN]) + ("; ..." if len(target.clashes) > _SHOWN else "")
+        raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename")
+    for plan in plans:
+        for path, added in plan.items():
+            _append(path, added)
+    return [list(plan) for plan in plans]
 
-    def news(kind: str, old: Mapping[Any, Any], new: Iterable[tuple[Any, Any]]) -> list[Any]:
+
+class _Target:
+    """A collection as it will be, and what stands against adding to it."""
+
+    def __init__(self, folder: Path, there: Bundle) -> None:
+        self.folder = folder
+        self.clashes: list[str] = []
+        self._questions = dict(there.questions)
+        self._nuggets = {(n.qid, n.nugget): n for n in there.nuggets}
+        self._runs = dict(there.runs)
+        self._responses = dict(there.responses)
+        self._verdicts = set(map(_line, there.judgements))
+        self._planned: dict[Path, bytes] = {}
+
+    def plan(self, source: str, bundle: Bundle) -> dict[Path, bytes]:
+        """What is to be added to which file."""
+        questions = self._new("question", self._questions, bundle.questions.items())
+        nuggets = self._new("nugget", self._nuggets, (((n.qid, n.nugget), n) for n in bundle.nuggets))
+        infos = self._new("manifest line of run", self._runs, bundle.runs.items())
+        plan = {
+            self.folder / "questions.jsonl": self._lines(canonical.QUESTIONS, questions),
+            self.folder / "nuggets.jsonl": self._lines(canonical.NUGGETS, nuggets),
+            self.folder / "runs.jsonl": self._lines(canonical.MANIFEST, infos),
+        }
+        for name, responses in bundle.responses.items():
+            if name in self._responses:
+                if self._responses[name] != responses:
+                    self._clash(f"the run {name!r} is in {self.folder} already, and differs")
+            elif self._is_file_name(name):
+                self._responses[name] = responses
+                lines = self._lines(canonical.RESPONSES, responses)
+                plan[self.folder / "runs" / f"{name}.jsonl"] = lines
+        if (bundle.judgements or bundle.garbled) and self._is_file_name(source):
+            path = self.folder / "judgements" / f"{source}.jsonl"
+            verdicts = self._lines(canonical.JUDGEMENTS, bundle.judgements)
+            if not self._verdicts.issuperset(verdicts):
+                if self._before(path):
+                    self._clash(f"{path} is there already, and differs")
+                self._verdicts.update(verdicts)
+                plan[path] = verdicts
+            path = self.folder / "garbled" / f"{source}.txt"
+            aside = set(self._before(path).split(b"\n"))
+            garbled = (raw.encode("utf-8", "surrogateescape") for raw in bundle.garbled)
+            plan[path] = [raw + b"\n" for raw in garbled if raw not in aside]
+        added = {path: b"".join(lines) for path, lines in plan.items() if lines}
+        for path, new in added.items():
+            self._planned[path] = self._planned.get(path, b"") + new
+        return added
+
+    def _clash(self, what: str) -> None:
+        self.clashes.append(what)
+
+    def _new(self, kind: str, old: dict[Any, Record], new: Iterable[tuple[Hashable, Record]]) -> list[Record]:
+        """Those that are not there yet; a clash for each that says something else than the one there."""
         fresh = []
         for name, record in new:
             if name not in old:
-                fresh.append(record)
-            elif old[name] != record:
-                clashes.append(f"the {kind} {name!r} is in {folder} already, and differs")
+                fresh.append(old.setdefault(name, record))
+                continue
+            said = canonical.as_line(old[name])
+            if any(said.get(key) != value for key, value in _says(record).items()):
+                self._clash(f"the {kind} {name!r} is in {self.folder} already, and differs")
         return fresh
 
-    questions = news("question", there.questions, bundle.questions.items())
-    nuggets = news(
-        "nugget",
-        {(n.qid, n.nugget): n for n in there.nuggets},
-        (((n.qid, n.nugget), n) for n in bundle.nuggets),
-    )
-    infos = news("manifest line of run", there.runs, bundle.runs.items())
-    runs = {
-        name: responses
-        for name, responses in bundle.responses.items()
-        if there.responses.get(name) != responses
-    }
-    clashes += [
-        f"the run {name!r} is in {folder} already, and differs" for name in runs if name in there.responses
-    ]
-    verdicts = folder / "judgements" / f"{source}.jsonl"
-    if bundle.judgements and verdicts.exists():
-        clashes.append(f"{verdicts} exists already")
-    clashes += [f"{name!r} cannot be a file's name" for name in runs if not _is_file_name(name)]
-    if clashes:
-        shown = "; ".join(clashes[:5]) + ("; ..." if len(clashes) > 5 else "")
-        raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename")
-    written = []
-    files: list[tuple[Path, Sequence[Any]]] = [
-        (folder / "questions.jsonl", questions),
-        (folder / "nuggets.jsonl", nuggets),
-        (folder / "runs.jsonl", infos),
-        *((folder / "runs" / f"{name}.jsonl", responses) for name, responses in runs.items()),
-        (verdicts, bundle.judgements),
-    ]
-    for path, records in files:
-        if records:
-            _append(path, records)
-            written.append(path)
-    if bundle.garbled:
-        aside = folder / "garbled" / f"{source}.txt"
-        write_whole(aside, lambda file: file.writelines(f"{raw}\n".encode() for raw in bundle.garbled))
-        written.append(aside)
-    return written
+    def _lines(self, layout: canonical.Layout[Record], records: Iterable[Record]) -> list[bytes]:
+        """Lines that will be read as the records they are made of; a clash for any that would not."""
+        lines = []
+        for record in records:
+            line = _line(record)
+            try:
+                same = len(line) <= LONGEST_LINE and layout.parse(orjson.loads(line)) == record
+            except canonical.WrongLine:
+                same = False
+            if not same:
+                self._clash(f"a collection cannot hold {record!r:.100}")
+            lines.append(line)
+        return lines
+
+    def _is_file_name(self, name: str) -> bool:
+        fits = name.isprintable() and not name.startswith(".") and not set(name) & set("/\\")
+        fits = fits and 0 < len(name.encode()) <= _LONGEST_NAME
+        if not fits:
+            self._clash(f"{name!r:.100} cannot be a file's name")
+        return fits
+
+    def _before(self, path: Path) -> bytes:
+        return (path.read_bytes() if path.is_file() else b"") + self._planned.get(path, b"")
 
 
-def _append(path: Path, records: Iterable[Any]) -> None:
-    """The file as it was, then the new records; replaced in one step."""
+def _says(record: Question | Nugget | RunInfo | Response | Judgement) -> Mapping[str, Any]:
+    """What a record says that must not differ: of a question its text if it has one, for its kind and
+    target are what a reader made of it."""
+    line = canonical.as_line(record)
+    if isinstance(record, Question):
+        return {key: value for key, value in line.items() if value and key not in ("kind", "target")}
+    return line
+
+
+def _line(record: Question | Nugget | RunInfo | Response | Judgement) -> bytes:
+    return as_json(canonical.as_line(record)).encode() + b"\n"
+
+
+def _append(path: Path, added: bytes) -> None:
+    """The file as it was, then what is added; replaced in one step."""
     before = path.read_bytes() if path.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    staged = path.with_suffix(".new")
-    write_jsonl(staged, (canonical.as_line(record) for record in records))
-    try:
-        write_whole(path, lambda file: file.write(before + staged.read_bytes()))
-    finally:
-        staged.unlink()
-
-
-def _is_file_name(name: str) -> bool:
-    return name not in (".", "..") and not set(name) & set("/\\\0") and len(name.encode()) <= 200
+    write_whole(path, lambda file: file.write(before + added))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from reprlib import Repr
 from typing import Any, Generic, TypeVar, get_args
 
 from nuggeteer.errors import Problem
@@ -39,12 +40,24 @@ _KINDS = {
 }
 
 
+_shorten = Repr()
+_shorten.maxstring = 60
+
+
 class _Wrong(Exception):
     """A value that does not belong: what, and what to do."""
 
 
+class WrongLine(Exception):
+    """A line that cannot be read: (what, what to do) of everything wrong in it."""
+
+
 def _kind(value: Any) -> str:
     return _KINDS.get(type(value), "null")
+
+
+def _shown(value: Any) -> str:
+    return _shorten.repr(value) if type(value) in (str, int, float) else _kind(value)
 
 
 def _text(value: Any) -> str:
@@ -57,10 +70,9 @@ def _name(value: Any) -> str:
     """An id: some visible text without control characters."""
     if not isinstance(value, str):
         raise _Wrong(f"is {_kind(value)}, not a string", "put it in quotes")
-    if not value or value != value.strip() or not value.replace(" ", "x").isprintable():
-        raise _Wrong(
-            f"is {value!r}, which no id can be", "use printable characters without spaces at the ends"
-        )
+    if not value or value != value.strip() or not value.isprintable():
+        what = f"is {_shown(value)}, which no id can be"
+        raise _Wrong(what, "use printable characters without spaces at the ends")
     return value
 
 
@@ -78,14 +90,16 @@ def _rank(value: Any) -> int:
 
 def _weight(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise _Wrong(f"is {value!r}, not a number from 0 to 1", "write the share of assessors who want it")
+        what = f"is {_shown(value)}, not a number from 0 to 1"
+        raise _Wrong(what, "write the share of assessors who want it")
     return float(value)
 
 
 def _one_of(*allowed: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value not in allowed:
-            raise _Wrong(f"is {value!r}, not one of {', '.join(allowed)}", f"write {' or '.join(allowed)}")
+            what = f"is {_shown(value)}, not one of {', '.join(allowed)}"
+            raise _Wrong(what, f"write {' or '.join(allowed)}")
         return value
 
     return check
@@ -133,12 +147,14 @@ class Layout(Generic[Record]):
         for number, line in read_jsonl(path, problems, self.checks):
             try:
                 yield number, self.parse(line)
-            except _Wrong as wrong:
-                problems.append(Problem(str(path), number, *wrong.args))
+            except WrongLine as wrong:
+                problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
 
     def parse(self, line: dict[str, Any]) -> Record:
+        """The record that a line's object says; raises `WrongLine`."""
         fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
+        wrong: list[tuple[str, str]] = []
         for key, value in line.items():
             check = self.checks.get(key)
             if check is None:
@@ -146,13 +162,15 @@ class Layout(Generic[Record]):
             elif value is not None or key in self.required:
                 try:
                     fields[key] = check(value)
-                except _Wrong as wrong:
-                    raise _Wrong(f"{key!r} {wrong.args[0]}", wrong.args[1]) from None
-        for key in self.required:
-            if key not in fields:
-                raise _Wrong(f"no {key!r}", f"add the key {key!r}")
-        fields["extra"] = extra or NO_KEYS
-        return self.make(**fields)
+                except _Wrong as one:
+                    wrong.append((f"{key!r} {one.args[0]}", one.args[1]))
+        wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
+        if not wrong:
+            try:
+                return self.make(**fields, extra=extra or NO_KEYS)
+            except _Wrong as one:
+                wrong.append(one.args)
+        raise WrongLine(*wrong)
 
 
 def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None, **fields: Any) -> Nugget:
@@ -205,12 +223,15 @@ JUDGEMENTS = Layout(
 )
 
 
+_SILENT = (("partial", False), ("judged", "none"))
+
+
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement) -> dict[str, Any]:
     """A record as the object of its line; keys that say nothing are left out."""
     line: dict[str, Any] = {}
     for key in record.__slots__:
         value = getattr(record, key)
-        if key == "extra" or value is None or (key == "partial" and not value):
+        if key == "extra" or value is None or (key, value) in _SILENT:
             continue
         if key == "descriptions":
             key, value = ("text", value[0]) if len(value) == 1 else (key, list(value))

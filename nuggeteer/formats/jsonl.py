@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import orjson
 
@@ -21,22 +24,24 @@ T = TypeVar("T")
 
 LONGEST_LINE = 10_000_000
 BOM = b"\xef\xbb\xbf"
+_find_keys = re.compile(rb'"\s*:').findall  # every key, and what looks like one inside a string
 
 
 def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
     """(line number, line without its end) of each line that is not blank.
 
-    Tells of a byte-order mark, Windows line ends, blank lines, an empty file and lines too long.
+    Tells of a byte-order mark, Windows line ends, blank lines, an empty file, lines too long, and a file
+    that cannot be read.
     """
 
     def warn(line: int | None, what: str, remedy: str) -> None:
         problems.append(Problem(str(path), line, what, remedy, "warning"))
 
-    crlf = blank = first_blank = number = 0
+    crlf = first_crlf = blank = first_blank = number = 0
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(_pieces(file), 1):
-                if len(raw) > LONGEST_LINE:
+                if _too_long(raw):
                     what = f"the line is longer than {LONGEST_LINE:,} bytes"
                     problems.append(
                         Problem(str(path), number, what, "shorten it, or mend the missing line end")
@@ -46,18 +51,20 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
                     warn(1, "the file starts with a byte-order mark", "save it as UTF-8 without BOM")
                     raw = raw[len(BOM) :]
                 if raw.endswith(b"\r\n"):
-                    crlf += 1
+                    crlf, first_crlf = crlf + 1, first_crlf or number
                 line = raw.strip(b" \t\r\n")
                 if line:
                     yield number, line
                 else:
                     blank, first_blank = blank + 1, first_blank or number
-    except OSError as error:
-        raise fail(path, f"cannot be read: {error.strerror}", "check the name and the permissions") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        what = f"cannot be read: {getattr(error, 'strerror', error)}"
+        problems.append(Problem(str(path), None, what, "check the name and the permissions"))
+        return
     if number == 0:
         warn(None, "the file is empty", "delete it or fill it")
     if crlf:
-        warn(None, f"{crlf} lines end in CRLF", "save it with Unix line ends")
+        warn(first_crlf, f"CRLF line end ({crlf} in the file)", "save it with Unix line ends")
     if blank:
         warn(first_blank, f"blank line ({blank} in the file)", "delete it")
 
@@ -65,10 +72,14 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Lines; of one too long, just enough to know it."""
     while raw := file.readline(LONGEST_LINE + 1):
-        if len(raw) > LONGEST_LINE:
-            while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                pass
         yield raw
+        if _too_long(raw):
+            while (rest := file.readline(1 << 16)) and not rest.endswith(b"\n"):
+                pass
+
+
+def _too_long(raw: bytes) -> bool:
+    return len(raw) > LONGEST_LINE and not raw.endswith(b"\n")
 
 
 def read_jsonl(
@@ -76,9 +87,9 @@ def read_jsonl(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) of each line that is a JSON object in UTF-8; what is not, goes to `problems`.
 
-    `keys` are those that must not be said twice in one object, where JSON parsers keep the last in silence.
+    Where a key is said twice in one object, JSON parsers keep the last in silence. We warn of it, and
+    refuse the line if it is one of the outermost `keys`, or inside a value.
     """
-    quoted = [f'"{key}"'.encode() for key in keys]
     for number, line in read_lines(path, problems):
         try:
             record = orjson.loads(line)
@@ -89,11 +100,18 @@ def read_jsonl(
             what = f"a JSON object {{...}} belongs here, not {type(record).__name__}"
             problems.append(Problem(str(path), number, what, "write one object a line"))
             continue
-        if any(line.count(key) > 1 for key in quoted):
-            twice = _said_twice(line)
-            if twice:
-                what = f"the key {twice[0]!r} stands twice in one object"
-                problems.append(Problem(str(path), number, what, "keep one of them"))
+        if len(_find_keys(line)) > len(record):
+            try:
+                outermost, inside = _said_twice(line)
+            except RecursionError:
+                problems.append(Problem(str(path), number, "lists or objects too deep", "flatten them"))
+                continue
+            for key in outermost + inside:
+                what = f"the key {key!r} stands twice in one object"
+                severity: Literal["error", "warning"]
+                severity = "error" if key in keys or key in inside else "warning"
+                problems.append(Problem(str(path), number, what, "keep one of them", severity))
+            if inside or not set(keys).isdisjoint(outermost):
                 continue
         yield number, record
 
@@ -107,16 +125,17 @@ def _not_json(path: Path, number: int, line: bytes, error: orjson.JSONDecodeErro
     return Problem(str(path), number, f"not JSON: {error.msg} (column {error.colno})", "mend the line")
 
 
-def _said_twice(line: bytes) -> list[str]:
-    """Keys that stand twice in the outermost object of a valid line."""
-    found: list[str] = []
+def _said_twice(line: bytes) -> tuple[list[str], list[str]]:
+    """Keys that stand twice in the outermost object of a valid line, and in any object inside it."""
+    found: list[list[str]] = []
 
     def pairs(items: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in items]
-        found[:] = [name for name in names if names.count(name) > 1]  # the outermost object comes last
+        counts = Counter(name for name, _ in items)
+        found.append([name for name, count in counts.items() if count > 1])
 
     json.loads(line, object_pairs_hook=pairs)
-    return found
+    *inside, outermost = found
+    return outermost, list(chain.from_iterable(inside))
 
 
 def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
@@ -124,17 +143,26 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
 
     def write(file: BinaryIO) -> int:
         count = 0
-        for record in records:
-            file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-            count += 1
+        for count, record in enumerate(records, 1):
+            try:
+                file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            except orjson.JSONEncodeError as error:  # too deep, or no Unicode
+                raise fail(path, f"cannot be written: {error}", "mend that record", count) from error
         return count
 
     return write_whole(path, write)
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
-    """Write a file beside its place and move it there when it is whole, so that none is ever half-written."""
+    """Write a file beside its place and move it there when it is whole, so that none is ever half-written.
+
+    What is there and is no file, such as /dev/null, is written to and stays; so does a link.
+    """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as file:
+                return write(file)
+        path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -6,69 +6,108 @@ A key, one nugget a line, under a head for each question or with the question's 
     1 vital belived in partical's existence                     87.8 3 okay Achieved the first ...
     3 okay Achieved the first controlled nuclear chain reaction
 
-A head ends its line with the question's text, which may go on in the lines before the first nugget.
-A run, and a judgement file, with columns between blanks and the text last:
+A head ends its line with the question's text, which may go on in the lines before the first nugget; a line
+there that starts with a small number is taken for a broken nugget. A run, and a judgement file, with
+columns between blanks and the text last:
 
     87.8 lcc05 NYT19990714.0382 1 Fermi and his team ...        qid run docid rank text
     87.8 lcc05 NYT19990714.0382 1,4 Fermi and his team ...      qid run docid nuggets text
 
-Nuggets are separated by commas; `-` stands for none. Years differ in their columns, and the files of
-some could not be seen when this was written: `columns` says another order, for example
-`qid,nugget,importance,weight,text` or `_,qid,run,docid,rank,nuggets,text` (`_` is passed over).
+Nuggets are separated by commas; `-` stands for none, and `NIL` for no docid. Years differ in their columns,
+and the files of some could not be seen when this was written: `columns` says another order, for example
+`qid,nugget,importance,weight,text` or `_,qid,run,docid,rank,nuggets,text` (`_` is passed over). As NIST
+describes them, runs of 2005 are `qid,run,docid,text` and judgements `qid,run,item,docid,text`, where lines
+`qid run item nugget` follow, each of which marks a nugget in the response with that item number.
 
 Tolerated: tabs or blanks, `ok` for `okay`, any case of `vital`, `Qid` with or without a colon, blank lines,
-lines that start with `#`. Windows-1252 bytes are read as such. Every other line is kept aside and reported.
+lines that start with `#`, a head that comes again, a response without text (but not a nugget without).
+Lines that are not UTF-8 are read as Windows-1252. Every other line is kept aside and reported. Where
+numbers begin again after a line that nobody understood, a head was lost, and nuggets up to the next head are
+kept aside with it.
+
+What such files cannot hold is not written: votes, weights, tags; a question's template, and any kind and
+target but those that its text names; extra keys; noes, partial support, and who judged, when and why. Several
+descriptions become one, with ` / ` between; white space becomes single blanks, in docids `_`; a run
+without ranks gets them; nuggets whose ids are not numbers are numbered by their place. Importance
+`unrated` is written and read, though it is not TREC's. Ids with blanks or a leading `#` are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.jsonl import read_lines
 from nuggeteer.records import Importance, Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.text import identity
 
 KEY_COLUMNS = ("qid", "nugget", "importance", "text")
 RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
 JUDGEMENT_COLUMNS = ("qid", "run", "docid", "nuggets", "text")
 
-_HEAD = re.compile(r"qid\s+(\S+?)\s*(?::\s*(.*))?$", re.IGNORECASE)
+# A colon after the id, the id's own colons apart; without one, the id has a digit, or it is prose.
+_HEAD = re.compile(
+    r"qid:?\s+(?:(\S+?)\s*:(?=\s|$)|(?=[^\s:]*\d)([^\s:]+):?)\s*(.*)", re.IGNORECASE | re.DOTALL
+)
 _ASKED = re.compile(r"'(\w+)' question for target (.+)")
+_BROKEN_NUGGET = re.compile(r"[0-9]{1,2}[a-z]?\s")
+_IMPORTANCE: Mapping[str, Importance] = {"vital": "vital", "unrated": "unrated"}  # all else is okay
 _NONE = "-"
+_NO_DOCUMENT = "NIL"
+_NUGGET = "[0-9]+[a-z]?"
 _WORD = r"\S+"
 _PATTERNS = {
-    "nugget": r"\d+[a-z]?",
-    "importance": r"(?i:vital|okay|ok)",
-    "rank": r"\d+",
-    "weight": r"(?:0|1|0?\.\d+|1\.0+)",
-    "nuggets": rf"(?:{_NONE}|\d+[a-z]?(?:,\d+[a-z]?)*)",
+    "nugget": _NUGGET,
+    "importance": r"(?i:vital|okay|ok|unrated)",
+    "rank": r"-?[0-9]{1,18}",
+    "item": r"[0-9]+",
+    "weight": r"(?:0|1|0?\.[0-9]+|1\.0+)",
+    "nuggets": rf"(?:{_NONE}|{_NUGGET}(?:,{_NUGGET})*)",
 }
 
 
 def _layout(columns: Sequence[str], needed: Iterable[str]) -> re.Pattern[str]:
+    """A line of these columns; the text may be missing."""
     known = {*_PATTERNS, "qid", "run", "docid", "text", "_"}
     wrong = [c for c in columns if c not in known] or [c for c in needed if c not in columns]
+    wrong = wrong or [f"{c} twice" for c in known - {"_"} if columns.count(c) > 1]
     if wrong or columns[-1] != "text":
         names = ", ".join(sorted(known))
         raise NuggeteerError(
             f"columns {','.join(columns)}: {', '.join(wrong) or 'text is not last'}; "
             f"they need {', '.join(needed)}, with text last; there are {names}"
         )
-    parts = [_WORD if c == "_" else f"(?P<{c}>{_PATTERNS.get(c, _WORD)})" for c in columns[:-1]]
-    return re.compile(r"\s+".join([*parts, "(?P<text>.*)"]), re.DOTALL)
+    return re.compile(_columns(columns[:-1]) + r"(?:\s+(?P<text>.*))?", re.DOTALL)
 
 
-def _lines(path: Path, bundle: Bundle) -> Iterator[tuple[int, str]]:
+def _columns(columns: Iterable[str]) -> str:
+    return r"\s+".join(_WORD if c == "_" else f"(?P<{c}>{_PATTERNS.get(c, _WORD)})" for c in columns)
+
+
+def _lines(path: Path, bundle: Bundle) -> Iterator[tuple[int, str, str]]:
+    """(line number, line, line as it would be kept aside) of every line that is no comment."""
     for number, raw in read_lines(path, bundle.problems):
-        try:
-            line = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            line = raw.decode("cp1252", "replace")
+        kept = raw.decode("utf-8", "surrogateescape")
+        line = raw.decode("cp1252", "replace") if re.search("[\udc80-\udcff]", kept) else kept
         if not line.startswith("#"):
-            yield number, line
+            yield number, line, kept
+
+
+def _fields(layout: re.Pattern[str], line: str) -> dict[str, str] | None:
+    """A line's columns by name, those that say something; None unless its ids are such as we take."""
+    row = layout.fullmatch(line)
+    fields = {name: value for name, value in row.groupdict().items() if value} if row else {}
+    good = all(as_id(fields[name]) for name in ("qid", "run") if name in fields)
+    return fields if row and good else None
+
+
+def _question(qid: str, text: str) -> Question:
+    asked = _ASKED.match(text)
+    return Question(qid, text, *((asked[1], asked[2].strip()) if asked else (None, None)))
 
 
 def read_key(path: Path, columns: Sequence[str] = KEY_COLUMNS) -> Bundle:
@@ -78,37 +117,40 @@ def read_key(path: Path, columns: Sequence[str] = KEY_COLUMNS) -> Bundle:
     under_head = _layout([c for c in columns if c != "qid"], KEY_COLUMNS[1:])
     seen: set[tuple[str, str]] = set()
     head: str | None = None
-    open_question = False
-    for number, line in _lines(path, bundle):
-        if found := _HEAD.match(line):
-            head, text = found[1], found[2] or ""
-            open_question = True
-            asked = _ASKED.match(text)
-            kind, target = (asked[1], asked[2].strip()) if asked else (None, None)
-            bundle.ask(Question(head, text, kind=kind, target=target))
+    in_text = doubtful = False
+    for number, line, raw in _lines(path, bundle):
+        aside = partial(bundle.not_understood, path, number, raw)
+        if found := _HEAD.fullmatch(line):
+            head, text = as_id(found[1] or found[2]), found[3]
+            there = bundle.questions.get(head or "")
+            in_text, doubtful = bool(head) and not (there and there.text), False
+            if head is None:
+                aside("a head without a question's id")
+            elif in_text:
+                bundle.questions[head] = _question(head, text)
+            elif there and text not in ("", there.text):
+                aside(f"another text for question {head}")
             continue
-        row = under_head.fullmatch(line) if head else None
-        row = row or with_qid.fullmatch(line)
-        if row is None and head and open_question:
-            old = bundle.questions[head]
-            bundle.questions[head] = Question(head, f"{old.text} {line}".strip(), old.kind, old.target)
+        fields = (_fields(under_head, line) if head else None) or _fields(with_qid, line)
+        if head and in_text and fields is None and not _BROKEN_NUGGET.match(line):
+            bundle.questions[head] = _question(head, f"{bundle.questions[head].text} {line}".strip())
             continue
-        open_question = False
-        if row is None:
-            bundle.not_understood(path, number, line, f"not a nugget ({' '.join(columns)}), nor a head")
+        in_text = False
+        if fields is None or "text" not in fields:
+            aside(f"neither a nugget ({' '.join(columns)}) nor a head")
+            doubtful = True
             continue
-        fields = row.groupdict()
-        qid = fields.get("qid") or head or ""
-        if (qid, fields["nugget"]) in seen:
-            bundle.not_understood(
-                path, number, line, f"nugget {fields['nugget']} of {qid} for the second time"
-            )
+        qid, nugget = fields.get("qid") or head or "", fields["nugget"]
+        if (qid, nugget) in seen:
+            aside(f"nugget {nugget} of {qid} for the second time")
+            if doubtful and qid == head:
+                head = None
             continue
-        seen.add((qid, fields["nugget"]))
-        importance: Importance = "vital" if fields["importance"].lower() == "vital" else "okay"
-        weight = float(fields["weight"]) if fields.get("weight") else None
+        seen.add((qid, nugget))
+        importance = _IMPORTANCE.get(fields["importance"].lower(), "okay")
+        weight = float(fields["weight"]) if "weight" in fields else None
         bundle.ask(Question(qid, ""))
-        bundle.nuggets.append(Nugget(qid, fields["nugget"], (fields["text"],), importance, weight))
+        bundle.nuggets.append(Nugget(qid, nugget, (fields["text"],), importance, weight))
     return bundle
 
 
@@ -116,32 +158,44 @@ def read_runs(path: Path, columns: Sequence[str] = RUN_COLUMNS) -> Bundle:
     """Read one or several runs from a file."""
     bundle = Bundle()
     layout = _layout(columns, ("qid", "text"))
-    for number, line in _lines(path, bundle):
-        row = layout.fullmatch(line)
-        if row is None:
-            bundle.not_understood(path, number, line, f"not a response ({' '.join(columns)})")
+    for number, line, raw in _lines(path, bundle):
+        fields = _fields(layout, line)
+        if fields is None:
+            bundle.not_understood(path, number, raw, f"not a response ({' '.join(columns)})")
             continue
-        fields = row.groupdict()
         bundle.respond(RunInfo(fields.get("run") or path.stem), _response(fields))
     return bundle
 
 
 def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> Bundle:
-    """Read the assessors' file: responses with the nuggets marked in them.
+    """Read the assessors' file: responses with the nuggets marked in them, or marks after the responses.
 
     The runs in it were judged TREC's way, the best response for each nugget marked.
     """
     bundle = Bundle()
-    layout = _layout(columns, ("qid", "nuggets", "text"))
-    for number, line in _lines(path, bundle):
-        row = layout.fullmatch(line)
-        if row is None:
-            bundle.not_understood(path, number, line, f"not a judged response ({' '.join(columns)})")
+    by_item = "item" in columns
+    layout = _layout(columns, ("qid", "item" if by_item else "nuggets", "text"))
+    marks = re.compile(_columns([*(c for c in columns if c in ("_", "qid", "run", "item")), "nugget"]))
+    items: dict[tuple[str, ...], Response] = {}
+    for number, line, raw in _lines(path, bundle):
+        aside = partial(bundle.not_understood, path, number, raw)
+        mark = _fields(marks, line) if by_item else None
+        fields = mark or _fields(layout, line)
+        if fields is None or ("text" not in fields and fields.get("nuggets", _NONE) != _NONE):
+            aside(f"not a judged response ({' '.join(columns)})")
             continue
-        fields = row.groupdict()
-        run, response = fields.get("run") or path.stem, _response(fields)
-        bundle.respond(RunInfo(run, judged="best"), response)
-        for nugget in [] if fields["nuggets"] == _NONE else fields["nuggets"].split(","):
+        run = fields.get("run") or path.stem
+        item = (fields["qid"], run, fields.get("item", str(number)))
+        if (item in items) != bool(mark):
+            aside(
+                f"item {item[2]} of {run} " + ("has no response before it" if mark else "for the second time")
+            )
+            continue
+        if not mark:
+            items[item] = _response(fields)
+            bundle.respond(RunInfo(run, judged="best"), items[item])
+        response, nuggets = items[item], fields.get("nugget") or fields.get("nuggets", _NONE)
+        for nugget in dict.fromkeys(nuggets.split(",") if nuggets != _NONE else []):
             bundle.judgements.append(
                 Judgement(
                     response.qid, nugget, response.text, True, docid=response.docid, run=run, assessor="trec"
@@ -150,20 +204,24 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
     return bundle
 
 
-def _response(fields: dict[str, str]) -> Response:
-    rank = int(fields["rank"]) if fields.get("rank") else None
-    return Response(fields["qid"], fields["text"], fields.get("docid"), rank)
+def _response(fields: Mapping[str, str]) -> Response:
+    rank = int(fields["rank"]) if "rank" in fields else None
+    docid = fields.get("docid", _NO_DOCUMENT)
+    return Response(fields["qid"], fields.get("text", ""), None if docid == _NO_DOCUMENT else docid, rank)
 
 
 def key_lines(bundle: Bundle) -> Iterator[str]:
     """An answer key with heads."""
-    for qid in dict.fromkeys([*bundle.questions, *(n.qid for n in bundle.nuggets)]):
+    numbered = _numbered(bundle)
+    grouped: dict[str, list[Nugget]] = {qid: [] for qid in bundle.questions}
+    for nugget in bundle.nuggets:
+        grouped.setdefault(nugget.qid, []).append(nugget)
+    for qid, nuggets in grouped.items():
         question = bundle.questions.get(qid, Question(qid, ""))
-        yield f"Qid {_column(qid)}: {_line(question.text)}"
-        for nugget in bundle.nuggets:
-            if nugget.qid == qid:
-                text = " / ".join(nugget.descriptions)
-                yield f"{_column(nugget.nugget)} {nugget.importance} {_line(text)}"
+        yield f"Qid {_id(qid)}: {_line(question.text)}"
+        for nugget in nuggets:
+            text = _line(" / ".join(nugget.descriptions))
+            yield f"{_number(numbered, qid, nugget.nugget)} {nugget.importance} {text}"
 
 
 def run_lines(bundle: Bundle, run: str) -> Iterator[str]:
@@ -176,23 +234,55 @@ def run_lines(bundle: Bundle, run: str) -> Iterator[str]:
 
 
 def judgement_lines(bundle: Bundle, run: str) -> Iterator[str]:
-    """A run with the nuggets that were found in each response, by verdicts on this run or on none."""
-    marked: dict[tuple[str, str], list[str]] = {}
+    """A run with the nuggets that were found in each response, by verdicts on this run or on none.
+
+    Where a text stands twice, the nuggets go to the response with the verdict's docid, or to the first.
+    """
+    responses, numbered = bundle.responses[run], _numbered(bundle)
+    places: dict[tuple[str, ...], int] = {}
+    for i, response in enumerate(responses):
+        same = (response.qid, identity(response.text))
+        places.setdefault((*same, response.docid or ""), i)
+        places.setdefault(same, i)
+    marked: list[dict[str, None]] = [{} for _ in responses]
     for judgement in bundle.judgements:
         if judgement.verdict and judgement.run in (run, None):
-            marked.setdefault((judgement.qid, judgement.text), []).append(judgement.nugget)
-    for response in bundle.responses[run]:
-        nuggets = ",".join(map(_column, marked.get((response.qid, response.text), []))) or _NONE
-        yield _row(response, run, nuggets)
+            same = (judgement.qid, identity(judgement.text))
+            place = places.get((*same, judgement.docid or ""), places.get(same))
+            if place is not None:
+                marked[place][_number(numbered, judgement.qid, judgement.nugget)] = None
+    for response, nuggets in zip(responses, marked, strict=True):
+        yield _row(response, run, ",".join(nuggets) or _NONE)
+
+
+def _numbered(bundle: Bundle) -> dict[str, dict[str, str]]:
+    """Numbers for the nuggets of those questions that have any id which is no number."""
+    ids: dict[str, list[str]] = {}
+    for nugget in bundle.nuggets:
+        ids.setdefault(nugget.qid, []).append(nugget.nugget)
+    return {
+        qid: {name: str(place) for place, name in enumerate(own, 1)}
+        for qid, own in ids.items()
+        if not all(re.fullmatch(_NUGGET, name) for name in own)
+    }
+
+
+def _number(numbered: Mapping[str, Mapping[str, str]], qid: str, nugget: str) -> str:
+    number = numbered.get(qid, {nugget: nugget}).get(nugget, "")
+    if not re.fullmatch(_NUGGET, number):
+        raise NuggeteerError(f"nugget {nugget!r} of {qid!r} has no number, which TREC's files need")
+    return number
 
 
 def _row(response: Response, run: str, fourth: str) -> str:
-    columns = (_column(response.qid), _column(run), _column(response.docid), fourth)
-    return " ".join([*columns, _line(response.text)])
+    docid = re.sub(r"\s+", "_", response.docid or _NO_DOCUMENT)
+    return f"{_id(response.qid)} {_id(run)} {docid} {fourth} {_line(response.text)}"
 
 
-def _column(value: str | None) -> str:
-    return re.sub(r"\s+", "_", value) if value else "NIL"
+def _id(value: str) -> str:
+    if re.search(r"\s|^#", value):
+        raise NuggeteerError(f"{value!r} cannot be an id in TREC's files: it has a blank, or starts with #")
+    return value
 
 
 def _line(text: str) -> str:

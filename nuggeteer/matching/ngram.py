@@ -258,7 +258,8 @@ def stop_words() -> set[str]:
 def _distinct(rows: Ints, columns: Ints, height: int, width: int) -> csr_array:
     """texts × n-grams, 1 where the text has the n-gram however often. `rows` are in order."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
-    matrix = csr_array((np.ones(len(rows)), columns, indptr), shape=(height, width))
+    # A copy, since sum_duplicates sorts the columns in place and the walk still needs its nodes.
+    matrix = csr_array((np.ones(len(rows)), columns.copy(), indptr), shape=(height, width))
     matrix.sum_duplicates()
     matrix.data[:] = 1.0
     return matrix

@@ -22,10 +22,10 @@ def scores(result: Scores) -> dict[str, Any]:
 
 
 def _run(result: Scores, score: RunScore) -> dict[str, Any]:
-    names = dict.fromkeys([*(m.name for m in DEFAULT), *score.measures])
+    names = _measures(score)
     outcome = score.outcome
     return {
-        "run": score.name,
+        "run": _named(score.name),
         "questions": len(result.key.questions),
         "unanswered": int((~outcome.answered).sum()),
         **{name: _interval(score.measures.get(name)) for name in names},
@@ -33,6 +33,16 @@ def _run(result: Scores, score: RunScore) -> dict[str, Any]:
         "per_question": list(_questions(result.key, score)),
         "nuggets": list(_nuggets(result, score)),
     }
+
+
+def _measures(score: RunScore) -> list[str]:
+    """The default measures, null where they were not asked for or do not apply, and any others."""
+    return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
+
+
+def _named(file: str) -> str:
+    """A file's name, with bytes in it that are no UTF-8 written out, for JSON cannot hold them."""
+    return file.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _interval(interval: Interval | None) -> dict[str, Any] | None:
@@ -60,7 +70,10 @@ def _questions(key: AnswerKey, score: RunScore) -> Any:
         vital, okay = found_of_total(key, score, i)
         yield {
             "qid": question.qid,
-            **{name: _number(values[i]) for name, values in score.by_question.items()},
+            **{
+                name: _number(score.by_question[name][i]) if name in score.by_question else None
+                for name in _measures(score)
+            },
             "answered": bool(score.outcome.answered[i]),
             "length": int(score.outcome.length[i]),
             "vital": vital,
@@ -94,7 +107,13 @@ def _number(value: np.floating[Any] | Vector | float) -> float | None:
 def problems(found: list[Problem]) -> dict[str, Any]:
     return {
         "problems": [
-            {"file": p.file, "line": p.line, "severity": p.severity, "what": p.what, "remedy": p.remedy}
+            {
+                "file": _named(p.file),
+                "line": p.line,
+                "severity": p.severity,
+                "what": _named(p.what),
+                "remedy": _named(p.remedy),
+            }
             for p in found
         ]
     }
@@ -103,7 +122,7 @@ def problems(found: list[Problem]) -> dict[str, Any]:
 def converted(done: list[Converted]) -> dict[str, Any]:
     return {
         "files": [
-            {"file": str(one.source), "written": [str(p) for p in one.written], **one.counts}
+            {"file": _named(str(one.source)), "written": [_named(str(p)) for p in one.written], **one.counts}
             | problems(list(one.problems))
             for one in done
         ]

@@ -24,9 +24,14 @@ from nuggeteer.text import visible
 UNDEFINED = "–"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # the error that is being handled; rich would leave with 1, which is a failed gate's
+
+
 def console() -> Console:
     """The standard output, without anything that could read markup or emoji codes out of a text."""
-    return Console(markup=False, highlight=False, emoji=False)
+    return _Console(markup=False, highlight=False, emoji=False)
 
 
 def plain(value: str, style: str = "") -> Text:

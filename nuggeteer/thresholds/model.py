@@ -1,8 +1,4 @@
-"""From match scores to verdicts: the models that decide guesses.
-
-Scoring asks a model three things and nothing else; a fitted model takes the place of `FixedThreshold`
-by answering them.
-"""
+"""What a threshold model is, what it learns from, and the one that does not learn."""
 
 from __future__ import annotations
 
@@ -11,7 +7,43 @@ from typing import Protocol
 
 import numpy as np
 
-from nuggeteer.records import Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
+
+    `nugget` is the position in the key. `group` numbers the systems whose answers the texts are from.
+    `weight_of_nugget` is what a nugget is worth in its question's recall.
+    """
+
+    scores: Vector
+    yes: Bools
+    nugget: Ints
+    group: Ints
+    groups: tuple[str, ...]
+    question_of_nugget: Ints
+    weight_of_nugget: Vector
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def nuggets(self) -> int:
+        return len(self.question_of_nugget)
+
+    def only(self, kept: Bools) -> Evidence:
+        """The same without some of the pairs."""
+        return Evidence(
+            self.scores[kept],
+            self.yes[kept],
+            self.nugget[kept],
+            self.group[kept],
+            self.groups,
+            self.question_of_nugget,
+            self.weight_of_nugget,
+        )
 
 
 class ThresholdModel(Protocol):

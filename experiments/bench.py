@@ -1,0 +1,213 @@
+"""How fast, and how large: ratios to things measured in the same run, for machines are shared and noisy.
+
+    scripts/bench            everything; some minutes
+    scripts/bench --quick    without the million responses
+
+Each time is the best of several interleaved rounds, for what disturbs a measurement only makes it longer.
+Writes experiments/bench.md and experiments/bench.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+from rouge_score.rouge_scorer import RougeScorer
+
+from nuggeteer.collection import Collection, read_collection
+from nuggeteer.idf import background
+from nuggeteer.judging import Known
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.scoring import find
+from nuggeteer.settings import Match
+from nuggeteer.simulate import Shape, simulate
+from nuggeteer.thresholds import FixedThreshold
+
+HERE = Path(__file__).parent
+COMMAND = [sys.executable, "-m", "nuggeteer"]
+words = re.compile(r"\w+").findall
+
+
+def best_of(rounds: int, *functions: Callable[[], Any]) -> list[float]:
+    """The shortest time of each function, taking turns."""
+    best = [float("inf")] * len(functions)
+    for _ in range(rounds):
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, Any]:
+    """From a run in memory to its found nuggets, against cutting its texts into words."""
+    run, key = collection.run(name), collection.key
+    matcher = NgramMatcher(key, Match(), background())
+    known = Known(key, collection.judgements, collection.judged_runs)
+    model = FixedThreshold(0.2)
+    floor, ours = best_of(
+        15,
+        lambda: [words(text.lower()) for text in run.texts],
+        lambda: find(run, key, matcher, known, model),
+    )
+    pairs = int(key.counts[run.question].sum())
+    return {
+        "responses": len(run),
+        "pairs": pairs,
+        "floor_seconds": floor,
+        "seconds": ours,
+        "times_the_floor": ours / floor,
+        "pairs_per_second": pairs / ours,
+    }
+
+
+def against_rouge(collection: Collection, name: str, responses: int = 200) -> dict[str, Any]:
+    """The same pairs, by rouge-score's rouge1 and rouge2 with stemming, and by the matcher."""
+    run, key = collection.run(name), collection.key
+    scorer = RougeScorer(["rouge1", "rouge2"], use_stemmer=True)
+    pairs = [
+        (nugget.descriptions[0], run.texts[i])
+        for i in range(responses)
+        for nugget in key.nuggets[key.offsets[run.question[i]] : key.offsets[run.question[i] + 1]]
+    ]
+    matcher = NgramMatcher(key, Match(stem=True), background())
+    known = Known(key, collection.judgements, collection.judged_runs)
+    model = FixedThreshold(0.2)
+    rouge, ours = best_of(
+        5,
+        lambda: [scorer.score(description, text) for description, text in pairs],
+        lambda: find(run, key, matcher, known, model),
+    )
+    rouge_rate = len(pairs) / rouge
+    our_rate = int(key.counts[run.question].sum()) / ours
+    return {
+        "rouge_pairs_per_second": rouge_rate,
+        "pairs_per_second": our_rate,
+        "times_rouge": our_rate / rouge_rate,
+    }
+
+
+def whole_command(*arguments: str) -> tuple[float, float]:
+    """Seconds, and peak MB of the process and its workers together."""
+    start = time.perf_counter()
+    process = psutil.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        try:
+            family = [process, *process.children(recursive=True)]
+            peak = max(peak, sum(member.memory_info().rss for member in family))
+        except psutil.NoSuchProcess:
+            pass
+        time.sleep(0.002)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        raise SystemExit(f"{arguments} ended with {process.returncode}")
+    return seconds, peak / 1e6
+
+
+def cold(*arguments: str, rounds: int = 7) -> dict[str, float]:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        subprocess.run(
+            [*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+        )
+        times.append(time.perf_counter() - start)
+    python = min(
+        best_of(rounds, lambda: subprocess.run([sys.executable, "-c", "pass"], check=True)),
+    )
+    return {"seconds": min(times), "slowest": max(times), "python_alone": python}
+
+
+def measure(work: Path, quick: bool) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    say("a TREC-sized collection: 75 questions, 10 nuggets, 20 responses")
+    trec = work / "trec"
+    simulate(trec, Shape(questions=75, systems=3, judged=2), seed=0)
+    results["help"] = cold("--help")
+    results["score"] = cold("score", "--collection", str(trec), "s3")
+    say("a larger one: 500 questions, 10 nuggets, 20 responses")
+    large = work / "large"
+    simulate(large, Shape(questions=500, systems=2, judged=1), seed=0)
+    collection = read_collection(large)
+    results["floor_simulated"] = scoring_against_the_floor(collection, "s2")
+    results["rouge"] = against_rouge(collection, "s2")
+    news = HERE.parent.parent / "shared" / "data" / "ts2014"
+    if news.is_dir():
+        # Real sentences of one pool, as if nobody had judged that pool.
+        say("real sentences: ts2014")
+        (work / "pool").mkdir()
+        copy = work / "pool" / "pool9-unjudged.jsonl"
+        copy.write_bytes((news / "runs" / "pool9.jsonl").read_bytes())
+        results["floor_ts2014"] = scoring_against_the_floor(read_collection(news), str(copy))
+    if not quick:
+        say("a million responses x 10 nuggets")
+        million = work / "million"
+        start = time.perf_counter()
+        simulate(million, Shape(questions=500, systems=1, judged=0, responses=2000), seed=0)
+        results["million"] = {"simulate_seconds": time.perf_counter() - start}
+        texts = read_collection(million).run("s1").texts
+        results["million"]["floor_seconds"] = best_of(1, lambda: [words(text.lower()) for text in texts])[0]
+        del texts
+        for jobs in ("1", "2"):
+            seconds, peak = whole_command(
+                "score", "--collection", str(million), "s1", "--jobs", jobs, "--json", str(work / jobs)
+            )
+            results["million"][f"jobs_{jobs}"] = {"seconds": seconds, "peak_mb": peak}
+        results["million"]["identical"] = (work / "1").read_bytes() == (work / "2").read_bytes()
+    return results
+
+
+def say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+def table(results: dict[str, Any]) -> str:
+    rows = [
+        ("`nuggeteer --help`, cold", f"{results['help']['seconds']:.3f} s", "≤ 0.15 s"),
+        ("`score`, TREC-sized, cold", f"{results['score']['seconds']:.2f} s", "≤ 1.5 s"),
+    ]
+    for name, label in (
+        ("floor_simulated", "10,000 simulated responses"),
+        ("floor_ts2014", "real sentences, ts2014"),
+    ):
+        if name in results:
+            one = results[name]
+            what = f"scoring / tokenising, {label}, {one['pairs']:,} pairs"
+            rows.append((what, f"{one['times_the_floor']:.2f} ×", "≤ 3 ×"))
+    rouge = results["rouge"]
+    rows.append(("pairs a second / rouge-score's, stemmed", f"{rouge['times_rouge']:,.0f} ×", "≥ 100 ×"))
+    if "million" in results:
+        for jobs in ("1", "2"):
+            one = results["million"][f"jobs_{jobs}"]
+            what = f"`score` of a million responses × 10 nuggets, {jobs} worker{'s' if jobs == '2' else ''}"
+            rows.append((what, f"{one['seconds']:.0f} s, {one['peak_mb']:.0f} MB", "1 GB"))
+        rows.append(("their results, byte for byte", str(results["million"]["identical"]), "True"))
+    body = "\n".join(f"| {what} | {value} | {target} |" for what, value, target in rows)
+    return f"| what | measured | target |\n|---|---|---|\n{body}\n"
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    with tempfile.TemporaryDirectory() as work:
+        results = measure(Path(work), quick)
+    text = table(results)
+    print(text)
+    if not quick:
+        head = (
+            "# Speed and memory\n\nMade by `scripts/bench`, whose head says how. All figures of one run.\n\n"
+        )
+        (HERE / "bench.md").write_text(head + text, encoding="utf-8")
+        (HERE / "bench.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,481 @@
+"""The command line: examples that run, exit codes, JSON, a help that is quick, the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from nuggeteer.cli.main import COMMANDS, main
+from nuggeteer.collection import read_collection
+from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
+from nuggeteer.sample import sample_folder
+from nuggeteer.scoring import score
+from nuggeteer.simulate import Shape, simulate
+from tests.conftest import write_lines
+
+EVERY = pytest.mark.parametrize("command", COMMANDS)
+
+
+def process(*arguments, **options):
+    """A process of its own, as a shell would start it."""
+    return subprocess.run(
+        [sys.executable, "-m", "nuggeteer", *map(str, arguments)],
+        capture_output=True,
+        timeout=60,
+        **{"check": False, **options},
+    )
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder: a copy of the sample."""
+    folder = tmp_path / "here"
+    shutil.copytree(sample_folder(), folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def examples(command):
+    text = import_module(f"nuggeteer.cli.{command}").EXAMPLES.replace("\\\n", " ")
+    return [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  nuggeteer ")]
+
+
+def prepare(command, folder):
+    """What a user has who tries the examples."""
+    if command in ("check", "score"):
+        shutil.copytree(sample_folder(), folder / "my-collection")
+        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
+    if command == "convert":
+        (folder / "t12.def_answers.txt").write_text(
+            "Qid 1: 'other' question for target X\n1 vital a fact\n2 okay more\n"
+        )
+        (folder / "j.txt").write_text("1 sys NYT1 1 1,2 A fact and more.\n1 sys NYT2 2 - Nothing.\n")
+        nugget = {"text": "a fact", "importance": "vital", "assignment": "support"}
+        answer = {
+            "query": "Who?",
+            "qid": "1",
+            "answer_text": "A fact.",
+            "response_length": 2,
+            "run_id": "my-run",
+        }
+        write_lines(folder / "assignments.jsonl", [{**answer, "nuggets": [nugget]}])
+    if command == "idf":
+        (folder / "news.txt").write_text("Fermi built a reactor.\nThe ship sank.\n")
+        write_lines(folder / "docs" / "a.jsonl", [{"text": "Fermi was born in Rome."}])
+
+
+@EVERY
+def test_every_example_runs(command, tmp_path, monkeypatch, capsys):
+    """One after the other, in one folder, as a reader would try them."""
+    prepare(command, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert examples(command)
+    for arguments in examples(command):
+        expanded = []
+        for argument in arguments:
+            argument = argument.replace("/tmp/", f"{tmp_path}/tmp/")
+            expanded += map(str, tmp_path.glob(argument)) if "*" in argument else [argument]
+        code = main(expanded)
+        captured = capsys.readouterr()
+        assert code == 0, (arguments, captured.err)
+        assert captured.out, arguments
+
+
+def test_the_weights_of_the_idf_example_are_used_as_it_says(tmp_path, monkeypatch, capsys):
+    prepare("idf", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(sample_folder(), tmp_path / "my-collection")
+    assert main(examples("idf")[0]) == 0
+    toml = import_module("nuggeteer.cli.idf").EXAMPLES.split("nuggeteer.toml:\n")[1]
+    (tmp_path / "my-collection" / "nuggeteer.toml").write_text(toml)
+    assert main(["score", "build-103", "--collection", "my-collection", "--json", "out.json"]) == 0
+    assert "|idf:news-" in json.loads((tmp_path / "out.json").read_text())["signature"]
+
+
+@EVERY
+def test_help_shows_the_options_and_an_example(command, capsys):
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"usage: nuggeteer {command}")
+    assert f"  nuggeteer {command}" in out.split("examples:")[1]
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_the_help_names_every_command_and_where_to_start(capsys):
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n    {command}" in out for command in COMMANDS)
+    assert "nuggeteer demo" in out
+
+
+def test_the_help_loads_nothing_that_takes_time():
+    program = (
+        "import sys; from nuggeteer.cli.main import main; codes = [main(a) for a in "
+        f"{[['--help'], *([command, '--help'] for command in COMMANDS)]}];"
+        "heavy = 'numpy scipy rich orjson wordfreq joblib pandas Stemmer stop_words'.split();"
+        "print(codes, sorted(set(heavy) & {m.split('.')[0] for m in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == f"{[0] * (len(COMMANDS) + 1)} []\n"
+
+
+def test_the_version_is_the_packages():
+    done = process("--version", text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split()[0] == "nuggeteer"
+    assert done.stdout.split()[1][0].isdigit()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["score", "--nonsense"],
+        ["score", "--seed", "x"],
+        ["score", "--seed", "-1"],
+        ["score", "--jobs", "0"],
+        ["score", "nobody"],
+        ["score", "x" * 5000],
+        ["score", "--measures", "f3,nonsense"],
+        ["score", "--measures", ","],
+        ["score", "--collection", "nowhere"],
+        ["check", "--collection", "nowhere"],
+        ["check", "--json", "runs"],
+        ["demo", "runs"],
+        ["demo", "runs.jsonl"],
+        ["idf", "missing.txt", "--out", "x.idf"],
+        ["idf", "runs.jsonl", "--out", "x.idf"],
+        ["idf", "runs/aurora.jsonl"],
+        ["convert", "trec-key", "missing.txt", "--into", "new"],
+        ["convert", "nonsense", "runs.jsonl", "--into", "new"],
+        ["convert", "trec-key", "--into", "new"],
+        ["convert", "trec-run", "--out", "x.txt"],
+        ["convert", "trec-run", "runs.jsonl", "--out", "x.txt"],
+        ["simulate", "."],
+        ["simulate", "new", "--questions", "0"],
+        ["simulate", "new", "--difficulty", "2"],
+        ["simulate", "new", "--difficulty", "nan"],
+        ["simulate", "new", "--judged", "99"],
+    ],
+    ids=lambda arguments: " ".join(arguments)[:40],
+)
+def test_what_cannot_be_done_is_said_with_code_2_and_changes_nothing(here, capsys, arguments):
+    before = sorted(here.rglob("*"))
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err or not arguments
+    assert "Traceback" not in captured.err
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_bad_line_is_said_once_with_its_place_and_code_2(here, capsys):
+    with (here / "nuggets.jsonl").open("a") as file:
+        file.write("{\n")
+    number = (here / "nuggets.jsonl").read_text().count("\n")
+    for command in (["score"], ["check"]):
+        assert main([*command, "--collection", str(here)]) == 2
+        captured = capsys.readouterr()
+        assert (captured.out + captured.err).count(f"{here}/nuggets.jsonl:{number}: not JSON") == 1
+
+
+def test_check_exits_with_0_on_warnings_and_counts_them(here, capsys):
+    assert main(["check"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[-1] == f"{here}: 0 errors, {len(out.splitlines()) - 1} warnings"
+
+
+def test_the_json_of_check_is_its_list(here, capsys):
+    (here / "runs" / "bad.jsonl").write_text("{\n\n")
+    assert main(["check"]) == 2
+    shown = capsys.readouterr().out.splitlines()[:-1]
+    assert main(["check", "--json", "-"]) == 2
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    places = [p["file"] if p["line"] is None else f"{p['file']}:{p['line']}" for p in problems]
+    assert shown == [
+        f"{p['severity']} {place}: {p['what']}; {p['remedy']}"
+        for p, place in zip(problems, places, strict=True)
+    ]
+    assert main(["check", "--json", "problems.json"]) == 2
+    assert json.loads((here / "problems.json").read_text())["problems"] == problems
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (KeyboardInterrupt(), 130, "nuggeteer: interrupted\n"),
+        (PermissionError(13, "Permission denied", "secret"), 2, "Permission denied"),
+        (RuntimeError("\x1b[31mbad luck"), 70, "RuntimeError: \\x1b[31mbad luck"),
+        (MemoryError(), 70, "this is a bug of ours"),
+        (RecursionError(), 70, "this is a bug of ours"),
+    ],
+)
+def test_every_ending_has_its_code(monkeypatch, capsys, error, code, says):
+    def fail(args):
+        raise error
+
+    monkeypatch.setattr("nuggeteer.cli.check.run", fail)
+    assert main(["check"]) == code
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert "\x1b" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        [],
+        ["score", "--help"],
+        ["check"],
+        ["check", "--json", "-"],
+        ["score", "aurora", "--nuggets"],
+        ["score", "aurora", "--json", "-"],
+        ["demo", "new"],
+        ["convert", "trec-run", "--run", "aurora", "--out", "x.txt"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_who_has_seen_enough_is_no_error(here, arguments):
+    """As with `| head`: no message, and a code that no build server takes for a failed gate."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "nuggeteer", *arguments], stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    noise = [line for line in done.stderr.decode().splitlines() if not line.startswith("warning: ")]
+    assert noise == []
+    assert done.returncode == (0 if arguments else 2)
+
+
+def test_output_that_cannot_show_every_character_does_not_fail(here):
+    done = process("score", "aurora", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert b"aurora" in done.stdout
+
+
+def test_a_pipe_gets_neither_colours_nor_progress(here):
+    done = process("score", "--questions", "--nuggets", env={**os.environ, "TERM": "xterm-256color"})
+    assert done.returncode == 0
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+INTERVAL = {"value", "low", "high", "judging", "sampling"}
+
+
+def test_the_json_of_score_has_the_keys_that_scripts_read(here, capsys):
+    """The list in the design, written down here again."""
+    assert main(["score", "build-103", "aurora", "--json", "-"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) >= {"signature", "runs"}
+    assert [run["run"] for run in result["runs"]] == ["build-103", "aurora"]
+    for run in result["runs"]:
+        for measure in ("f3", "recall", "precision", "pyramid_f3", "macro_f3"):
+            assert set(run[measure]) >= INTERVAL
+            assert run[measure]["low"] <= run[measure]["value"] <= run[measure]["high"]
+        assert set(run["pairs"]) >= {"known", "guessed"}
+        assert run["questions"] == len(run["per_question"])
+        for row in run["per_question"]:
+            assert set(row) >= {"qid", "f3", "recall", "precision", "length", "vital", "okay"}
+            assert all(found <= total for found, total in (row["vital"], row["okay"]))
+        for row in run["nuggets"]:
+            assert set(row) >= {
+                "qid",
+                "nugget",
+                "found",
+                "probability",
+                "source",
+                "rank",
+                "score",
+                "threshold",
+            }
+            assert row["source"] in ("known", "guessed")
+            assert (row["rank"] is not None) == row["found"]
+
+
+def test_the_json_agrees_with_itself_and_with_the_key(here, capsys):
+    """Found nuggets counted from one part are those of the other; F by the formula of Nuggeteer, figure 3."""
+    assert main(["score", "build-103", "--json", "-"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    importance = {
+        (n["qid"], n["nugget"]): n["importance"]
+        for n in map(json.loads, (here / "nuggets.jsonl").read_text(encoding="utf-8").splitlines())
+    }
+    defined = []
+    for row in run["per_question"]:
+        own = [n for n in run["nuggets"] if n["qid"] == row["qid"]]
+        for kind in ("vital", "okay"):
+            found = [n["found"] for n in own if importance[n["qid"], n["nugget"]] == kind]
+            assert row[kind] == [sum(found), len(found)]
+        if not row["vital"][1]:
+            assert row["f3"] is None
+            continue
+        recall = row["vital"][0] / row["vital"][1]
+        allowance = 100 * (row["vital"][0] + row["okay"][0])
+        precision = (
+            1
+            if row["length"] < allowance
+            else 1 - (row["length"] - allowance) / row["length"]
+            if row["length"]
+            else 0
+        )
+        expected = 10 * precision * recall / (9 * precision + recall) if recall else 0
+        assert row["f3"] == pytest.approx(expected)
+        defined.append(row["f3"])
+    assert run["f3"]["value"] == pytest.approx(sum(defined) / len(defined))
+
+
+def test_measures_that_were_not_asked_for_are_null_and_the_others_are_there(here, capsys):
+    assert main(["score", "aurora", "--measures", "f1,vital_score", "--json", "-"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["f3"] is None
+    assert run["per_question"][0]["f3"] is None
+    assert set(run["f1"]) >= INTERVAL
+    assert 0 <= run["vital_score"]["value"] <= 1
+
+
+def test_the_table_shows_the_numbers_of_the_json(here, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["score", "--json", "scores.json"]) == 0
+    out = capsys.readouterr().out
+    for run in json.loads((here / "scores.json").read_text())["runs"]:
+        cells = next(line.split() for line in out.splitlines() if line.split()[:1] == [run["run"]])
+        f3 = run["f3"]
+        assert cells[1:3] == [f"{f3['value']:.3f}", f"{f3['low']:.3f}–{f3['high']:.3f}"]
+        names = ("recall", "precision", "pyramid_f3", "macro_f3")
+        assert cells[3:7] == [f"{run[name]['value']:.3f}" for name in names]
+
+
+def test_without_a_name_all_runs_are_scored_and_a_name_or_a_file_chooses(here, capsys):
+    (here.parent / "tonight.jsonl").write_bytes((here / "runs" / "build-103.jsonl").read_bytes())
+    chosen = {
+        (): list(read_collection(here).run_names),
+        ("dune", "aurora"): ["dune", "aurora"],
+        ("runs/dune.jsonl", "../tonight.jsonl"): ["dune", "tonight"],
+    }
+    for names, expected in chosen.items():
+        assert main(["score", *names, "--json", "-"]) == 0
+        assert [run["run"] for run in json.loads(capsys.readouterr().out)["runs"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("prepare", "arguments", "says"),
+    [
+        (lambda c: shutil.rmtree(c / "runs"), [], "there are no runs here"),
+        (
+            lambda c: write_lines(
+                c / "nuggets.jsonl", [{"qid": "def-01", "nugget": "1", "text": "x", "importance": "vital"}]
+            ),
+            ["--measures", "macro_f3"],
+            "no votes",
+        ),
+    ],
+)
+def test_when_there_is_nothing_to_score_that_is_said(here, capsys, prepare, arguments, says):
+    prepare(here)
+    (here / "runs.jsonl").unlink()
+    assert main(["score", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_warnings_go_to_standard_error_and_never_into_the_json(here, capsys):
+    with (here / "runs" / "aurora.jsonl").open("a") as file:
+        file.writelines(f'{{"qid": "unknown-{i}", "text": "x"}}\n' for i in range(20))
+    assert main(["score", "aurora", "--json", "-"]) == 0
+    captured = capsys.readouterr()
+    json.loads(captured.out)
+    assert captured.err.count("warning: ") == 11
+    assert captured.err.splitlines()[-1].endswith("more; nuggeteer check lists them all")
+
+
+def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypatch, capsys):
+    """Also in a folder that a shell would take apart."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert main(["demo", "my demo; $HOME"]) == 0
+        out = capsys.readouterr().out
+    assert "already there" in out
+    commands = [line.strip() for line in out.splitlines() if line.startswith("  nuggeteer ")]
+    assert len(commands) >= 3
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, command
+
+
+def test_demo_leaves_another_collection_alone(tmp_path, capsys):
+    write_lines(tmp_path / "nuggets.jsonl", [{"qid": "q", "nugget": "1", "text": "x", "importance": "vital"}])
+    assert main(["demo", str(tmp_path)]) == 2
+    assert "another collection" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["nuggets.jsonl"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("large") / "collection"
+    shape = Shape(questions=50, nuggets=5, systems=1, judged=0, responses=820, words=4)
+    simulate(folder, shape, seed=3)
+    assert shape.questions * shape.responses > 2 * CHUNK * WORKER_CHUNKS  # or no worker is ever asked
+    return folder
+
+
+def test_the_same_bytes_come_every_time_and_from_any_number_of_workers(large):
+    """41,000 responses of one run, in processes of their own."""
+    outputs = [
+        process(
+            "score",
+            "--collection",
+            large,
+            "--json",
+            "-",
+            "--jobs",
+            jobs,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        for jobs, seed in ((1, "1"), (1, "2"), (2, "3"))
+    ]
+    assert [done.returncode for done in outputs] == [0, 0, 0]
+    assert len({done.stdout for done in outputs}) == 1
+    (run,) = json.loads(outputs[0].stdout)["runs"]
+    assert run["pairs"] == {"known": 0, "guessed": 50 * 820 * 5}
+
+
+def test_another_seed_moves_the_interval_and_not_the_score(here, capsys):
+    results = []
+    for seed in ("0", "1"):
+        assert main(["score", "build-103", "--seed", seed, "--json", "-"]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    (one,), (other,) = results[0]["runs"], results[1]["runs"]
+    assert one["f3"]["value"] == other["f3"]["value"]
+    assert one["f3"]["low"] != other["f3"]["low"]
+    assert results[0]["signature"].replace("seed:0", "seed:1") == results[1]["signature"]
+
+
+def test_the_command_line_and_the_library_agree(here, capsys):
+    assert main(["score", "build-102", "--json", "-"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    expected = score(read_collection(here), ["build-102"])["build-102"]
+    assert run["f3"]["value"] == expected.measures["f3"].value
+    assert run["pairs"]["known"] == expected.outcome.pairs_known
+
+
+def test_simulate_says_what_it_made(tmp_path, capsys):
+    folder = tmp_path / "new"
+    assert (
+        main(
+            ["simulate", str(folder), "--questions", "3", "--systems", "2", "--responses", "4", "--seed", "5"]
+        )
+        == 0
+    )
+    assert capsys.readouterr().out == f"{folder}: 3 questions, 2 systems, 24 responses\n"
+    simulate(tmp_path / "library", Shape(questions=3, systems=2, judged=1, responses=4), 5)
+    for name in ("nuggets.jsonl", "runs/s2.jsonl", "judgements/s1.jsonl", "truth/s2.jsonl"):
+        assert (folder / name).read_bytes() == (tmp_path / "library" / name).read_bytes()

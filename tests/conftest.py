@@ -1,0 +1,60 @@
+"""What many tests need: small collections written from Python, and the public data where it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nuggeteer.collection import Collection, read_collection
+from nuggeteer.sample import sample_folder
+
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT.parent / "shared" / "data"
+
+
+def shared(name: str) -> Path:
+    """A folder of the public data; the test is skipped where it is absent."""
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"the public data {name!r} is not here")
+    return folder
+
+
+def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def collect(tmp_path: Path) -> Callable[..., Collection]:
+    """Writes a collection from nuggets, runs ({name: [(qid, text), ...]}) and the rest, and reads it."""
+
+    def make(
+        nuggets: Iterable[dict[str, Any]],
+        runs: dict[str, list[tuple[str, str]]] | None = None,
+        judgements: Iterable[dict[str, Any]] = (),
+        judged: dict[str, str] | None = None,
+        toml: str = "",
+        folder: str = "collection",
+    ) -> Collection:
+        root = tmp_path / folder
+        write_lines(root / "nuggets.jsonl", ({"importance": "vital", **n} for n in nuggets))
+        for name, responses in (runs or {}).items():
+            write_lines(root / "runs" / f"{name}.jsonl", ({"qid": q, "text": t} for q, t in responses))
+        write_lines(root / "runs.jsonl", ({"run": r, "judged": how} for r, how in (judged or {}).items()))
+        write_lines(root / "judgements" / "all.jsonl", judgements)
+        if toml:
+            (root / "nuggeteer.toml").write_text(toml, encoding="utf-8")
+        return read_collection(root)
+
+    return make
+
+
+@pytest.fixture
+def sample() -> Collection:
+    return read_collection(sample_folder())

@@ -1,0 +1,271 @@
+"""The lines of a collection: records and lines say the same, and every wrong value is named."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuggeteer.formats import canonical
+from nuggeteer.formats.canonical import (
+    JUDGEMENTS,
+    MANIFEST,
+    NUGGETS,
+    QUESTIONS,
+    RESPONSES,
+    WrongLine,
+    as_line,
+)
+from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+
+KINDS = {
+    "question": (QUESTIONS, {"qid": "q1", "text": "Who?"}),
+    "nugget": (NUGGETS, {"qid": "q1", "nugget": "1", "text": "a fact", "importance": "vital"}),
+    "run": (MANIFEST, {"run": "r1"}),
+    "response": (RESPONSES, {"qid": "q1", "text": "An answer."}),
+    "judgement": (JUDGEMENTS, {"qid": "q1", "nugget": "1", "text": "An answer.", "verdict": False}),
+}
+EVERY = pytest.mark.parametrize(("layout", "least"), KINDS.values(), ids=KINDS)
+
+ids = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=8) | st.just("two words")
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+maybe = st.none() | texts
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+KNOWN_KEYS = {key for layout, _ in KINDS.values() for key in layout.checks}
+extras = st.dictionaries(texts.filter(lambda key: key not in KNOWN_KEYS), json_values, max_size=3)
+shares = st.floats(0, 1)
+
+records = st.one_of(
+    st.tuples(st.just(QUESTIONS), st.builds(Question, ids, texts, maybe, maybe, maybe, extras)),
+    st.tuples(
+        st.just(NUGGETS),
+        st.builds(
+            Nugget,
+            ids,
+            ids,
+            st.lists(texts, min_size=1, max_size=3).map(tuple),
+            st.sampled_from(["vital", "okay", "unrated"]),
+            st.none() | shares,
+            st.dictionaries(texts, st.sampled_from(["vital", "okay"]), max_size=3),
+            st.lists(texts, max_size=3).map(tuple),
+            extras,
+        ),
+    ),
+    st.tuples(
+        st.just(MANIFEST),
+        st.builds(
+            RunInfo,
+            ids,
+            maybe,
+            st.sampled_from(["none", "best", "every"]),
+            st.dictionaries(texts, shares),
+            extras,
+        ),
+    ),
+    st.tuples(
+        st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extras)
+    ),
+    st.tuples(
+        st.just(JUDGEMENTS),
+        st.builds(
+            Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, extras
+        ),
+    ),
+)
+
+
+@settings(deadline=None)
+@given(records)
+def test_a_record_written_and_parsed_is_the_same_record(pair):
+    layout, record = pair
+    line = as_line(record)
+    assert layout.parse(line) == record
+    assert layout.parse(orjson.loads(orjson.dumps(line))) == record
+
+
+@st.composite
+def lines(draw):
+    """Lines of every kind in which no key says what its absence would say, or in more words than needed."""
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    optional = {
+        "question": {"kind": texts, "target": texts, "template": texts},
+        "nugget": {
+            "weight": shares,
+            "votes": st.dictionaries(texts, st.sampled_from(["vital", "okay"]), min_size=1),
+            "tags": st.lists(texts, min_size=1),
+        },
+        "run": {
+            "group": texts,
+            "judged": st.sampled_from(["best", "every"]),
+            "official": st.dictionaries(texts, shares, min_size=1),
+        },
+        "response": {"docid": texts, "rank": st.integers(0, 1000)},
+        "judgement": {
+            "partial": st.just(True),
+            **dict.fromkeys(["docid", "run", "assessor", "at", "reason"], texts),
+            "span": json_values.filter(lambda value: value is not None),
+        },
+    }[kind]
+    layout, least = KINDS[kind]
+    line = {**least, **draw(st.fixed_dictionaries({}, optional=optional)), **draw(extras)}
+    if kind == "nugget" and draw(st.booleans()):
+        del line["text"]
+        line["descriptions"] = draw(st.lists(texts, min_size=2))
+    return layout, line
+
+
+@settings(deadline=None)
+@given(lines())
+def test_a_line_parsed_and_written_says_the_same_with_every_unknown_key(pair):
+    layout, line = pair
+    assert as_line(layout.parse(line)) == line
+
+
+@EVERY
+def test_an_absent_key_and_null_mean_the_same(layout, least):
+    optional = set(layout.checks) - set(least) - set(layout.required)
+    assert layout.parse({**least, **dict.fromkeys(optional)}) == layout.parse(least)
+
+
+@EVERY
+def test_a_missing_key_is_named(layout, least):
+    for key in least:
+        with pytest.raises(WrongLine) as caught:
+            layout.parse({k: v for k, v in least.items() if k != key})
+        ((what, remedy),) = caught.value.args
+        assert f"'{key}'" in what
+        assert remedy
+
+
+def test_every_wrong_key_of_a_line_is_listed():
+    with pytest.raises(WrongLine) as caught:
+        JUDGEMENTS.parse({"qid": 1, "text": None, "verdict": "yes"})
+    assert [what for what, _ in caught.value.args] == [
+        "'qid' is a number, not a string",
+        "'text' is null, not a string",
+        "'verdict' is a string, not true or false",
+        "no 'nugget'",
+    ]
+
+
+@EVERY
+@settings(deadline=None)
+@given(value=json_values)
+def test_a_key_takes_only_what_it_should(layout, least, value):
+    """For each key, written down here again: which JSON values it may have."""
+
+    def is_text(v):
+        return isinstance(v, str)
+
+    def is_number(v):
+        return type(v) in (int, float)
+
+    def is_list(v):
+        return isinstance(v, list) and all(map(is_text, v))
+
+    may = {
+        **dict.fromkeys(
+            ["qid", "nugget", "run"], lambda v: is_text(v) and v.strip() == v != "" and v.isprintable()
+        ),
+        "importance": lambda v: v in ("vital", "okay", "unrated"),
+        "judged": lambda v: v in ("none", "best", "every"),
+        "verdict": lambda v: isinstance(v, bool),
+        "partial": lambda v: isinstance(v, bool),
+        "rank": lambda v: type(v) is int,
+        "weight": lambda v: is_number(v) and 0 <= v <= 1,
+        "votes": lambda v: isinstance(v, dict) and set(map(str, v.values())) <= {"vital", "okay"},
+        "official": lambda v: isinstance(v, dict) and all(map(is_number, v.values())),
+        "tags": is_list,
+        "descriptions": lambda v: is_list(v) and len(v) > 0,
+        "span": lambda v: True,
+    }
+    for key in layout.checks:
+        line = {**least, key: value}
+        if key == "descriptions":
+            del line["text"]
+        fits = may.get(key, is_text)(value)
+        if layout is JUDGEMENTS and key == "run":
+            fits = is_text(value)
+        if value is None:
+            fits = key not in layout.required and not (layout is NUGGETS and key in ("text", "descriptions"))
+        if fits:
+            layout.parse(line)
+        else:
+            with pytest.raises(WrongLine) as caught:
+                layout.parse(line)
+            assert all(what and remedy for what, remedy in caught.value.args)
+
+
+@pytest.mark.parametrize(
+    "qid", ["", " q1", "q1 ", "a\tb", "a\nb", "\x1b[31m", "a\x00", "a\u202eb", "a\u200bb", "\x9b1m", "\ue000"]
+)
+def test_an_id_with_characters_that_nobody_sees_is_refused_and_shown(qid):
+    with pytest.raises(WrongLine) as caught:
+        QUESTIONS.parse({"qid": qid, "text": ""})
+    ((what, _),) = caught.value.args
+    assert repr(qid) in what
+    assert what.isprintable()
+
+
+@pytest.mark.parametrize("layout", [NUGGETS, RESPONSES])
+def test_a_huge_or_deep_value_makes_a_short_message(layout):
+    deep = []
+    for _ in range(1010):
+        deep = [deep]
+    for value in ("x" * 10**6 + "\n", deep, {"a": deep}, 10**300):
+        with pytest.raises(WrongLine) as caught:
+            layout.parse({"qid": value, "weight": value, "importance": value, "rank": value})
+        assert all(len(what) < 200 for what, _ in caught.value.args)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [{"text": "a", "descriptions": ["b"]}, {"text": "", "descriptions": ["b"]}, {"descriptions": []}, {}],
+)
+def test_a_nugget_has_either_a_text_or_descriptions(line):
+    with pytest.raises(WrongLine, match="either 'text' or 'descriptions'"):
+        NUGGETS.parse({"qid": "q", "nugget": "1", "importance": "vital", **line})
+
+
+def test_reading_goes_on_after_a_bad_line(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"run": "a"}\n{"run": 2}\n[]\n{"run": "b", "judged": "every"}\n', encoding="utf-8")
+    problems = []
+    assert list(MANIFEST.read(path, problems)) == [(1, RunInfo("a")), (4, RunInfo("b", judged="every"))]
+    assert [p.line for p in problems] == [2, 3]
+
+
+def test_the_documentation_names_every_key():
+    listed = {
+        line.split()[0]: [
+            key.strip(" ?") for part in line.split(None, 1)[1].split(",") for key in part.split("|")
+        ]
+        for line in canonical.__doc__.split("\n")
+        if line.startswith("    ")
+    }
+    layouts = {
+        "questions.jsonl": QUESTIONS,
+        "nuggets.jsonl": NUGGETS,
+        "runs.jsonl": MANIFEST,
+        "runs/NAME.jsonl": RESPONSES,
+        "judgements/*.jsonl": JUDGEMENTS,
+    }
+    assert {name: list(layout.checks) for name, layout in layouts.items()} == listed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_written_lines_are_valid_json(kind):
+    layout, least = KINDS[kind]
+    line = as_line(layout.parse(least))
+    assert json.loads(orjson.dumps(line)) == least

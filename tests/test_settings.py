@@ -1,0 +1,148 @@
+"""nuggeteer.toml: what it may say, and that no misspelling changes a score in silence."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggeteer import settings
+from nuggeteer.errors import InputError
+from nuggeteer.settings import Match, Settings, Threshold, read_settings
+
+
+def read(tmp_path, content):
+    path = tmp_path / "nuggeteer.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_settings(path)
+
+
+def problems(tmp_path, content):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content)
+    assert {p.file for p in caught.value.problems} == {str(tmp_path / "nuggeteer.toml")}
+    assert all(p.remedy for p in caught.value.problems)
+    return [(p.line, p.what) for p in caught.value.problems]
+
+
+@pytest.mark.parametrize("content", ["", "[match]\n", "# nothing\n", "\ufeff[threshold]\n"])
+def test_what_is_not_said_has_its_default(tmp_path, content):
+    assert read(tmp_path, content) == Settings()
+
+
+def test_a_missing_file_says_nothing(tmp_path):
+    assert read_settings(tmp_path / "nuggeteer.toml") == Settings()
+
+
+def test_the_default_matcher_is_the_papers():
+    """Nuggeteer §2.1: bigrams, idf, no stemming, stop words kept."""
+    assert Match() == Match(n=2, stem=False, weights="idf", stopwords="keep")
+
+
+@hypothesis.settings(deadline=None)
+@given(
+    st.builds(
+        Match,
+        st.sampled_from([1, 2, 3]),
+        st.booleans(),
+        st.sampled_from(["idf", "unit"]),
+        st.sampled_from(["keep", "remove"]),
+        st.sampled_from(["wordfreq", "pool"]),
+    ),
+    st.floats(0, 1),
+)
+def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value):
+    toml = f"""
+    [match]
+    n = {match.n}
+    stem = {str(match.stem).lower()}
+    weights = "{match.weights}"
+    stopwords = "{match.stopwords}"
+    idf = "{match.idf}"
+    [threshold]
+    value = {value!r}
+    """
+    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(value))
+
+
+def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
+    assert read(tmp_path, '[match]\nidf = "x.idf"').match.table == tmp_path / "x.idf"
+    assert read(tmp_path, f'[match]\nidf = "{tmp_path}/y.idf"').match.table == tmp_path / "y.idf"
+    assert read(tmp_path, '[match]\nidf = "x.idf"\nweights = "unit"').match.table is None
+    assert read(tmp_path, '[match]\nidf = "pool"').match.table is None
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("[matches]\nn = 1", "unknown section 'matches'"),
+        ("match = 3", "unknown section 'match'"),
+        ("n = 3", "unknown section 'n'"),
+        ("[__class__]\nn = 1", "unknown section '__class__'"),
+        ("[__doc__]", "unknown section '__doc__'"),
+        ("[match]\nN = 1", "unknown setting [match] N"),
+        ("[threshold]\nn = 1", "unknown setting [threshold] n"),
+        ("[match]\ntable = 'x'", "unknown setting [match] table"),
+        ("[match]\nn = 0", "[match] n is 0"),
+        ("[match]\nn = 4", "[match] n is 4"),
+        ("[match]\nn = 2.0", "[match] n is 2.0"),
+        ("[match]\nn = true", "[match] n is True"),
+        ("[match]\nn = '2'", "[match] n is '2'"),
+        ("[match]\nn = []", "[match] n is []"),
+        ("[match]\nn = 0x" + "f" * 5000, "[match] n is a very long number"),
+        ("[match]\nn.x = 1", "[match] n is {'x': 1}"),
+        ("[match]\nstem = 1", "[match] stem is 1"),
+        ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
+        ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),
+        ("[threshold]\nvalue = 1.01", "[threshold] value is 1.01"),
+        ("[threshold]\nvalue = -1", "[threshold] value is -1"),
+        ("[threshold]\nvalue = nan", "[threshold] value is nan"),
+        ("[threshold]\nvalue = inf", "[threshold] value is inf"),
+        ("[threshold]\nvalue = false", "[threshold] value is False"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_value(tmp_path, content, what):
+    assert problems(tmp_path, content) == [(None, what)]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "what"),
+    [
+        ("[match]\nn = = 1", 2, "not TOML"),
+        ("[match]\n[match]", 2, "not TOML"),
+        ("[match]\nn = 1\nn = 2\nstem = true", 3, "not TOML"),
+        (b"# \xe9\n", 1, "is not UTF-8"),
+        (b"[match]\n# \xff", 2, "is not UTF-8"),
+        ("x = " + "9" * 5000, None, "not TOML"),
+        ("x = " + "[" * 5000, None, "not TOML"),
+    ],
+)
+def test_what_is_not_toml_is_refused_at_its_line(tmp_path, content, line, what):
+    ((found, says),) = problems(tmp_path, content)
+    assert found == line
+    assert says.startswith(what)
+
+
+def test_all_that_is_wrong_is_listed(tmp_path):
+    content = "[match]\nn = 9\nstem = 'no'\nwight = 1\n[treshold]\n[threshold]\nvalue = 2"
+    assert len(problems(tmp_path, content)) == 5
+
+
+def test_a_folder_in_its_place_is_refused(tmp_path):
+    (tmp_path / "nuggeteer.toml").mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        read_settings(tmp_path / "nuggeteer.toml")
+
+
+def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults(tmp_path):
+    example = inspect.getdoc(settings).split("\n\n", 1)[1]
+    table = tomllib.loads(example)
+    assert {name: set(section) for name, section in table.items()} == {
+        "match": {"n", "stem", "weights", "stopwords", "idf"},
+        "threshold": {"value"},
+    }
+    assert read(tmp_path, example) == Settings()
