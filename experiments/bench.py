@@ -117,9 +117,7 @@ def cold(*arguments: str, rounds: int = 7) -> dict[str, float]:
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
-        subprocess.run(
-            [*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
-        )
+        subprocess.run([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         times.append(time.perf_counter() - start)
     python = min(
         best_of(rounds, lambda: subprocess.run([sys.executable, "-c", "pass"], check=True)),
@@ -202,9 +200,7 @@ def main() -> None:
     text = table(results)
     print(text)
     if not quick:
-        head = (
-            "# Speed and memory\n\nMade by `scripts/bench`, whose head says how. All figures of one run.\n\n"
-        )
+        head = "# Speed and memory\n\nMade by `scripts/bench`, whose head says how. All figures of one run.\n\n"
         (HERE / "bench.md").write_text(head + text, encoding="utf-8")
         (HERE / "bench.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 

@@ -51,9 +51,7 @@ def best_f1(truth: Bools, scores: Vector) -> tuple[float, float]:
     return float((values[k] + below) / 2), float(f1[k])
 
 
-def pooled(
-    collection: Collection, matcher: NgramMatcher, known: Known
-) -> tuple[Bools, Vector, Bools, Vector]:
+def pooled(collection: Collection, matcher: NgramMatcher, known: Known) -> tuple[Bools, Vector, Bools, Vector]:
     """(truth, score) of all pairs, and of all answers."""
     truths, scores, found, best = [], [], [], []
     for run in collection.judged_runs:
@@ -80,9 +78,7 @@ def rows(collection: Collection) -> list[tuple[str, float, float, float, float, 
         "pool": idf_tables.pool(t for run in collection.judged_runs for t in run.texts),
     }
     result = []
-    for n, stem, stop, source in product(
-        (1, 2, 3), (False, True), ("keep", "remove"), ("wordfreq", "pool", "")
-    ):
+    for n, stem, stop, source in product((1, 2, 3), (False, True), ("keep", "remove"), ("wordfreq", "pool", "")):
         settings = replace(Match(), n=n, stem=stem, stopwords=stop, weights="idf" if source else "unit")
         matcher = NgramMatcher(collection.key, settings, tables.get(source))
         truth, scores, found, best = pooled(collection, matcher, known)

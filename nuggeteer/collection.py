@@ -6,6 +6,7 @@ keeps the warnings; `check` reads everything, runs that nobody asked for too, an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,6 +56,10 @@ class Collection:
     @cached_property
     def _runs(self) -> dict[Path, Run]:
         return {}
+
+    def group(self, run: str) -> str:
+        """The institution or family of a run; a run by itself where the manifest names none."""
+        return self._info(run).group or run
 
     def _info(self, name: str) -> RunInfo:
         return self.manifest.get(name, RunInfo(name))
@@ -185,9 +190,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
                 "describe the fact, or no guess can find it",
             )
         if nugget.importance == "unrated":
-            warn(
-                f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts"
-            )
+            warn(f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts")
         if nugget.votes and nugget.weight is not None:
             warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
     _check_votes(path, nuggets, lines, problems)
@@ -195,10 +198,18 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
         if not found:
             what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
             problems.append(Problem(*place[qid], what, remedy, "warning"))
-    scored = [qid for qid, found in nuggets.items() if found]
+    # Orders that do not depend on the order of nuggets.jsonl, so that neither do the draws of intervals.
+    scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural)) if nuggets[qid]]
     if not scored and not any(p.severity == "error" for p in problems):
         problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
-    return make_key([questions[qid] for qid in scored], [n for q in scored for n in nuggets[q].values()])
+    ordered = [nuggets[q][name] for q in scored for name in sorted(nuggets[q], key=natural)]
+    return make_key([questions[qid] for qid in scored], ordered)
+
+
+def natural(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts names with numbers in them as people do: q2 before q10."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
 def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> AnswerKey:
@@ -232,9 +243,7 @@ def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
     if path.is_file():
         for line, info in canonical.MANIFEST.read(path, problems):
             if info.run in manifest:
-                problems.append(
-                    Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one")
-                )
+                problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))
             manifest[info.run] = info
     return manifest
 

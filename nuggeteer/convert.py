@@ -39,9 +39,7 @@ FORMATS: Mapping[str, Format] = {
         autonuggetizer.read_assignments,
         of_run=autonuggetizer.assignment_objects,
     ),
-    "rag-answers": Format(
-        "TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects
-    ),
+    "rag-answers": Format("TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects),
 }
 
 

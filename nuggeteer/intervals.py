@@ -1,8 +1,12 @@
-"""Confidence intervals of mean scores: which questions could have been asked.
+"""Confidence intervals of mean scores.
 
-Questions are resampled with replacement, the same draws for every measure and every run, so that
-differences between runs can be taken draw by draw. The interval is BCa (Efron 1987): bias-corrected and
-accelerated, since F over questions is skewed and often 0.
+Two things are unknown: the guessed verdicts, and which questions could have been asked. Verdicts come as
+draws from the fitted model, questions are resampled with replacement; the same draws serve every measure
+and every run, so that differences between runs can be taken draw by draw. *judging* keeps the questions
+and draws the verdicts; *sampling* keeps the expected scores and draws the questions; the whole draws both.
+
+The levels at which draws are cut are those of BCa (Efron 1987), bias-corrected and accelerated, since F over
+questions is skewed and often 0; they are worked out from the questions, which nearly always weigh most.
 """
 
 from __future__ import annotations
@@ -21,11 +25,13 @@ DRAWS = 2000
 class Interval:
     """A value and where it lies with 95 % confidence. None stands for what cannot be said.
 
-    `judging` is the part that comes of guessed verdicts, `sampling` the part that comes of the choice of
-    questions; `low` and `high` are of both.
+    `value` is the expected score: over all that the guesses might be. `hard` is the score if every nugget more
+    probable than not is taken as found. `judging` is the part of the interval that comes of guessed verdicts,
+    `sampling` the part that comes of the choice of questions; `low` and `high` are of both.
     """
 
     value: float | None
+    hard: float | None = None
     low: float | None = None
     high: float | None = None
     judging: tuple[float, float] | None = None
@@ -38,29 +44,60 @@ def question_draws(questions: int, seed: int, draws: int = DRAWS) -> Vector:
     return rng.multinomial(questions, np.full(questions, 1 / questions), size=draws).astype(float)
 
 
-def mean_interval(values: Vector, resamples: Vector) -> Interval:
-    """The mean over the questions that have a value, and its BCa interval.
+def mean_interval(
+    values: Vector,
+    resamples: Vector,
+    drawn: Vector | None = None,
+    hard: Vector | None = None,
+    certain: bool = False,
+) -> Interval:
+    """The mean over the questions that have a value, and its interval.
 
-    One question tells nothing of others: then there is a value and no interval.
+    `values` are the expected scores of the questions, `drawn` (draws × questions) the scores under drawn
+    verdicts; without these the interval is of the choice of questions only, either because all verdicts are
+    `certain`, or because nobody can say how sure they are. One question tells nothing of others: then there
+    is a value and no interval.
     """
     defined = ~np.isnan(values)
     own = values[defined]
     if len(own) == 0:
         return Interval(None)
     value = float(own.mean())
+    decided = value if hard is None else float(hard[defined].mean())
+    judging = (value, value) if certain else None
+    if drawn is not None:
+        by_draw = drawn[:, defined].mean(axis=1)
+        low, high = np.quantile(by_draw, _tails())
+        judging = (float(low), float(high))
     if len(own) == 1:
-        return Interval(value)
-    if np.ptp(own) == 0:
-        return Interval(value, value, value, None, (value, value))
+        return Interval(value, decided, None, None, judging)
     counts = resamples[:, defined]
-    drawn = counts.sum(axis=1)
-    means = (counts[drawn > 0] @ own) / drawn[drawn > 0]
-    low, high = bca(own, means)
-    return Interval(value, low, high, None, (low, high))
+    size = counts.sum(axis=1)
+    some = size > 0
+    means = (counts[some] @ own) / size[some]
+    if np.ptp(own) == 0:
+        levels, sampling = _tails(), (value, value)
+    else:
+        levels = bca_levels(own, means)
+        sampling = _cut(means, levels)
+    if drawn is None:
+        return Interval(value, decided, *sampling, judging, sampling)
+    both = (counts[some] * drawn[some][:, defined]).sum(axis=1) / size[some]
+    return Interval(value, decided, *_cut(both, levels), judging, sampling)
 
 
-def bca(values: Vector, means: Vector) -> tuple[float, float]:
-    """The BCa interval of a mean from its bootstrap means (Efron & Tibshirani 1993, §14.3)."""
+def _tails() -> Vector:
+    return np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+
+
+def _cut(draws: Vector, levels: Vector) -> tuple[float, float]:
+    low, high = np.quantile(draws, levels)
+    return float(low), float(high)
+
+
+def bca_levels(values: Vector, means: Vector) -> Vector:
+    """The quantiles of its bootstrap means that make the BCa interval of a mean (Efron & Tibshirani 1993,
+    §14.3)."""
     from scipy.special import ndtr, ndtri
 
     value = values.mean()
@@ -70,7 +107,5 @@ def bca(values: Vector, means: Vector) -> tuple[float, float]:
     # The jackknife's skewness; leaving one out moves a mean by a multiple of its own deviation.
     deviation = values - value
     acceleration = (deviation**3).sum() / (6 * (deviation**2).sum() ** 1.5)
-    z = ndtri(np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))
-    levels = ndtr(bias + (bias + z) / (1 - acceleration * (bias + z)))
-    low, high = np.quantile(means, levels)
-    return float(low), float(high)
+    z = ndtri(_tails())
+    return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))))

@@ -29,25 +29,38 @@ PARTLY: Final = 2  # a no that its assessor called partly supported
 
 
 class Known:
-    """What is known of every text that anybody judged."""
+    """What is known of every text that anybody judged.
+
+    `texts` (`text.identity`), their `question` and the `runs` they are from, the first that is known of each;
+    `states` has an entry for each nugget of the question of each text, laid end to end.
+    """
 
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
         self._key = key
-        # Judged texts of each question, numbered through.
+        # Judged texts of each question, numbered through; whose they are.
         self._rows: list[dict[str, int]] = [{} for _ in key.questions]
         self._owner: list[int] = []
+        self.texts: list[str] = []
+        self.runs: list[str] = []
         pairs_judged = [
-            (self._row(key.position[j.qid], identity(j.text)), key.nugget_position[j.qid, j.nugget])
+            (
+                self._row(key.position[j.qid], identity(j.text), j.run or ""),
+                key.nugget_position[j.qid, j.nugget],
+            )
             for j in judgements
         ]
         standing = [
             np.array(
-                [self._row(q, identity(t)) for q, t in zip(run.question.tolist(), run.texts, strict=True)],
+                [
+                    self._row(q, identity(t), run.name)
+                    for q, t in zip(run.question.tolist(), run.texts, strict=True)
+                ],
                 dtype=np.int64,
             )
             for run in judged_runs
         ]
         question = np.array(self._owner, dtype=np.int64)
+        self.question = question.astype(np.int32)
         # One pair for each judged text and each nugget of its question.
         self._begin, _ = ragged(key.offsets[question], key.counts[question])
         self._shift = self._begin[:-1] - key.offsets[question]
@@ -88,10 +101,14 @@ class Known:
             result[target] = self.states[source]
         return result
 
-    def _row(self, question: int, text: str) -> int:
+    def _row(self, question: int, text: str, run: str) -> int:
         row = self._rows[question].setdefault(text, len(self._owner))
         if row == len(self._owner):
             self._owner.append(question)
+            self.texts.append(text)
+            self.runs.append(run)
+        elif not self.runs[row]:
+            self.runs[row] = run
         return row
 
     def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:

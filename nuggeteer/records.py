@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
-Vector = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 

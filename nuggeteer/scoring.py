@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nuggeteer import signature
 from nuggeteer.collection import Collection
+from nuggeteer.fitting import fitted
 from nuggeteer.idf import Idf, background, pool, read_table
-from nuggeteer.intervals import Interval, mean_interval, question_draws
+from nuggeteer.intervals import DRAWS, Interval, mean_interval, question_draws
 from nuggeteer.judging import PARTLY, UNKNOWN, YES, Known
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, parse
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import identity, identity_and_length
-from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+from nuggeteer.text import identity_and_length
+from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
 
 if TYPE_CHECKING:
     import pandas
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 class Outcome:
     """What was found in one run: an entry for each nugget of the key.
 
-    `response` is the position in the run of the first response that carries the nugget, −1 without one;
-    `best` the highest match score of any response, NaN without an answer; `probability` that the answer
-    has the nugget, NaN where the model cannot say. An outcome is `known` when no guess could change it.
+    `probability` that the answer has the nugget, NaN where the model cannot say; `found` when that is at least
+    ½. `response` is the position in the run of the response that gets the credit, the first that carries the
+    nugget (where none does by itself, the likeliest), −1 without one; `best` the highest match score of any
+    response, NaN without an answer. An outcome is `known` when no guess could change it.
     """
 
     found: Bools
@@ -50,16 +51,20 @@ class Outcome:
     answered: Bools
     pairs_known: int
     pairs_guessed: int
+    drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
 
 
 @dataclass(frozen=True)
 class RunScore:
-    """The scores of one run: intervals of means, values by question, and the outcome of each nugget."""
+    """The scores of one run: intervals of means, values by question, and the outcome of each nugget.
+
+    `by_question` holds expected scores; `hard_by_question` those of `outcome.found` as it stands."""
 
     run: Run
     outcome: Outcome
     measures: dict[str, Interval]
     by_question: dict[str, Vector]
+    hard_by_question: dict[str, Vector]
 
     @property
     def name(self) -> str:
@@ -81,6 +86,7 @@ class Scores:
     measures: tuple[Measure, ...]
     threshold: Vector
     signature: str
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, run: str) -> RunScore:
         return next(score for score in self.runs if score.name == run)
@@ -91,9 +97,7 @@ class Scores:
 
         qids = [question.qid for question in self.key.questions]
         frames = [
-            pd.DataFrame(
-                {"run": score.name, "qid": qids, **score.by_question, "length": score.outcome.length}
-            )
+            pd.DataFrame({"run": score.name, "qid": qids, **score.by_question, "length": score.outcome.length})
             for score in self.runs
         ]
         return pd.concat(frames, ignore_index=True)
@@ -109,44 +113,81 @@ def score(
 ) -> Scores:
     """Score runs of a collection, by name or by file.
 
-    Known verdicts are used wherever there are any, and `model` (by default the fixed threshold of the
-    collection's settings) decides the rest. Measures that do not apply to the key are left out.
+    Known verdicts are used wherever there are any, and `model` decides the rest: by default what the settings
+    of the collection name, the smooth model fitted on its judgements.
+    Measures that do not apply to the key are left out.
     """
     key, settings = collection.key, collection.settings
     loaded = [collection.run(name) for name in runs]
     wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
     chosen = tuple(measure for measure in wanted if measure.applies(key))
-    model = model or FixedThreshold(settings.threshold.value)
     known = Known(key, collection.judgements, collection.judged_runs)
     idf = _idf(settings.match, collection)
     matcher = NgramMatcher(key, settings.match, idf)
-    draws = question_draws(len(key.questions), seed)
+    basis = signature.basis(collection, idf.name if idf else "none")
+    notes: list[str] = []
+    if model is None and settings.threshold.model == "fixed":
+        model = FixedThreshold(settings.threshold.value)
+    elif model is None:
+        model, notes = fitted(collection, matcher, known, basis, jobs)
+        if model.pairs == 0:
+            notes.append(
+                "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
+                "what public collections taught, which is why the intervals are wide."
+            )
+    draws = model.draw(DRAWS, seed)
+    verdicts = np.random.Generator(np.random.PCG64([seed, 2])).random((DRAWS, len(key.nuggets)), np.float32)
+    resamples = question_draws(len(key.questions), seed)
     scores = []
     for run in loaded:
-        outcome = find(run, key, matcher, known, model, jobs)
-        answers = Answers(key, outcome.found, outcome.partly, outcome.length)
-        by_question = {measure.name: measure(answers) for measure in chosen}
-        intervals = {name: mean_interval(values, draws) for name, values in by_question.items()}
-        scores.append(RunScore(run, outcome, intervals, by_question))
-    signature = "|".join(
-        [
-            f"nuggeteer:{version('nuggeteer')}",
-            f"key:{_digest_key(key)}",
-            f"judgements:{_digest_judgements(collection)}",
-            f"match:{settings.match}",
-            f"idf:{idf.name if idf else 'none'}",
-            f"threshold:{model.signature}",
-            f"interval:bca({len(draws)})",
-            f"seed:{seed}",
-        ]
+        outcome = find(run, key, matcher, known, model, draws, verdicts, collection.group(run.name), jobs)
+        scores.append(_run_score(run, key, outcome, chosen, resamples))
+    return Scores(
+        key,
+        tuple(scores),
+        chosen,
+        model.threshold(np.arange(len(key.nuggets))),
+        f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}",
+        tuple(notes),
     )
-    return Scores(key, tuple(scores), chosen, model.threshold(np.arange(len(key.nuggets))), signature)
+
+
+def _run_score(
+    run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector
+) -> RunScore:
+    hard = Answers(key, outcome.found, outcome.partly, outcome.length)
+    intervals, by_question, hard_by_question = {}, {}, {}
+    drawn = None
+    if outcome.drawn is not None:
+        drawn = Answers(key, outcome.drawn, outcome.partly & ~outcome.drawn, outcome.length)
+    for measure in measures:
+        hard_by_question[measure.name] = decided = measure(hard)
+        if drawn is None:
+            by_question[measure.name] = decided
+            certain = bool(outcome.known.all())
+            intervals[measure.name] = mean_interval(decided, resamples, certain=certain)
+        else:
+            values = measure(drawn)
+            by_question[measure.name] = expected = values.mean(axis=0)
+            intervals[measure.name] = mean_interval(expected, resamples, values, decided)
+    return RunScore(run, outcome, intervals, by_question, hard_by_question)
 
 
 def find(
-    run: Run, key: AnswerKey, matcher: NgramMatcher, known: Known, model: ThresholdModel, jobs: int = 1
+    run: Run,
+    key: AnswerKey,
+    matcher: NgramMatcher,
+    known: Known,
+    model: ThresholdModel,
+    draws: Draws | None = None,
+    verdicts: Vector | None = None,
+    group: str | None = None,
+    jobs: int = 1,
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has: by what is known, else by guessing."""
+    """Decide which nuggets each answer of a run has: by what is known, else by guessing.
+
+    `verdicts` (draws × nuggets) are uniform numbers, the same for all runs: with equal chances, two runs get
+    equal verdicts."""
     texts, counts = [], []
     for text in run.texts:
         same, characters = identity_and_length(text)
@@ -157,43 +198,52 @@ def find(
     states = known(texts, run.question)
     del texts, counts
     begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
-    guessed = states == UNKNOWN
-    probability = model.probability(matches, nugget)
-    carries = (states == YES) | (guessed & (matches > model.threshold(nugget)))
-
     size = len(key.nuggets)
-    first = np.full(size, -1, dtype=np.int64)
-    hits = np.flatnonzero(carries)[::-1]  # the last written is the first in run order
-    first[nugget[hits]] = np.searchsorted(begin, hits, side="right") - 1
+    guessed = states == UNKNOWN
+    certain, open_ = _any(states == YES, nugget, size), _any(guessed, nugget, size)
+    open_ &= ~certain
     best = np.full(size, np.nan)
-    if len(nugget):
-        np.fmax.at(best, nugget, matches)
-    certain = _any(states == YES, nugget, size)
-    open_ = _any(guessed, nugget, size)
-    chance = np.full(size, np.nan)
-    if probability is not None:
-        miss = np.ones(size)
-        np.multiply.at(miss, nugget[guessed], 1 - probability[guessed])
-        chance = 1 - miss
-    chance = np.where(certain, 1.0, np.where(open_, chance, 0.0))
-    answered = np.diff(run.offsets) > 0
+    np.fmax.at(best, nugget, matches)
+
+    carries = (states == YES) | (guessed & (matches > model.threshold(np.arange(size))[nugget]))
+    first = _first(carries, nugget, begin, size)
+    found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
+    if draws is not None and verdicts is not None and open_.any():
+        undecided = guessed & open_[nugget]
+        chances = draws.chances(matches[undecided], nugget[undecided], group)
+        drawn = certain | (verdicts < chances)
+        chance = np.where(open_, chances.mean(axis=0), chance)
+        found = chance >= 0.5
+        likeliest = _first(guessed & (matches == best[nugget]), nugget, begin, size)
+        first = np.where(found, np.where(first >= 0, first, likeliest), -1)
+    elif draws is not None:
+        found = certain
     return Outcome(
-        found=first >= 0,
-        partly=_any(states == PARTLY, nugget, size) & ~(first >= 0),
-        known=certain | ~open_,
+        found=found,
+        partly=_any(states == PARTLY, nugget, size) & ~found,
+        known=~open_,
         probability=chance,
         response=first,
         best=best,
         length=lengths,
-        answered=answered,
+        answered=np.diff(run.offsets) > 0,
         pairs_known=int((~guessed).sum()),
         pairs_guessed=int(guessed.sum()),
+        drawn=drawn,
     )
 
 
 def _any(flags: Bools, nugget: Ints, size: int) -> Bools:
     result = np.zeros(size, dtype=bool)
     result[nugget[flags]] = True
+    return result
+
+
+def _first(flags: Bools, nugget: Ints, begin: Ints, size: int) -> Ints:
+    """The first response, in run order, with a flagged pair of each nugget; −1 without one."""
+    result = np.full(size, -1, dtype=np.int64)
+    hits = np.flatnonzero(flags)[::-1]  # the last written is the first in run order
+    result[nugget[hits]] = np.searchsorted(begin, hits, side="right") - 1
     return result
 
 
@@ -205,23 +255,3 @@ def _idf(settings: Match, collection: Collection) -> Idf | None:
     if settings.idf == "pool":
         return pool(text for run in collection.judged_runs for text in run.texts)
     return read_table(Path(settings.idf))
-
-
-def _digest_key(key: AnswerKey) -> str:
-    """A hash of everything in the key that scores depend on, whatever the order of its lines."""
-    lines = sorted(
-        repr((n.qid, n.nugget, n.descriptions, n.importance, n.weight, sorted(n.votes.items())))
-        for n in key.nuggets
-    )
-    return blake2b("\n".join(lines).encode(), digest_size=4).hexdigest()
-
-
-def _digest_judgements(collection: Collection) -> str:
-    """A hash of everything known, whatever the order of its lines and files."""
-    lines = [
-        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{identity(j.text)}" for j in collection.judgements
-    ]
-    for run in collection.judged_runs:
-        ids = (collection.key.questions[q].qid for q in run.question.tolist())
-        lines += [f"{run.info.judged}\t{q}\t{identity(t)}" for q, t in zip(ids, run.texts, strict=True)]
-    return blake2b("\n".join(sorted(lines)).encode(), digest_size=4).hexdigest()

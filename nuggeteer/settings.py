@@ -8,7 +8,8 @@ stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
 
 [threshold]
-value = 0.2            # a response whose match score is above it is guessed to carry the nugget
+model = "smooth"       # fitted on the judgements; or "fixed"
+value = 0.2            # of "fixed": a response with a higher match score is guessed to carry the nugget
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nuggeteer.errors import InputError, Problem, fail
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
+Model = Literal["smooth", "fixed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The fixed threshold that decides guesses."""
+    """What decides guesses: the smooth model, fitted on the judgements, or one fixed threshold."""
 
-    # Between the best thresholds on public data (experiments/match-settings.md).
+    model: Model = "smooth"
+    # Of the fixed threshold. Between the best thresholds on public data (experiments/match-settings.md).
     value: float = 0.2
 
 
@@ -89,6 +92,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "n": (1, 2, 3),
     "weights": get_args(Weights),
     "stopwords": get_args(Stopwords),
+    "model": get_args(Model),
 }
 
 

@@ -94,9 +94,7 @@ def _refuse(folder: Path, shape: Shape) -> None:
     if min(shape.questions, shape.nuggets, shape.systems, shape.responses, shape.words) < 1:
         raise NuggeteerError("a collection has at least one of everything")
     if not 0 <= shape.judged <= shape.systems:
-        raise NuggeteerError(
-            f"{shape.judged} judged systems are more than the {shape.systems} that there are"
-        )
+        raise NuggeteerError(f"{shape.judged} judged systems are more than the {shape.systems} that there are")
 
 
 def _questions(qids: list[str], language: _Language) -> Iterator[dict[str, Any]]:
@@ -137,9 +135,7 @@ class _Truth:
         return self
 
     def add(self, qid: str, nugget: int, text: str) -> None:
-        self.true.append(
-            {"qid": qid, "nugget": str(nugget + 1), "text": text, "verdict": True, "run": self.name}
-        )
+        self.true.append({"qid": qid, "nugget": str(nugget + 1), "text": text, "verdict": True, "run": self.name})
 
     def judge(self, qid: str, carried: set[int], text: str) -> None:
         """A judge errs on one nugget of a response now and then; silence is a no."""

@@ -96,9 +96,7 @@ def test_a_bad_line_in_any_file_is_an_error_and_stops_reading(folder, file, faul
 @pytest.mark.parametrize("file", FILES)
 def test_a_line_too_long_is_an_error_in_any_file(folder, file):
     line = add(folder / file, b'{"qid": "' + b"x" * 10_000_001 + b'"}')
-    assert [(name, number, severity) for name, number, severity, _ in found(folder)] == [
-        (file, line, "error")
-    ]
+    assert [(name, number, severity) for name, number, severity, _ in found(folder)] == [(file, line, "error")]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -316,10 +314,7 @@ def test_many_responses_to_one_unknown_question_are_one_problem_at_the_first(fol
 def test_ranks_out_of_order_are_told_where_they_are(folder):
     write_lines(
         folder / "runs" / "new.jsonl",
-        [
-            {"qid": q, "text": "a", "rank": r}
-            for q, r in [("q1", 2), ("q2", 1), ("q1", 1), ("q1", 1), ("q1", 5)]
-        ],
+        [{"qid": q, "text": "a", "rank": r} for q, r in [("q1", 2), ("q2", 1), ("q1", 1), ("q1", 1), ("q1", 5)]],
     )
     assert [(line, what) for _, line, _, what in found(folder)] == [
         (3, "rank 1 of 'q1' is out of order"),

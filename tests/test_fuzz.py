@@ -86,9 +86,7 @@ json_values = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(st.characters())
-    | st.sampled_from(
-        ["q1", "q2", "1", "2", "vital", "okay", "unrated", "every", "best", "x", "", 1e308, 2**64]
-    ),
+    | st.sampled_from(["q1", "q2", "1", "2", "vital", "okay", "unrated", "every", "best", "x", "", 1e308, 2**64]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )

@@ -20,8 +20,7 @@ def brute(texts):
     """ln((N + 1) / df), word by word, with df counted by looking at every text."""
     split = [set(re.findall(r"\w+", text.lower().replace("é", "e"))) for text in texts]
     return {
-        word: math.log((len(texts) + 1) / sum(word in words for words in split))
-        for word in set().union(*split)
+        word: math.log((len(texts) + 1) / sum(word in words for words in split)) for word in set().union(*split)
     }
 
 
@@ -89,9 +88,7 @@ def test_another_corpus_has_another_name():
 
 def test_documents_come_from_text_and_from_jsonl(tmp_path):
     (tmp_path / "a.txt").write_text("One line.\r\n\nAnother — line\n", encoding="utf-8")
-    (tmp_path / "b.jsonl").write_text(
-        '{"id": 1, "text": "In JSON"}\n{"text": "\\nlines\\n"}\n', encoding="utf-8"
-    )
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "text": "In JSON"}\n{"text": "\\nlines\\n"}\n', encoding="utf-8")
     problems = []
     found = list(read_documents([tmp_path / "a.txt", tmp_path / "b.jsonl"], problems))
     assert found == ["One line.", "Another — line", "In JSON", "\nlines\n"]

@@ -12,9 +12,7 @@ from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunIn
 from nuggeteer.text import identity
 
 QIDS, NUGGETS, TEXTS = ("q1", "q2"), ("1", "2"), ("alpha", "beta", "gamma")
-KEY = make_key(
-    [Question(q, "") for q in QIDS], [Nugget(q, n, ("x",), "vital") for q in QIDS for n in NUGGETS]
-)
+KEY = make_key([Question(q, "") for q in QIDS], [Nugget(q, n, ("x",), "vital") for q in QIDS for n in NUGGETS])
 
 
 def run_of(name: str, judged: str, responses: list[tuple[str, str]], key: AnswerKey = KEY) -> Run:
@@ -41,9 +39,7 @@ def naive(judgements: list[Judgement], runs: list[Run], qid: str, nugget: str, t
         if text.lower() not in answer:
             continue
         yes = any(
-            j.verdict
-            and (j.qid, j.nugget) == (qid, nugget)
-            and (j.text.lower() in answer or j.run == run.name)
+            j.verdict and (j.qid, j.nugget) == (qid, nugget) and (j.text.lower() in answer or j.run == run.name)
             for j in judgements
         )
         if run.info.judged == "every" or (run.info.judged == "best" and not yes):

@@ -32,9 +32,12 @@ RUNS = {
 YES = {"qid": "q1", "nugget": "1", "text": RUNS["old"][0][1], "verdict": True, "run": "old"}
 
 
+FIXED = "[threshold]\nmodel = 'fixed'\nvalue = 0.2\n"
+
+
 @pytest.fixture
 def collection(collect):
-    return collect(NUGGETS, RUNS, [YES], {"old": "every"})
+    return collect(NUGGETS, RUNS, [YES], {"old": "every"}, FIXED)
 
 
 def test_a_collection_worked_by_hand(collection):
@@ -86,7 +89,10 @@ def test_the_threshold_of_the_settings_decides(collect):
     found = {}
     for value in (0.05, 0.9):
         collection = collect(
-            NUGGETS, {"r": [("q1", text)]}, toml=f"[threshold]\nvalue = {value}\n", folder=f"t{value}"
+            NUGGETS,
+            {"r": [("q1", text)]},
+            toml=f"[threshold]\nmodel = 'fixed'\nvalue = {value}\n",
+            folder=f"t{value}",
         )
         found[value] = bool(score(collection, ["r"])["r"].outcome.found[0])
     assert found == {0.05: True, 0.9: False}
@@ -130,8 +136,7 @@ def test_judging_everything_by_the_truth_gives_the_true_score(tmp_path):
     import json
 
     true = {
-        (t["qid"], t["nugget"])
-        for t in map(json.loads, (folder / "truth" / "s3.jsonl").read_text().splitlines())
+        (t["qid"], t["nugget"]) for t in map(json.loads, (folder / "truth" / "s3.jsonl").read_text().splitlines())
     }
     found = {(n.qid, n.nugget) for n, f in zip(collection.key.nuggets, outcome.found, strict=True) if f}
     assert outcome.pairs_guessed == 0
@@ -150,8 +155,8 @@ def test_the_matcher_finds_simulated_facts_better_than_chance(tmp_path):
     true = {(t["qid"], t["nugget"]) for t in truth}
     actual = np.array([(n.qid, n.nugget) in true for n in collection.key.nuggets])
     hits = (outcome.found & actual).sum()
-    assert hits / outcome.found.sum() > 0.6
-    assert hits / actual.sum() > 0.9
+    assert hits / outcome.found.sum() > 0.8
+    assert hits / actual.sum() > 0.7
 
 
 def test_the_signature_changes_with_everything_that_can_change_a_score(collect, tmp_path):
@@ -162,12 +167,8 @@ def test_the_signature_changes_with_everything_that_can_change_a_score(collect, 
         score(collect(NUGGETS, RUNS, [], {"old": "every"}, folder="c"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "best"}, folder="d"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nn = 1\n", "e"), ["new"]).signature,
-        score(
-            collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nidf = 'pool'\n", "f"), ["new"]
-        ).signature,
-        score(
-            collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[threshold]\nvalue = 0.3\n", "g"), ["new"]
-        ).signature,
+        score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nidf = 'pool'\n", "f"), ["new"]).signature,
+        score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, FIXED, "g"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, folder="h"), ["new"], seed=1).signature,
     }
     assert len(signatures) == 8

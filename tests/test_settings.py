@@ -54,8 +54,9 @@ def test_the_default_matcher_is_the_papers():
         st.sampled_from(["wordfreq", "pool"]),
     ),
     st.floats(0, 1),
+    st.sampled_from(["smooth", "fixed"]),
 )
-def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value):
+def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value, model):
     toml = f"""
     [match]
     n = {match.n}
@@ -64,9 +65,10 @@ def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value):
     stopwords = "{match.stopwords}"
     idf = "{match.idf}"
     [threshold]
+    model = "{model}"
     value = {value!r}
     """
-    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(value))
+    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(model, value))
 
 
 def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
@@ -143,6 +145,6 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
     table = tomllib.loads(example)
     assert {name: set(section) for name, section in table.items()} == {
         "match": {"n", "stem", "weights", "stopwords", "idf"},
-        "threshold": {"value"},
+        "threshold": {"model", "value"},
     }
     assert read(tmp_path, example) == Settings()

@@ -77,9 +77,7 @@ def test_the_truth_is_of_texts_in_the_run_that_say_the_nugget(tmp_path):
         assert true
         assert all((qid, text) in texts for qid, _, text in true)
         assert all(in_order(words[qid, nugget], text) for qid, nugget, text in true)
-        said = {
-            (q, n, t) for (q, t) in texts for (q2, n), fact in words.items() if q == q2 and in_order(fact, t)
-        }
+        said = {(q, n, t) for (q, t) in texts for (q2, n), fact in words.items() if q == q2 and in_order(fact, t)}
         assert said == true
 
 
@@ -102,9 +100,7 @@ def test_the_error_of_the_judge_is_the_share_of_yeses_missed_and_of_noes_taken_f
 
 
 def test_difficulty_is_the_share_of_a_nuggets_words_that_its_responses_lack(tmp_path):
-    folder = made(
-        tmp_path, Shape(questions=30, nuggets=10, systems=2, judged=1, responses=20, difficulty=0.4)
-    )
+    folder = made(tmp_path, Shape(questions=30, nuggets=10, systems=2, judged=1, responses=20, difficulty=0.4))
     words = {(n["qid"], n["nugget"]): n["text"].split() for n in lines(folder / "nuggets.jsonl")}
     have = defaultdict(int)
     for qid, nugget, text in yeses(folder / "truth" / "s1.jsonl"):

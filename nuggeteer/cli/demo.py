@@ -53,7 +53,5 @@ def run(args: argparse.Namespace) -> int:
         (f"score --collection {here}", "all runs, the judged systems too"),
         (f"check --collection {here}", "what reading it had to say"),
     ):
-        out.print(
-            terminal.plain(f"  nuggeteer {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True
-        )
+        out.print(terminal.plain(f"  nuggeteer {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
     return 0

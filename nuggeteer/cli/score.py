@@ -23,9 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "six: vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
     )
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
-    parser.add_argument(
-        "--nuggets", action="store_true", help="show every nugget: found, known or guessed, where"
-    )
+    parser.add_argument("--nuggets", action="store_true", help="show every nugget: found, known or guessed, where")
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

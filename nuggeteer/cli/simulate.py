@@ -21,9 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nuggets", type=positive, default=10, help="of each question (default: 10)")
     parser.add_argument("--systems", type=positive, default=10, help="(default: 10)")
     parser.add_argument("--judged", type=natural, help="how many of them were judged (default: all but one)")
-    parser.add_argument(
-        "--responses", type=positive, default=20, help="of a system to a question (default: 20)"
-    )
+    parser.add_argument("--responses", type=positive, default=20, help="of a system to a question (default: 20)")
     parser.add_argument("--words", type=positive, default=20, help="of a response (default: 20)")
     parser.add_argument(
         "--difficulty",

@@ -87,9 +87,7 @@ def read_assignments(path: Path) -> Bundle:
             assignment = found.get("assignment")
             if assignment == NOT_ASSIGNED:
                 continue
-            extra = _rest(
-                found, text=found["text"], importance=found.get("importance"), assignment=assignment
-            )
+            extra = _rest(found, text=found["text"], importance=found.get("importance"), assignment=assignment)
             if not isinstance(assignment, str) or assignment not in ASSIGNMENTS:
                 what = f"nugget {nugget.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no"
                 aside(as_json(found), what)
@@ -112,9 +110,7 @@ def _rest(line: dict[str, Any], **said: Any) -> dict[str, Any]:
 
 
 def _are_nuggets(value: Any) -> TypeGuard[Objects]:
-    return isinstance(value, list) and all(
-        isinstance(n, dict) and isinstance(n.get("text"), str) for n in value
-    )
+    return isinstance(value, list) and all(isinstance(n, dict) and isinstance(n.get("text"), str) for n in value)
 
 
 def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:

@@ -75,9 +75,7 @@ def as_json(value: Any) -> str:
         raise NuggeteerError(f"a value cannot be written as JSON: {error}") from error
 
 
-def read_objects(
-    path: Path, bundle: Bundle, keys: Collection[str]
-) -> Iterator[tuple[int, dict[str, Any], str]]:
+def read_objects(path: Path, bundle: Bundle, keys: Collection[str]) -> Iterator[tuple[int, dict[str, Any], str]]:
     """(line number, object, the object on one line) of each line of foreign JSON Lines."""
     for number, line in read_jsonl(path, bundle.problems, keys):
         try:

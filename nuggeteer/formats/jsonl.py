@@ -43,9 +43,7 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
             for number, raw in enumerate(_pieces(file), 1):
                 if _too_long(raw):
                     what = f"the line is longer than {LONGEST_LINE:,} bytes"
-                    problems.append(
-                        Problem(str(path), number, what, "shorten it, or mend the missing line end")
-                    )
+                    problems.append(Problem(str(path), number, what, "shorten it, or mend the missing line end"))
                     continue
                 if number == 1 and raw.startswith(BOM):
                     warn(1, "the file starts with a byte-order mark", "save it as UTF-8 without BOM")

@@ -50,9 +50,7 @@ RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
 JUDGEMENT_COLUMNS = ("qid", "run", "docid", "nuggets", "text")
 
 # A colon after the id, the id's own colons apart; without one, the id has a digit, or it is prose.
-_HEAD = re.compile(
-    r"qid:?\s+(?:(\S+?)\s*:(?=\s|$)|(?=[^\s:]*\d)([^\s:]+):?)\s*(.*)", re.IGNORECASE | re.DOTALL
-)
+_HEAD = re.compile(r"qid:?\s+(?:(\S+?)\s*:(?=\s|$)|(?=[^\s:]*\d)([^\s:]+):?)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _ASKED = re.compile(r"'(\w+)' question for target (.+)")
 _BROKEN_NUGGET = re.compile(r"[0-9]{1,2}[a-z]?\s")
 _IMPORTANCE: Mapping[str, Importance] = {"vital": "vital", "unrated": "unrated"}  # all else is okay
@@ -187,9 +185,7 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
         run = fields.get("run") or path.stem
         item = (fields["qid"], run, fields.get("item", str(number)))
         if (item in items) != bool(mark):
-            aside(
-                f"item {item[2]} of {run} " + ("has no response before it" if mark else "for the second time")
-            )
+            aside(f"item {item[2]} of {run} " + ("has no response before it" if mark else "for the second time"))
             continue
         if not mark:
             items[item] = _response(fields)

@@ -56,9 +56,7 @@ def read_answers(path: Path) -> Bundle:
 
 
 def _are_sentences(value: Any) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(value, list) and all(
-        isinstance(s, dict) and isinstance(s.get("text"), str) for s in value
-    )
+    return isinstance(value, list) and all(isinstance(s, dict) and isinstance(s.get("text"), str) for s in value)
 
 
 def _cited(citations: Any, references: list[Any]) -> str | None:
@@ -92,7 +90,5 @@ def _answer_2024(run: str, question: Question, responses: list[Response]) -> dic
         "topic": question.text,
         "references": references,
         "response_length": sum(len(r.text.split()) for r in responses),
-        "answer": [
-            {"text": r.text, "citations": [] if r.docid is None else [places[r.docid]]} for r in responses
-        ],
+        "answer": [{"text": r.text, "citations": [] if r.docid is None else [places[r.docid]]} for r in responses],
     }

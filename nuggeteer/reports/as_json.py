@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def scores(result: Scores) -> dict[str, Any]:
-    return {"signature": result.signature, "runs": [_run(result, run) for run in result.runs]}
+    return {
+        "signature": result.signature,
+        "notes": list(result.notes),
+        "runs": [_run(result, run) for run in result.runs],
+    }
 
 
 def _run(result: Scores, score: RunScore) -> dict[str, Any]:
@@ -50,6 +54,7 @@ def _interval(interval: Interval | None) -> dict[str, Any] | None:
         return None
     return {
         "value": interval.value,
+        "hard": interval.hard,
         "low": interval.low,
         "high": interval.high,
         "judging": interval.judging,
@@ -74,6 +79,7 @@ def _questions(key: AnswerKey, score: RunScore) -> Any:
                 name: _number(score.by_question[name][i]) if name in score.by_question else None
                 for name in _measures(score)
             },
+            "hard": {name: _number(values[i]) for name, values in score.hard_by_question.items()},
             "answered": bool(score.outcome.answered[i]),
             "length": int(score.outcome.length[i]),
             "vital": vital,
@@ -84,9 +90,7 @@ def _questions(key: AnswerKey, score: RunScore) -> Any:
 def _nuggets(result: Scores, score: RunScore) -> Any:
     outcome = score.outcome
     columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, result.threshold)
-    for nugget, found, known, rank, probability, best, threshold in zip(
-        result.key.nuggets, *columns, strict=True
-    ):
+    for nugget, found, known, rank, probability, best, threshold in zip(result.key.nuggets, *columns, strict=True):
         yield {
             "qid": nugget.qid,
             "nugget": nugget.nugget,
@@ -95,7 +99,7 @@ def _nuggets(result: Scores, score: RunScore) -> Any:
             "source": "known" if known else "guessed",
             "rank": int(rank) or None,
             "score": _number(best),
-            "threshold": float(threshold),
+            "threshold": _number(threshold),
         }
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from nuggeteer.errors import Problem
 from nuggeteer.intervals import Interval
+from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.reports.as_json import found_of_total
 from nuggeteer.scoring import RunScore, Scores
@@ -42,7 +43,14 @@ def plain(value: str, style: str = "") -> Text:
 def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | Text]]) -> Table:
     """`columns` are (head, "left" | "right" | "wrap"); only the last kind gives way on a narrow screen."""
     heading = plain(title, "bold") if title else None
-    result = Table(box=SIMPLE_HEAD, title=heading, title_justify="left", show_edge=False, pad_edge=False)
+    result = Table(
+        box=SIMPLE_HEAD,
+        title=heading,
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for head, kind in columns:
         result.add_column(
             Text(head.replace(" ", "\n") if kind == "right" else head),
@@ -56,18 +64,15 @@ def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequenc
 
 def scores(out: Console, result: Scores) -> None:
     """One line a run."""
-    first, *others = result.measures
-    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left")]
+    first, *others = _shown(result)
+    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left"), ("judging", "right")]
     columns += [(measure.title, "right") for measure in others]
     columns += [("known", "right")]
     rows: list[list[str | Text]] = []
     for score in result.runs:
         headline = score.measures[first.name]
-        row: list[str | Text] = [
-            plain(score.name, "bold"),
-            Text(number(headline.value), "bold"),
-            between(headline),
-        ]
+        row: list[str | Text] = [plain(score.name, "bold"), Text(number(headline.value), "bold")]
+        row += [between(headline), judging_share(headline)]
         row += [number(score.measures[measure.name].value) for measure in others]
         known = score.outcome.pairs_known
         row.append(share(known, known + score.outcome.pairs_guessed))
@@ -80,15 +85,37 @@ def scores(out: Console, result: Scores) -> None:
     out.print(plain(result.signature, "dim"), soft_wrap=True)
 
 
+def _shown(result: Scores) -> list[Measure]:
+    """The measures with a column: macro F, which hardly ever says more than the pyramid (Dang & Lin 2007,
+    table 1), only when it was asked for."""
+    chosen = list(result.measures)
+    usual = {measure.name for measure in chosen} <= {measure.name for measure in DEFAULT}
+    return [m for m in chosen if not (usual and m.name == "macro_f3")] or chosen
+
+
+def judging_share(interval: Interval) -> str:
+    """How much of the interval's width guessed verdicts alone would make."""
+    if interval.judging is None or interval.low is None or interval.high is None:
+        return UNDEFINED
+    whole, part = interval.high - interval.low, interval.judging[1] - interval.judging[0]
+    return "none" if part == 0 else f"{min(round(100 * part / whole), 100)} %" if whole else UNDEFINED
+
+
 def remarks(result: Scores) -> list[str]:
     """What a reader of the table must know to read it right."""
-    lines = []
+    lines = list(result.notes)
     guessed = sum(score.outcome.pairs_guessed for score in result.runs)
-    if guessed:
+    drawn = any(score.outcome.drawn is not None for score in result.runs)
+    known = "known: the share of (response, nugget) pairs with a human verdict"
+    if guessed and drawn:
         lines.append(
-            "known: the share of (response, nugget) pairs with a human verdict; the others are guessed, by "
-            "match score and threshold. The interval is for the choice of questions; it does not count that "
-            "guesses can be wrong."
+            f"{known}; the others are guessed, and scores are expectations over what the guesses may be. "
+            "judging: the width that these alone give the interval, against the whole."
+        )
+    elif guessed:
+        lines.append(
+            f"{known}; the others are guessed, by match score and threshold. The interval is for the choice of "
+            "questions; it does not count that guesses can be wrong."
         )
     undefined = np.isnan(result.runs[0].by_question[result.measures[0].name]) if result.runs else np.zeros(0)
     if undefined.any():
@@ -96,9 +123,7 @@ def remarks(result: Scores) -> list[str]:
         lines.append(f"{result.measures[0].title} is undefined, and left out of the mean, for {qids}.")
     for score in result.runs:
         silent = [
-            q.qid
-            for q, answered in zip(result.key.questions, score.outcome.answered, strict=True)
-            if not answered
+            q.qid for q, answered in zip(result.key.questions, score.outcome.answered, strict=True) if not answered
         ]
         if silent:
             lines.append(f"{score.name} does not answer {_some(silent)}: 0 there.")
@@ -112,23 +137,22 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 def questions(out: Console, result: Scores, score: RunScore) -> None:
     """One line a question."""
-    columns = [("qid", "left"), *((m.title, "right") for m in result.measures)]
+    shown = _shown(result)
+    columns = [("qid", "left"), *((m.title, "right") for m in shown)]
     columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
     rows: list[list[str | Text]] = []
     for i, question in enumerate(result.key.questions):
         vital, okay = found_of_total(result.key, score, i)
-        values = [number(float(score.by_question[m.name][i])) for m in result.measures]
+        values = [number(float(score.by_question[m.name][i])) for m in shown]
         length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
-        rows.append(
-            [plain(question.qid), *values, length, "/".join(map(str, vital)), "/".join(map(str, okay))]
-        )
+        rows.append([plain(question.qid), *values, length, "/".join(map(str, vital)), "/".join(map(str, okay))])
     out.print()
     out.print(table(f"{score.name}, by question", columns, rows))
 
 
 def nuggets(out: Console, result: Scores, score: RunScore) -> None:
     """One line a nugget: found or not, how we know, and where."""
-    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "left")]
+    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "right")]
     columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
     rows: list[list[str | Text]] = []
     outcome = score.outcome
@@ -136,11 +160,19 @@ def nuggets(out: Console, result: Scores, score: RunScore) -> None:
         found, known = bool(outcome.found[i]), bool(outcome.known[i])
         row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
         row.append(Text("yes", "bold green") if found else Text("no"))
-        row.append(Text("known") if known else Text("guess", "italic yellow"))
+        row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
         row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
         rows.append([*row, plain(nugget.descriptions[0])])
     out.print()
     out.print(table(f"{score.name}, by nugget", columns, rows))
+
+
+def chance(probability: float) -> str:
+    """A guess's probability; never 0 or 100 %, for a guess is not known."""
+    if math.isnan(probability):
+        return "guess"
+    percent = round(100 * probability)
+    return "<1 %" if percent == 0 else ">99 %" if percent == 100 else f"{percent} %"
 
 
 def number(value: float | None, digits: int = 3) -> str:

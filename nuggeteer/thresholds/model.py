@@ -46,6 +46,14 @@ class Evidence:
         )
 
 
+class Draws(Protocol):
+    """Joint draws of everything that a model does not know. The same draws serve all runs."""
+
+    def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Vector:
+        """draws × nuggets: the probability that some of these guessed responses carries the nugget."""
+        ...
+
+
 class ThresholdModel(Protocol):
     """Decides guesses. `nugget` is the position in the key of each score's nugget."""
 
@@ -54,12 +62,12 @@ class ThresholdModel(Protocol):
         """The model and its parameters, for the signature of scores."""
         ...
 
-    def probability(self, scores: Vector, nugget: Ints) -> Vector | None:
-        """How probable it is that each response carries the nugget; None from a model that cannot say."""
+    def threshold(self, nugget: Ints) -> Vector:
+        """The match score above which a response is taken to carry the nugget."""
         ...
 
-    def threshold(self, nugget: Ints) -> Vector:
-        """The match score above which each nugget is taken as present."""
+    def draw(self, count: int, seed: int) -> Draws | None:
+        """Draws from what the model believes; None from a model that cannot say how sure it is."""
         ...
 
 
@@ -73,8 +81,8 @@ class FixedThreshold:
     def signature(self) -> str:
         return f"fixed({self.value:g})"
 
-    def probability(self, scores: Vector, nugget: Ints) -> Vector | None:
-        return None
-
     def threshold(self, nugget: Ints) -> Vector:
         return np.full(len(nugget), self.value)
+
+    def draw(self, count: int, seed: int) -> Draws | None:
+        return None

@@ -21,23 +21,27 @@ Pairs are counted in cells of (nugget, group, √s in steps of 0.01), which no f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence
 
-Matrix = npt.NDArray[np.float64]
+Matrix = Vector
 BINS = 100
 GRID = np.linspace(-10.0, 8.0, 61)  # of a nugget's a
 CURVE = 3  # coefficients of the curve
 ROUNDS = 40
-SCENARIOS = 8  # curves from the posterior, among the draws
+SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
+SCENARIOS = 2 * CURVE  # curves from the posterior, among the draws
 
 
 def curve(scores: Vector) -> Matrix:
@@ -55,6 +59,11 @@ class Prior:
     question: float
     group: float
     weight: float = 4.0
+
+    @property
+    def signature(self) -> str:
+        values = [*self.b, *self.b_covariance.ravel(), self.nugget, self.question, self.group, self.weight]
+        return f"prior({','.join(f'{value:.4g}' for value in values)})"
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ def cells_of(evidence: Evidence) -> Cells:
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
     rest, level = np.divmod(codes, BINS + 1)
     nugget, group = np.divmod(rest, groups)
-    return Cells(nugget, group, (level / BINS) ** 2, count.astype(float), yes)
+    return Cells(nugget, group, (level / BINS) ** 2, count.astype(float), yes.astype(float))
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,31 @@ class SmoothFit:
     spreads: tuple[float, float, float]  # σ_a, σ_c, σ_v
     pairs: int
     log10_evidence: float
-    name: str = "smooth"
+
+    @classmethod
+    def from_arrays(cls, values: Mapping[str, Any]) -> SmoothFit:
+        """A fit from its fields as arrays, of the shapes that belong together."""
+        nuggets, groups = len(values["question_of_nugget"]), len(values["group_names"])
+        shapes = {
+            "b": (CURVE,),
+            "b_covariance": (CURVE, CURVE),
+            "question_spread": values["question"].shape,
+            "nugget_weights": (nuggets, len(GRID)),
+            "group": (groups,),
+            "group_spread": (groups,),
+            "new_group": (SIGMAS,),
+            "spreads": (3,),
+        }
+        if any(values[name].shape != shape for name, shape in shapes.items()):
+            raise ValueError("arrays of other shapes")
+        typed: dict[str, Any] = {
+            **values,
+            "group_names": tuple(map(str, values["group_names"])),
+            "spreads": tuple(map(float, values["spreads"])),
+            "pairs": int(values["pairs"]),
+            "log10_evidence": float(values["log10_evidence"]),
+        }
+        return cls(**typed)
 
     @property
     def signature(self) -> str:
@@ -158,9 +191,9 @@ class SmoothDraws:
         self.fit, self.count = fit, count
         self.scenario = np.arange(count) % SCENARIOS
         root = np.linalg.cholesky(fit.b_covariance + 1e-12 * np.eye(CURVE))
-        # The scenarios are a balanced set, plus and minus, so that few of them keep the mean.
-        half = rng.standard_normal((SCENARIOS // 2, CURVE))
-        self.b = fit.b + np.concatenate([half, -half]) @ root.T
+        # The points of the spherical cubature rule: few, and of exactly the posterior's mean and covariance.
+        axes = np.sqrt(CURVE) * np.eye(CURVE)
+        self.b = fit.b + np.concatenate([axes, -axes]) @ root.T
         spread = fit.question_spread * rng.standard_normal((count, len(fit.question)))
         shift = (fit.question + spread)[:, fit.question_of_nugget]
         cumulative = np.cumsum(fit.nugget_weights, axis=1)
@@ -169,15 +202,26 @@ class SmoothDraws:
         for nugget, cum in enumerate(cumulative):
             shift[:, nugget] += np.interp(uniform[:, nugget], cum, edges)
         self.shift = shift
-        self._normal, self._spread = rng.standard_normal(count), rng.random(count)
-        self.verdict = rng.random((count, len(fit.nugget_weights)))
+        self._seed = seed
+
+    def _effect(self, group: str | None, mean: float, spread: Vector) -> Vector:
+        """Draws of a group's v: of each group its own, and the same whenever it is asked for.
+
+        They are stratified, for v moves a score more than all else, and the score must not move with the seed."""
+        name = int.from_bytes(
+            blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+        )
+        rng = np.random.Generator(np.random.PCG64([self._seed, 3, name]))
+        strata = (rng.permutation(self.count) + rng.random(self.count)) / self.count
+        which = (rng.permutation(self.count) * len(spread)) // self.count
+        return np.asarray(mean + spread[which] * ndtri(strata))
 
     def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Matrix:
         """draws × nuggets: the probability that some of these responses carries the nugget.
 
         All responses of a group share its v, and all responses to a nugget its a."""
         mean, spread = self.fit.effect_of_group(group)
-        effect = mean + spread[(self._spread * len(spread)).astype(np.int64)] * self._normal
+        effect = self._effect(group, mean, spread)
         levels = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
         codes, pairs = np.unique(nugget * (BINS + 1) + levels, return_counts=True)
         owner, level = np.divmod(codes, BINS + 1)
@@ -460,5 +504,5 @@ def _sigmas(off: Vector, information: Vector, prior: Prior) -> Vector:
             variance = sigma**2 + 1 / known
             log_posterior -= 0.5 * (np.log(variance) + displacement**2 / variance)
     cumulative = np.cumsum(np.exp(log_posterior - log_posterior.max()))
-    levels = (np.arange(64) + 0.5) / 64
+    levels = (np.arange(SIGMAS) + 0.5) / SIGMAS
     return np.asarray(np.interp(levels, cumulative / cumulative[-1], sigma))

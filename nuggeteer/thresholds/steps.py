@@ -24,7 +24,7 @@ from scipy.special import betaln
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence
 
-Matrix = npt.NDArray[np.float64]
+Matrix = Vector
 LOG10 = math.log(10)
 # Intervals of θ whose likelihood is below e^−45 of their unit's best, anywhere near the mode, are left
 # out: together they cannot change the eighth digit of 10^6 intervals.

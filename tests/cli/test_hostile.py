@@ -68,9 +68,7 @@ def folder(tmp_path, monkeypatch):
     """A collection that says something harmful wherever it can, in a folder with such a name."""
     root = tmp_path / FILE
     write_lines(root / "questions.jsonl", [QUESTION])
-    write_lines(
-        root / "nuggets.jsonl", [NUGGET, {**NUGGET, "nugget": "2", "text": "…", "votes": {"a1": "okay"}}]
-    )
+    write_lines(root / "nuggets.jsonl", [NUGGET, {**NUGGET, "nugget": "2", "text": "…", "votes": {"a1": "okay"}}])
     write_lines(root / "runs" / f"{FILE}.jsonl", RESPONSES)
     write_lines(root / "runs" / "plain.jsonl", [{"qid": "[blink]nobody[/]", "text": "x"}])
     write_lines(root / "judgements" / f"{FILE}.jsonl", [VERDICT, {**VERDICT, "verdict": False}])
@@ -99,9 +97,7 @@ def broken(folder):
             file.write(f'{{"qid": 1, {json.dumps(NUL)}: 1, {json.dumps(NUL)}: 2}}\n')
             file.write(f"{NUL}\n")
     quoted = json.dumps(NUL, ensure_ascii=False)
-    (folder / "nuggeteer.toml").write_text(
-        f"[{quoted}]\n[match]\n{quoted} = 1\nidf = {quoted}\nn = {quoted}\n"
-    )
+    (folder / "nuggeteer.toml").write_text(f"[{quoted}]\n[match]\n{quoted} = 1\nidf = {quoted}\nn = {quoted}\n")
     return folder
 
 
@@ -148,8 +144,7 @@ def harmless(output, terminal):
     bad = {
         char
         for char in text
-        if char != "\n"
-        and (unicodedata.category(char)[0] == "C" or unicodedata.category(char) in ("Zl", "Zp"))
+        if char != "\n" and (unicodedata.category(char)[0] == "C" or unicodedata.category(char) in ("Zl", "Zp"))
     }
     assert not bad, bad
     assert not re.search("^fake line", text, re.MULTILINE)
@@ -347,9 +342,7 @@ def test_convert_tells_of_hostile_files_harmlessly(tmp_path, run, terminal, name
         ["convert", "trec-key", "x", "--columns", HOSTILE, "--into", "x"],
         ["check", "--json", "runs.jsonl/" + FILE],
     ],
-    ids=lambda arguments: (
-        " ".join(arguments).replace(HOSTILE, "...")[:30].encode("ascii", "replace").decode()
-    ),
+    ids=lambda arguments: " ".join(arguments).replace(HOSTILE, "...")[:30].encode("ascii", "replace").decode(),
 )
 def test_a_hostile_argument_is_refused_harmlessly(tmp_path, monkeypatch, run, terminal, arguments):
     """A shell's `*` puts files' names there."""

@@ -36,15 +36,11 @@ def canonical(objects: Iterable[Any]) -> list[bytes]:
     return [orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in objects]
 
 
-def answer(
-    nuggets: list[Object], run: str = "r", qid: str = "q", text: str = "an answer", **more: Any
-) -> Object:
+def answer(nuggets: list[Object], run: str = "r", qid: str = "q", text: str = "an answer", **more: Any) -> Object:
     return {"query": "why?", "qid": qid, "run_id": run, "answer_text": text, "nuggets": nuggets, **more}
 
 
-def nugget(
-    text: str = "a fact", importance: Any = "vital", assignment: Any = "support", **more: Any
-) -> Object:
+def nugget(text: str = "a fact", importance: Any = "vital", assignment: Any = "support", **more: Any) -> Object:
     return {"text": text, "importance": importance, "assignment": assignment, **more}
 
 
@@ -72,9 +68,7 @@ def test_an_answer_becomes_a_response_and_a_verdict_for_each_nugget():
 
 
 def test_a_garbled_importance_is_unrated_kept_and_reported():
-    bundle = read(
-        read_nuggets, [{"query": "why?", "qid": "q", "nuggets": [nugget("a", "failed", "support")]}]
-    )
+    bundle = read(read_nuggets, [{"query": "why?", "qid": "q", "nuggets": [nugget("a", "failed", "support")]}])
     assert [(n.importance, n.extra["importance_as_found"]) for n in bundle.nuggets] == [("unrated", "failed")]
     assert [(p.line, p.severity) for p in bundle.problems] == [(1, "warning")]
     assert "nugget 1 of q has the importance 'failed'" in bundle.problems[0].what
@@ -180,10 +174,7 @@ def test_an_answer_of_several_responses_is_joined_and_has_the_best_of_their_verd
 # --- there and back
 
 scalars = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 values = st.recursive(

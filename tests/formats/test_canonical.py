@@ -78,9 +78,7 @@ records = st.one_of(
     ),
     st.tuples(
         st.just(JUDGEMENTS),
-        st.builds(
-            Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, extras
-        ),
+        st.builds(Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, extras),
     ),
 )
 
@@ -248,9 +246,7 @@ def test_reading_goes_on_after_a_bad_line(tmp_path):
 
 def test_the_documentation_names_every_key():
     listed = {
-        line.split()[0]: [
-            key.strip(" ?") for part in line.split(None, 1)[1].split(",") for key in part.split("|")
-        ]
+        line.split()[0]: [key.strip(" ?") for part in line.split(None, 1)[1].split(",") for key in part.split("|")]
         for line in canonical.__doc__.split("\n")
         if line.startswith("    ")
     }

@@ -89,9 +89,7 @@ def test_public_assignments_score_as_their_metrics_files_say(tmp_path):
     names = ["gpt4o", "command-r-plus"]
     convert_into("nuggetizer-assignments", [folder / f"assignments.{n}.jsonl" for n in names], tmp_path / "c")
     collection = read_collection(tmp_path / "c")
-    measures = [
-        f"{strict}{kind}_score" for strict in ("strict_", "") for kind in ("vital", "weighted", "all")
-    ]
+    measures = [f"{strict}{kind}_score" for strict in ("strict_", "") for kind in ("vital", "weighted", "all")]
     rows = 0
     for name in names:
         run = objects(folder / f"assignments.{name}.jsonl")[0]["run_id"]
@@ -437,9 +435,7 @@ def test_every_format_of_a_key_can_be_written_from_the_sample_and_read_again(tmp
     convert_out(format_, sample_folder(), tmp_path / "out")
     convert_into(format_, [tmp_path / "out"], tmp_path / "c")
     sample, again = read_bundle(sample_folder()), read_bundle(tmp_path / "c")
-    assert {q.qid: q.text for q in again.questions.values()} == {
-        q.qid: q.text for q in sample.questions.values()
-    }
+    assert {q.qid: q.text for q in again.questions.values()} == {q.qid: q.text for q in sample.questions.values()}
     assert [(n.qid, n.importance, n.descriptions) for n in again.nuggets] == [
         (n.qid, n.importance, (" / ".join(n.descriptions),)) for n in sample.nuggets
     ]
@@ -479,9 +475,7 @@ def test_a_folder_without_a_key_is_not_written_as_an_empty_one(tmp_path, format_
 
 def test_columns_are_refused_where_there_are_none(tmp_path):
     with pytest.raises(NuggeteerError, match="no columns"):
-        convert_into(
-            "rag-answers", [put(tmp_path / "a", json.dumps(ANSWER))], tmp_path / "c", ["qid", "text"]
-        )
+        convert_into("rag-answers", [put(tmp_path / "a", json.dumps(ANSWER))], tmp_path / "c", ["qid", "text"])
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# only a comment\n"])

@@ -150,9 +150,7 @@ def test_a_line_of_100_megabytes_is_refused_and_never_held(tmp_path):
 
 @pytest.mark.parametrize("end", [b"\n", b""])
 @pytest.mark.parametrize(("length", "fits"), [(99, True), (100, True), (101, False), (205, False)])
-def test_the_limit_on_lines_is_exact_and_the_next_line_is_never_lost(
-    tmp_path, monkeypatch, length, fits, end
-):
+def test_the_limit_on_lines_is_exact_and_the_next_line_is_never_lost(tmp_path, monkeypatch, length, fits, end):
     monkeypatch.setattr(jsonl, "LONGEST_LINE", 100)
     line = b'{"a":"' + b"x" * (length - 8) + b'"}'
     assert len(line) == length

@@ -74,9 +74,7 @@ def test_the_key_of_figure_1_is_read():
     head = "'other' question for target Enrico Fermi"
     assert bundle.questions == {"87.8": Question("87.8", head, kind="other", target="Enrico Fermi")}
     importances = ["vital", "vital", "okay", "vital", "okay", "okay", "okay"]
-    assert [(n.nugget, n.importance) for n in bundle.nuggets] == list(
-        zip("1234567", importances, strict=True)
-    )
+    assert [(n.nugget, n.importance) for n in bundle.nuggets] == list(zip("1234567", importances, strict=True))
     assert bundle.nuggets[0].descriptions == ("belived in partical's existence and named it neutrino",)
     assert not bundle.garbled
     assert not bundle.problems
@@ -339,9 +337,7 @@ def test_judgements_come_back_from_their_lines(made):
             bundle.judgements += [
                 Judgement(qid, n, text, True, docid=docid, run=run, assessor="trec") for n in nuggets if text
             ]
-    again = read(
-        read_judgements, "".join(f"{line}\n" for run in made for line in judgement_lines(bundle, run))
-    )
+    again = read(read_judgements, "".join(f"{line}\n" for run in made for line in judgement_lines(bundle, run)))
     assert again.responses == bundle.responses
     assert again.runs == bundle.runs
     assert again.judgements == bundle.judgements

@@ -193,9 +193,7 @@ OURS = [
 ]
 more = st.dictionaries(texts | st.sampled_from(OURS), values, max_size=2)
 citations = st.lists(st.integers(-1, 3) | texts, max_size=3) | values
-sentences = st.builds(
-    lambda rest, cited, text: {**rest, "citations": cited, "text": text}, more, citations, texts
-)
+sentences = st.builds(lambda rest, cited, text: {**rest, "citations": cited, "text": text}, more, citations, texts)
 answers = st.lists(sentences | st.fixed_dictionaries({"text": texts}), max_size=3)
 
 

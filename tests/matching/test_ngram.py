@@ -158,9 +158,7 @@ def test_chunks_and_workers_change_no_bit():
     words = np.array(["the", "of", "bomb", "bombs", "fermi", "atomic", "reactor", "evil"])
     texts = [" ".join(rng.choice(words, 6)) for _ in range(40 * CHUNK)]
     question = np.sort(rng.integers(0, 2, len(texts))).astype(np.int32)
-    key = key_of(
-        [("atomic bomb",), ("called the atomic bomb an evil thing",)], [("the fermi reactor", "a pile")]
-    )
+    key = key_of([("atomic bomb",), ("called the atomic bomb an evil thing",)], [("the fermi reactor", "a pile")])
     for match in (Match(), Match(stem=True, stopwords="remove")):
         matcher = NgramMatcher(key, match, IDF)
         one, two = matcher.score(texts, question), matcher.score(texts, question, jobs=2)

@@ -32,9 +32,7 @@ def nugget(
     return Nugget(qid, name, ("x",), importance, weight, cast)
 
 
-def value(
-    measure: str, key: AnswerKey, found: list[int], length: int, partly: list[int] | None = None
-) -> float:
+def value(measure: str, key: AnswerKey, found: list[int], length: int, partly: list[int] | None = None) -> float:
     flags = np.array(found, dtype=bool)
     half = np.array(partly or [0] * len(found), dtype=bool)
     return float(parse(measure)(Answers(key, flags, half, np.array([length])))[0])
@@ -94,9 +92,7 @@ def test_pyramid_worked_by_hand():
 
 
 def test_pyramid_weights_come_from_votes_then_weight_then_importance():
-    key = key_of(
-        [nugget("1", votes="VO", weight=0.9), nugget("2", weight=0.25), nugget("3"), nugget("4", "okay")]
-    )
+    key = key_of([nugget("1", votes="VO", weight=0.9), nugget("2", weight=0.25), nugget("3"), nugget("4", "okay")])
     assert key.weight.tolist() == [0.5, 0.25, 1.0, 0.0]
 
 
@@ -156,9 +152,7 @@ def test_autonuggetizers_own_metrics_are_reproduced(run):
     expected = {row["qid"]: row for row in lines(folder / f"metrics.{run}.jsonl")}
     assert len(rows) == len(expected) == 100
     for row in rows:
-        kinds = [
-            n["importance"] if n["importance"] in ("vital", "okay") else "unrated" for n in row["nuggets"]
-        ]
+        kinds = [n["importance"] if n["importance"] in ("vital", "okay") else "unrated" for n in row["nuggets"]]
         key = key_of([nugget(str(i), kind) for i, kind in enumerate(kinds)])
         found = [n["assignment"] == "support" for n in row["nuggets"]]
         partly = [n["assignment"] == "partial_support" for n in row["nuggets"]]
@@ -212,9 +206,7 @@ def test_the_order_of_nuggets_never_matters(kinds, data, length):
 
     def scores(places):
         key = key_of([nugget(str(i), kinds[i][0], kinds[i][1]) for i in places])
-        return [
-            value(m, key, [found[i] for i in places], length) for m in ("f3", "pyramid_f3", "macro_f3", *SIX)
-        ]
+        return [value(m, key, [found[i] for i in places], length) for m in ("f3", "pyramid_f3", "macro_f3", *SIX)]
 
     assert scores(order) == pytest.approx(scores(range(len(kinds))), nan_ok=True)
 
