@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nuggeteer.intervals import Interval
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import Outcome, RunScore, Scores, score
+    from nuggeteer.scoring import Outcome, RunScore, Scores, Thresholds, score, thresholds
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.simulate import Shape, simulate
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
@@ -32,7 +32,7 @@ _HOMES = {
     "intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "sample": ("copy_sample",),
-    "scoring": ("Outcome", "RunScore", "Scores", "score"),
+    "scoring": ("Outcome", "RunScore", "Scores", "Thresholds", "score", "thresholds"),
     "settings": ("Match", "Settings", "Threshold"),
     "simulate": ("Shape", "simulate"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
@@ -61,6 +61,7 @@ __all__ = [
     "Shape",
     "Threshold",
     "ThresholdModel",
+    "Thresholds",
     "check",
     "convert_into",
     "convert_out",
@@ -69,6 +70,7 @@ __all__ = [
     "read_collection",
     "score",
     "simulate",
+    "thresholds",
 ]
 
 

@@ -91,7 +91,7 @@ def save(path: Path, basis: str, fit: SmoothFit) -> None:
 def load(path: Path) -> tuple[str, SmoothFit]:
     """Read what `save` wrote: (what it was fitted on, the fit). Nothing in the file is executed."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             basis = str(stored["basis"])
             values = {field.name: stored[field.name] for field in fields(SmoothFit)}
         return basis, SmoothFit.from_arrays(values)

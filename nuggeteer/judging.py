@@ -51,14 +51,16 @@ class Known:
         ]
         standing = [
             np.array(
-                [
-                    self._row(q, identity(t), run.name)
-                    for q, t in zip(run.question.tolist(), run.texts, strict=True)
-                ],
+                [self._row(q, identity(t), run.name) for q, t in zip(run.question.tolist(), run.texts, strict=True)],
                 dtype=np.int64,
             )
             for run in judged_runs
         ]
+        # The first judged run that returned a text has it. The run that a verdict names comes second: what several
+        # systems return is not typical of any, and would tell the wrong thing of one that nobody judged.
+        for run, places in zip(reversed(judged_runs), reversed(standing), strict=True):
+            for row in places.tolist():
+                self.runs[row] = run.name
         question = np.array(self._owner, dtype=np.int64)
         self.question = question.astype(np.int32)
         # One pair for each judged text and each nugget of its question.
@@ -107,8 +109,6 @@ class Known:
             self._owner.append(question)
             self.texts.append(text)
             self.runs.append(run)
-        elif not self.runs[row]:
-            self.runs[row] = run
         return row
 
     def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:

@@ -29,7 +29,7 @@ def copy_sample(folder: Path) -> bool:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
             copy = Path(staging) / "sample"
-            shutil.copytree(sample_folder(), copy)
+            shutil.copytree(sample_folder(), copy, ignore=shutil.ignore_patterns(".nuggeteer"))
             if folder.exists():
                 folder.rmdir()
             copy.rename(folder)

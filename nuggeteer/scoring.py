@@ -15,7 +15,7 @@ import numpy as np
 
 from nuggeteer import signature
 from nuggeteer.collection import Collection
-from nuggeteer.fitting import fitted
+from nuggeteer.fitting import fitted, gather
 from nuggeteer.idf import Idf, background, pool, read_table
 from nuggeteer.intervals import DRAWS, Interval, mean_interval, question_draws
 from nuggeteer.judging import PARTLY, UNKNOWN, YES, Known
@@ -26,9 +26,12 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.settings import Match
 from nuggeteer.text import identity_and_length
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.prior import PRIOR
 
 if TYPE_CHECKING:
     import pandas
+
+    from nuggeteer.thresholds.selection import Compared
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ def score(
                 "what public collections taught, which is why the intervals are wide."
             )
     draws = model.draw(DRAWS, seed)
-    verdicts = np.random.Generator(np.random.PCG64([seed, 2])).random((DRAWS, len(key.nuggets)), np.float32)
+    uniform = np.random.Generator(np.random.PCG64([seed, 2]))
+    verdicts = uniform.random((len(key.nuggets), DRAWS), np.float32).T
     resamples = question_draws(len(key.questions), seed)
     scores = []
     for run in loaded:
@@ -152,9 +156,30 @@ def score(
     )
 
 
-def _run_score(
-    run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector
-) -> RunScore:
+@dataclass(frozen=True)
+class Thresholds:
+    """The threshold models compared on a collection's judgements."""
+
+    pairs: int
+    positive: int
+    groups: int
+    models: tuple[Compared, ...]
+    chosen: str
+
+
+def thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
+    """Fit and compare all threshold models on what humans judged in a collection."""
+    from nuggeteer.thresholds.selection import compare
+
+    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    matcher = NgramMatcher(collection.key, collection.settings.match, _idf(collection.settings.match, collection))
+    evidence = gather(collection, matcher, known, jobs)
+    compared, chosen = compare(evidence, PRIOR)
+    groups = len(np.unique(evidence.group))
+    return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
+
+
+def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector) -> RunScore:
     hard = Answers(key, outcome.found, outcome.partly, outcome.length)
     intervals, by_question, hard_by_question = {}, {}, {}
     drawn = None

@@ -26,8 +26,7 @@ def basis(collection: Collection, idf: str) -> str:
 def _digest_key(key: AnswerKey) -> str:
     """A hash of everything in the key that scores depend on, whatever the order of its lines."""
     lines = sorted(
-        repr((n.qid, n.nugget, n.descriptions, n.importance, n.weight, sorted(n.votes.items())))
-        for n in key.nuggets
+        repr((n.qid, n.nugget, n.descriptions, n.importance, n.weight, sorted(n.votes.items()))) for n in key.nuggets
     )
     return blake2b("\n".join(lines).encode(), digest_size=4).hexdigest()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nuggeteer.collection import Collection, read_collection
-from nuggeteer.sample import sample_folder
+from nuggeteer.sample import copy_sample
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -55,6 +55,15 @@ def collect(tmp_path: Path) -> Callable[..., Collection]:
     return make
 
 
+@pytest.fixture(scope="session")
+def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sample for the whole session, so that a fitted model is remembered in it and not in the
+    checkout."""
+    folder = tmp_path_factory.mktemp("sample") / "sample"
+    copy_sample(folder)
+    return folder
+
+
 @pytest.fixture
-def sample() -> Collection:
-    return read_collection(sample_folder())
+def sample(_sample_folder: Path) -> Collection:
+    return read_collection(_sample_folder)

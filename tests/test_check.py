@@ -124,9 +124,7 @@ def test_how_a_file_was_saved_is_a_warning_and_changes_nothing(folder, file, cha
         after.judgements,
         after.manifest,
     )
-    assert [before.run(name).texts for name in before.run_names] == [
-        after.run(name).texts for name in after.run_names
-    ]
+    assert [before.run(name).texts for name in before.run_names] == [after.run(name).texts for name in after.run_names]
 
 
 @pytest.mark.parametrize("file", ["runs.jsonl", "judgements/a1.jsonl"])

@@ -29,9 +29,7 @@ def test_a_key_holds_each_questions_nuggets_together_and_in_order(pairs):
     questions = [Question(qid, "") for qid in "abcd"]
     nuggets = [Nugget(qid, str(n), ("x",), "vital") for qid, n in pairs]
     key = make_key(questions, nuggets)
-    assert [(q.qid, list(own)) for q, own in key] == [
-        (qid, [n for n in nuggets if n.qid == qid]) for qid in "abcd"
-    ]
+    assert [(q.qid, list(own)) for q, own in key] == [(qid, [n for n in nuggets if n.qid == qid]) for qid in "abcd"]
     for i, nugget in enumerate(key.nuggets):
         assert key.nugget_position[nugget.qid, nugget.nugget] == i
         assert key.questions[key.question[i]].qid == nugget.qid

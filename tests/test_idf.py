@@ -19,9 +19,7 @@ documents = st.lists(st.text(st.sampled_from("abcd é—\n\t.")), max_size=8)
 def brute(texts):
     """ln((N + 1) / df), word by word, with df counted by looking at every text."""
     split = [set(re.findall(r"\w+", text.lower().replace("é", "e"))) for text in texts]
-    return {
-        word: math.log((len(texts) + 1) / sum(word in words for words in split)) for word in set().union(*split)
-    }
+    return {word: math.log((len(texts) + 1) / sum(word in words for words in split)) for word in set().union(*split)}
 
 
 def test_background_weights_are_what_a_poisson_model_expects_of_wordfreqs_own_frequencies():

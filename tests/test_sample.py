@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_some_question_has_no_vital_nugget(sample):
 
 
 def test_builds_share_about_half_of_their_texts_with_the_build_before(sample):
-    for old, new in zip(BUILDS, BUILDS[1:], strict=False):
+    for old, new in pairwise(BUILDS):
         texts = [
             {(q, identity(t)) for q, t in zip(r.question.tolist(), r.texts, strict=True)}
             for r in map(sample.run, (old, new))

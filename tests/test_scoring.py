@@ -135,9 +135,7 @@ def test_judging_everything_by_the_truth_gives_the_true_score(tmp_path):
     outcome = score(collection, ["s3"])["s3"].outcome
     import json
 
-    true = {
-        (t["qid"], t["nugget"]) for t in map(json.loads, (folder / "truth" / "s3.jsonl").read_text().splitlines())
-    }
+    true = {(t["qid"], t["nugget"]) for t in map(json.loads, (folder / "truth" / "s3.jsonl").read_text().splitlines())}
     found = {(n.qid, n.nugget) for n, f in zip(collection.key.nuggets, outcome.found, strict=True) if f}
     assert outcome.pairs_guessed == 0
     assert found == true

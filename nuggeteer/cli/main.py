@@ -16,7 +16,7 @@ from typing import NoReturn
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.text import visible
 
-COMMANDS = ("demo", "check", "score", "convert", "idf", "simulate")
+COMMANDS = ("demo", "check", "score", "thresholds", "convert", "idf", "simulate")
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering
 system contains: it reuses human judgements, guesses the rest by n-gram
@@ -32,9 +32,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    result = _Parser(
-        prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    result = _Parser(prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--version", action="store_true", help="print the version and leave")
     commands = result.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:

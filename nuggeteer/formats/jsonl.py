@@ -80,9 +80,7 @@ def _too_long(raw: bytes) -> bool:
     return len(raw) > LONGEST_LINE and not raw.endswith(b"\n")
 
 
-def read_jsonl(
-    path: Path, problems: list[Problem], keys: Collection[str] = ()
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) of each line that is a JSON object in UTF-8; what is not, goes to `problems`.
 
     Where a key is said twice in one object, JSON parsers keep the last in silence. We warn of it, and

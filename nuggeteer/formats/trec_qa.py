@@ -193,9 +193,7 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
         response, nuggets = items[item], fields.get("nugget") or fields.get("nuggets", _NONE)
         for nugget in dict.fromkeys(nuggets.split(",") if nuggets != _NONE else []):
             bundle.judgements.append(
-                Judgement(
-                    response.qid, nugget, response.text, True, docid=response.docid, run=run, assessor="trec"
-                )
+                Judgement(response.qid, nugget, response.text, True, docid=response.docid, run=run, assessor="trec")
             )
     return bundle
 

@@ -59,8 +59,7 @@ class NgramMatcher:
 
             large = CHUNK * WORKER_CHUNKS
             parts = Parallel(n_jobs=jobs)(
-                delayed(self.score)(texts[i : i + large], question[i : i + large])
-                for i in range(0, len(texts), large)
+                delayed(self.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
             )
         return np.concatenate([np.zeros(0), *parts])
 
@@ -173,9 +172,7 @@ class NgramMatcher:
 
     # What the responses have of it.
 
-    def _tokens(
-        self, texts: Sequence[str], question: list[int]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
         look_up = [vocabulary.get for vocabulary in self._vocabulary]
         form = None if self._forms is None else self._forms.__getitem__

@@ -14,15 +14,12 @@ from nuggeteer.records import Bools, Vector
 SOURCE = "Pradeep et al. 2024, the AutoNuggetizer framework of TREC RAG"
 
 
-def _credit(answers: Answers, strict: bool) -> Vector:
-    """What a nugget is worth in this answer: 1 supported, ½ partly, 0 not."""
-    half = 0.0 if strict else 0.5
-    return np.where(answers.found, 1.0, np.where(answers.partly, half, 0.0))
-
-
 def _share(answers: Answers, strict: bool, weight: Vector | Bools) -> Vector:
-    credit = per_question(_credit(answers, strict) * weight, answers.key)
-    return ratio(credit, per_question(weight * 1.0, answers.key), otherwise=0.0)
+    """Credit over the weight of the set: 1 for a nugget supported, ½ or, strictly, 0 for one partly supported."""
+    credit = answers.found_weight(weight)
+    if not strict:
+        credit = credit + 0.5 * answers.partly_weight(weight)
+    return ratio(credit, per_question(weight, answers.key), otherwise=0.0)
 
 
 def _score(kind: str, strict: bool) -> Measure:

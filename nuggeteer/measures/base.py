@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,27 @@ class Answers:
     found: Bools
     partly: Bools
     length: Ints
+
+    def found_weight(self, weight: npt.NDArray[Any]) -> Vector:
+        """What the found nuggets of each question weigh together."""
+        return self._sum(self._found, weight)
+
+    def partly_weight(self, weight: npt.NDArray[Any]) -> Vector:
+        """The same of those partly supported."""
+        return self._sum(self.partly.T.astype(float), weight)
+
+    @cached_property
+    def _found(self) -> Vector:
+        return np.ascontiguousarray(self.found.T, dtype=float)
+
+    def _sum(self, flags: Vector, weight: npt.NDArray[Any]) -> Vector:
+        """By a sparse product: of thousands of draws ten times as fast as adding slices."""
+        from scipy.sparse import csr_array
+
+        size = len(self.key.nuggets)
+        place = (self.key.question, np.arange(size))
+        by_question = csr_array((np.asarray(weight, dtype=float), place), shape=(len(self.key.questions), size))
+        return np.asarray((by_question @ flags).T)
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ SOURCE = "Voorhees 2003; Marton & Radul 2006, figure 3"
 def precision_values(answers: Answers) -> Vector:
     """1 up to the allowance, then allowance / length: 1 − (l − allowance) / l."""
     rated = answers.key.vital | answers.key.okay
-    allowance = ALLOWANCE * per_question(answers.found & rated, answers.key)
+    allowance = ALLOWANCE * answers.found_weight(rated)
     share = ratio(allowance, answers.length.astype(float), otherwise=0.0)
     return share.clip(max=1.0)
 
 
 def recall_of(answers: Answers, vital: Bools) -> Vector:
-    found = per_question(answers.found & vital, answers.key)
-    return ratio(found, per_question(vital, answers.key), otherwise=float("nan"))
+    return ratio(answers.found_weight(vital), per_question(vital, answers.key), otherwise=float("nan"))
 
 
 def combine(precision: Vector, recall: Vector, beta: float) -> Vector:

@@ -18,8 +18,7 @@ MACRO_SOURCE = "Dang & Lin 2007, §4.1"
 
 def _weighted_recall(answers: Answers) -> Vector:
     weight = answers.key.weight
-    found = per_question(answers.found * weight, answers.key)
-    return ratio(found, per_question(weight, answers.key), otherwise=float("nan"))
+    return ratio(answers.found_weight(weight), per_question(weight, answers.key), otherwise=float("nan"))
 
 
 def pyramid_f(beta: float) -> Measure:

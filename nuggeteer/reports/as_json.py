@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from nuggeteer.errors import Problem
 from nuggeteer.intervals import Interval
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import AnswerKey, Vector
-from nuggeteer.scoring import RunScore, Scores
+from nuggeteer.scoring import RunScore, Scores, Thresholds
 
 if TYPE_CHECKING:
     from nuggeteer.convert import Converted
@@ -130,4 +131,14 @@ def converted(done: list[Converted]) -> dict[str, Any]:
             | problems(list(one.problems))
             for one in done
         ]
+    }
+
+
+def thresholds(result: Thresholds) -> dict[str, Any]:
+    return {
+        "pairs": result.pairs,
+        "positive": result.positive,
+        "groups": result.groups,
+        "models": [asdict(model) for model in result.models],
+        "chosen": result.chosen,
     }

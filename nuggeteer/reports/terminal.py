@@ -19,7 +19,7 @@ from nuggeteer.intervals import Interval
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.reports.as_json import found_of_total
-from nuggeteer.scoring import RunScore, Scores
+from nuggeteer.scoring import RunScore, Scores, Thresholds
 from nuggeteer.text import visible
 
 UNDEFINED = "–"
@@ -205,3 +205,41 @@ def problems(out: Console, found: Sequence[Problem]) -> None:
 
 def key_size(key: AnswerKey) -> str:
     return f"{len(key.questions)} questions, {len(key.nuggets)} nuggets"
+
+
+ABOUT = {
+    "coin": "nothing: one bias, whatever the score",
+    "global": "nothing: one threshold for all",
+    "question": "each question its threshold",
+    "nugget": "each nugget its threshold",
+    "nugget-errors": "each nugget its threshold and error rates",
+    "pooled": "each nugget its threshold, from one distribution",
+    "smooth": "each nugget, question and system; no steps",
+}
+
+
+def thresholds(out: Console, result: Thresholds) -> None:
+    """The paper's table 4, with what was chosen and why."""
+    out.print(f"{result.pairs:,} judged pairs, {result.positive:,} of them yes, of {result.groups} groups of systems.")
+    out.print()
+    columns = [("model", "left"), ("what has its own", "wrap"), ("evidence", "right"), ("held-out", "right")]
+    rows = []
+    for model in result.models:
+        style = "bold" if model.name == result.chosen else ""
+        score = UNDEFINED if model.log_score is None else f"{model.log_score:.4f}"
+        cells = (model.name, ABOUT[model.name], f"{model.log10_evidence:,.1f}", score)
+        rows.append([Text(cell, style) for cell in cells])
+    out.print(table("", columns, rows))
+    out.print()
+    out.print("evidence: log10 P(data | model). held-out: the mean logarithm of the probability given to the verdicts")
+    out.print("of systems that were left out. Higher is better in both.")
+    out.print()
+    if any(model.log_score is not None for model in result.models):
+        why = "it says most about systems that it has not seen"
+    else:
+        why = "it has the highest evidence; with fewer than two groups of systems none can be left out"
+    out.print(plain(f"Best here: {result.chosen}, for {why}."))
+    if result.chosen != "smooth":
+        out.print(
+            "score uses smooth all the same: of these models it alone says how unlike the others a new system may be."
+        )

@@ -1,22 +1,24 @@
 """A smooth threshold for every nugget, learned together: the model that decides guesses by default.
 
-    logit P(yes | s, nugget j of question q, group r) = b₀ + b₁(√s − ½) + b₂(s − 0.3) + a_j + c_q + v_r
+    logit P(yes | s, nugget j of question q, group r) = b₀ + t_j f(s) + a_j + c_q + v_r
 
-The match score speaks through a smooth curve, not a step; nuggets differ in how readily assessors saw them (a),
-so do questions (c) and systems (v): a_j ~ N(μ, σ_a²), c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²). The spreads are
-learned, so a nugget without a single yes still gets a sensible threshold with an honest width, and a system that
-nobody judged is allowed to be unlike the others.
+    f(s) = b₁(√s − ½) + b₂(s − 0.3) + Σ_k b_k max(√s − k, 0), for five knots k
 
-How it is fitted. (1) Newton steps on the joint posterior of b, a, c, v, given the spreads; the spreads from the
-second moments of the effects (EM). The nuggets' own block is diagonal and is eliminated. (2) That is too kind to
-nuggets with few yes, whose posterior is far from normal: given b, c and v, each a_j gets its exact posterior on a
-grid, and μ, σ_a their values of highest marginal likelihood. Without this step rare nuggets were found twice as
-often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1). (3) The
-spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
+The match score speaks through a smooth curve, not a step; nuggets differ in how readily assessors saw them (a) and
+in how much the score says of them (t), questions differ (c), and so do systems (v): a_j ~ N(μ, σ_a²),
+log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²). The spreads are learned, so a nugget without a single
+yes still gets a sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
+
+How it is fitted. (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
+the second moments of the effects (EM). The nuggets' own block is diagonal and is eliminated. (2) That is too kind to
+nuggets with few yes, whose posterior is far from normal: given b, c and v, each (t_j, a_j) gets its exact posterior
+on a grid, and μ, σ_a, σ_t their values of highest marginal likelihood. Without this step rare nuggets were found
+twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
+(3) The spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
 having seen it, since that is the question asked of a new build; nuggets count as they do in the score. On REALSumm
 those displacements are 1.3 to 1.5 times those of pairs that count alike.
 
-Pairs are counted in cells of (nugget, group, √s in steps of 0.01), which no figure above notices.
+Pairs are counted in cells of (nugget, group, √s in steps of 0.01).
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
@@ -38,15 +39,27 @@ from nuggeteer.thresholds.model import Evidence
 Matrix = Vector
 BINS = 100
 GRID = np.linspace(-10.0, 8.0, 61)  # of a nugget's a
-CURVE = 3  # coefficients of the curve
+# Of a nugget's log t, in units of σ_t, with their weights: the normal distribution in three points.
+STEEPNESS = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
+STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])
+STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
+STEEPNESS_NUGGETS = 200
+KNOTS = np.array([0.15, 0.3, 0.45, 0.6, 0.75])  # in √s, where the curve may bend, as sharply as a step
+CURVE = 3 + len(KNOTS)  # coefficients of the curve
 ROUNDS = 40
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
-SCENARIOS = 2 * CURVE  # curves from the posterior, among the draws
 
 
 def curve(scores: Vector) -> Matrix:
-    """pairs × 3: what the coefficients b multiply."""
-    return np.stack([np.ones_like(scores), np.sqrt(scores) - 0.5, scores - 0.3], axis=1)
+    """pairs × CURVE: what the coefficients b multiply."""
+    root = np.sqrt(scores)
+    smooth = np.stack([np.ones_like(scores), root - 0.5, scores - 0.3], axis=1)
+    return np.concatenate([smooth, np.maximum(root[:, None] - KNOTS, 0)], axis=1)
+
+
+def rise(scores: Vector, b: Vector) -> Vector:
+    """What the score says, above the intercept b₀."""
+    return np.asarray(curve(scores)[:, 1:] @ b[1:])
 
 
 @dataclass(frozen=True)
@@ -97,12 +110,13 @@ class SmoothFit:
     question: Vector  # c
     question_spread: Vector  # posterior standard deviation of each c
     question_of_nugget: Ints
-    nugget_weights: Matrix  # nuggets × GRID, the posterior of each a
+    steepness: Vector  # the values of t
+    nugget_weights: Matrix  # nuggets × (steepness × GRID), the posterior of each (t, a)
     group_names: tuple[str, ...]
     group: Vector  # v of the groups with judgements
     group_spread: Vector
     new_group: Vector  # equally probable values of σ_v, for groups without judgements
-    spreads: tuple[float, float, float]  # σ_a, σ_c, σ_v
+    spreads: tuple[float, float, float, float]  # σ_a, σ_t, σ_c, σ_v
     pairs: int
     log10_evidence: float
 
@@ -114,11 +128,12 @@ class SmoothFit:
             "b": (CURVE,),
             "b_covariance": (CURVE, CURVE),
             "question_spread": values["question"].shape,
-            "nugget_weights": (nuggets, len(GRID)),
+            "steepness": (len(STEEPNESS),),
+            "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
             "group": (groups,),
             "group_spread": (groups,),
             "new_group": (SIGMAS,),
-            "spreads": (3,),
+            "spreads": (4,),
         }
         if any(values[name].shape != shape for name, shape in shapes.items()):
             raise ValueError("arrays of other shapes")
@@ -133,9 +148,10 @@ class SmoothFit:
 
     @property
     def signature(self) -> str:
-        a, c, v = self.spreads
+        a, t, c, v = self.spreads
         b = ",".join(f"{value:.3g}" for value in self.b)
-        return f"smooth(b={b},nugget={a:.3g},question={c:.3g},group={v:.3g},pairs={self.pairs})"
+        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g}"
+        return f"smooth(b={b},{spreads},pairs={self.pairs})"
 
     def effect_of_group(self, name: str | None) -> tuple[float, Vector]:
         """The mean of a group's v, and equally probable values of its standard deviation."""
@@ -160,17 +176,20 @@ class SmoothFit:
         """nuggets × levels of √s: the probability of a yes."""
         if group not in self._tables:
             mean, spread = self.effect_of_group(group)
-            levels = curve((np.arange(BINS + 1) / BINS) ** 2)
-            noise = np.einsum("lk,km,lm->l", levels, self.b_covariance, levels)
-            shift = self.question[self.question_of_nugget] + mean
+            scores = (np.arange(BINS + 1) / BINS) ** 2
+            features, rises = curve(scores), rise(scores, self.b)
+            noise = np.einsum("lk,km,lm->l", features, self.b_covariance, features)
+            shift = self.b[0] + self.question[self.question_of_nugget] + mean
             spread_of = self.question_spread[self.question_of_nugget] ** 2 + (spread**2).mean()
             table = np.zeros((len(shift), BINS + 1))
             for level in range(BINS + 1):
-                centre = levels[level] @ self.b + shift
-                scale = 1 / np.sqrt(1 + np.pi * (spread_of + noise[level]) / 8)
                 # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
-                inside = expit((centre[:, None] + GRID) * scale[:, None])
-                table[:, level] = (self.nugget_weights * inside).sum(axis=1)
+                scale = 1 / np.sqrt(1 + np.pi * (spread_of + noise[level]) / 8)
+                for i, t in enumerate(self.steepness):
+                    centre = shift + t * rises[level]
+                    inside = expit((centre[:, None] + GRID) * scale[:, None])
+                    own = self.nugget_weights[:, i * len(GRID) : (i + 1) * len(GRID)]
+                    table[:, level] += (own * inside).sum(axis=1)
             self._tables[group] = table
         return self._tables[group]
 
@@ -184,71 +203,92 @@ class SmoothFit:
 
 
 class SmoothDraws:
-    """Joint draws of everything unknown. The same draws serve all runs, so that runs can be compared."""
+    """Joint draws of everything unknown. The same draws serve all runs, so that runs can be compared.
+
+    Kept as nuggets × draws in single precision, which halves the time and moves no third digit.
+    """
 
     def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
-        self.fit, self.count = fit, count
-        self.scenario = np.arange(count) % SCENARIOS
-        root = np.linalg.cholesky(fit.b_covariance + 1e-12 * np.eye(CURVE))
-        # The points of the spherical cubature rule: few, and of exactly the posterior's mean and covariance.
-        axes = np.sqrt(CURVE) * np.eye(CURVE)
-        self.b = fit.b + np.concatenate([axes, -axes]) @ root.T
-        spread = fit.question_spread * rng.standard_normal((count, len(fit.question)))
-        shift = (fit.question + spread)[:, fit.question_of_nugget]
-        cumulative = np.cumsum(fit.nugget_weights, axis=1)
-        uniform = rng.random((count, len(fit.nugget_weights)))
-        edges = GRID + (GRID[1] - GRID[0]) / 2
-        for nugget, cum in enumerate(cumulative):
-            shift[:, nugget] += np.interp(uniform[:, nugget], cum, edges)
-        self.shift = shift
-        self._seed = seed
+        self.fit, self.count, self._seed = fit, count, seed
+        self.b = self._curves(fit)
+        noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
+        question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
+        state = np.empty((len(fit.nugget_weights), count), dtype=np.int16)
+        uniform = rng.random(state.shape, dtype=np.float32)
+        for nugget, cumulative in enumerate(np.cumsum(fit.nugget_weights, axis=1).astype(np.float32)):
+            state[nugget] = np.searchsorted(cumulative[:-1], uniform[nugget])
+        within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
+        within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[state]
+        within += question[fit.question_of_nugget]
+        self.shift, self.steepness = within, (state // len(GRID)).astype(np.int8)
 
     def _effect(self, group: str | None, mean: float, spread: Vector) -> Vector:
         """Draws of a group's v: of each group its own, and the same whenever it is asked for.
 
         They are stratified, for v moves a score more than all else, and the score must not move with the seed."""
-        name = int.from_bytes(
-            blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-        )
+        name = int.from_bytes(blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         rng = np.random.Generator(np.random.PCG64([self._seed, 3, name]))
         strata = (rng.permutation(self.count) + rng.random(self.count)) / self.count
         which = (rng.permutation(self.count) * len(spread)) // self.count
-        return np.asarray(mean + spread[which] * ndtri(strata))
+        return np.asarray(mean + spread[which] * ndtri(strata), dtype=np.float32)
 
     def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Matrix:
         """draws × nuggets: the probability that some of these responses carries the nugget.
 
-        All responses of a group share its v, and all responses to a nugget its a."""
-        mean, spread = self.fit.effect_of_group(group)
-        effect = self._effect(group, mean, spread)
-        levels = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
-        codes, pairs = np.unique(nugget * (BINS + 1) + levels, return_counts=True)
+        All responses of a group share its v, and all responses to a nugget its a and t."""
+        effect = self._effect(group, *self.fit.effect_of_group(group))
+        size = len(self.fit.nugget_weights)
+        level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
+        pairs = np.bincount(nugget * (BINS + 1) + level, minlength=size * (BINS + 1))
+        codes = np.flatnonzero(pairs)
         owner, level = np.divmod(codes, BINS + 1)
-        result = np.zeros((self.count, len(self.fit.nugget_weights)))
+        result = np.zeros((size, self.count), dtype=np.float32)
         asked = np.unique(owner)
         if not len(asked):
-            return result
+            return result.T
         start = np.searchsorted(owner, asked)
-        features = curve((level / BINS) ** 2)
-        for scenario in range(SCENARIOS):
-            rows = np.flatnonzero(self.scenario == scenario)
-            base = features @ self.b[scenario]
-            delta = self.shift[np.ix_(rows, asked)] + effect[rows, None]
-            # log P(no response carries it), on a grid of shifts, then looked up between its points.
-            none = log_expit(-(base[:, None] + SHIFTS)) * pairs[:, None]
-            table = np.add.reduceat(none, start, axis=0)
-            place = np.clip((delta - SHIFTS[0]) / SHIFT_STEP, 0, len(SHIFTS) - 1.001)
-            left = place.astype(np.int64)
-            part = place - left
-            column = np.arange(len(asked))
-            survive = table[column, left] * (1 - part) + table[column, left + 1] * part
-            result[np.ix_(rows, asked)] = -np.expm1(survive)
-        return result
+        every, many = (level / BINS) ** 2, pairs[codes][:, None]
+        row = np.arange(len(asked), dtype=np.int32)[:, None]
+        for scenario, b in enumerate(self.b):
+            columns = slice(*(self.count * (scenario + end) // len(self.b) for end in (0, 1)))
+            # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
+            rises = rise(every, b)[:, None]
+            tables = [
+                np.add.reduceat(log_expit(-(b[0] + t * rises + SHIFTS)) * many, start, axis=0)
+                for t in self.fit.steepness
+            ]
+            table = np.stack(tables).astype(np.float32).ravel()
+            place = self.shift[asked, columns] + effect[columns]
+            place -= np.float32(SHIFTS[0])
+            place /= np.float32(SHIFT_STEP)
+            np.clip(place, 0, len(SHIFTS) - 1.001, out=place)
+            left = place.astype(np.int32)
+            place -= left
+            left += (self.steepness[asked, columns].astype(np.int32) * len(asked) + row) * len(SHIFTS)
+            none = table[left]
+            none += (table[left + 1] - none) * place
+            result[asked, columns] = -np.expm1(none)
+        return result.T
+
+    @staticmethod
+    def _curves(fit: SmoothFit) -> Matrix:
+        """Curves that stand for the posterior of b: one, where it is narrow; else the points of the spherical
+        cubature rule, which have its mean and its covariance, in the directions that move the curve most."""
+        features = curve((np.arange(BINS + 1) / BINS) ** 2)
+        widest = np.einsum("lk,km,lm->l", features, fit.b_covariance, features).max()
+        if widest < NARROW**2:
+            return fit.b[None, :]
+        root = np.linalg.cholesky(fit.b_covariance)
+        _, _, directions = np.linalg.svd(features @ root, full_matrices=False)
+        axes = np.sqrt(DIRECTIONS) * directions[:DIRECTIONS]
+        return np.asarray(fit.b + np.concatenate([axes, -axes]) @ root.T)
 
 
 SHIFT_STEP = 0.25
-SHIFTS = np.arange(-20.0, 20.0 + SHIFT_STEP / 2, SHIFT_STEP)
+SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
+DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
+NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
 
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
@@ -256,10 +296,10 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
-    base = curve(cells.score) @ newton.b + newton.question[evidence.question_of_nugget[cells.nugget]]
-    likelihood, mine = _nugget_likelihood(cells, base + newton.group[cells.group], evidence.nuggets)
-    weights, log_marginal, sigma = _nugget_prior(likelihood, newton.spread_nugget, prior)
-    groups = _Groups(cells, base, mine, likelihood, weights, prior, evidence)
+    base = newton.b[0] + newton.question[evidence.question_of_nugget[cells.nugget]]
+    likelihood = _Likelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
+    nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
+    groups = _Groups(likelihood, nuggets, prior, evidence)
     seen = np.bincount(cells.group, weights=cells.count, minlength=len(evidence.groups)) > 0
     return SmoothFit(
         b=newton.b,
@@ -267,14 +307,15 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
         question=newton.question,
         question_spread=np.sqrt(newton.question_variance),
         question_of_nugget=evidence.question_of_nugget,
-        nugget_weights=weights.posterior,
+        steepness=np.exp(nuggets.steepness * STEEPNESS),
+        nugget_weights=nuggets.posterior,
         group_names=tuple(name for name, has in zip(evidence.groups, seen, strict=True) if has),
         group=groups.mean[seen],
         group_spread=groups.spread[seen],
         new_group=groups.sigmas,
-        spreads=(sigma, newton.spread_question, groups.sigma),
+        spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, groups.sigma),
         pairs=len(evidence),
-        log10_evidence=(log_marginal + newton.laplace()) / np.log(10),
+        log10_evidence=(nuggets.log_marginal + newton.laplace()) / np.log(10),
     )
 
 
@@ -399,91 +440,112 @@ class _Newton:
 
 
 @dataclass(frozen=True)
-class _Weights:
-    prior: Vector  # over GRID
-    posterior: Matrix  # nuggets × GRID
+class _Likelihood:
+    """The likelihood of each (t, a), given everything else."""
+
+    cells: Cells
+    base: Vector
+    rise: Vector
+    group: Vector
+    nuggets: int
+
+    def of_cells(self, rows: Ints | slice, steepness: Vector) -> Matrix:
+        """cells × (steepness × GRID): log likelihoods."""
+        cells = self.cells
+        yes, no = cells.yes[rows, None], (cells.count - cells.yes)[rows, None]
+        base = (self.base + self.group[cells.group])[rows]
+        parts = []
+        for t in steepness:
+            eta = (base + t * self.rise[rows])[:, None] + GRID
+            below = log_expit(-eta)
+            parts.append(yes * (below + eta) + no * below)
+        return np.concatenate(parts, axis=1)
+
+    def of_nuggets(self, steepness: Vector, rows: Ints | slice = slice(None)) -> Matrix:
+        """nuggets × (steepness × GRID), from the cells in `rows`, which are in the order of nuggets."""
+        result = np.zeros((self.nuggets, len(steepness) * len(GRID)))
+        asked, start = np.unique(self.cells.nugget[rows], return_index=True)
+        if len(asked):
+            for i, t in enumerate(steepness):
+                part = slice(i * len(GRID), (i + 1) * len(GRID))
+                result[asked, part] = np.add.reduceat(self.of_cells(rows, np.array([t])), start, axis=0)
+        return result
 
 
-def _log_bernoulli(cells: Cells, base: Vector, rows: npt.NDArray[np.int64] | slice) -> Matrix:
-    """cells × GRID: the log likelihood of each cell at each a."""
-    eta = base[rows, None] + GRID
-    yes, count = cells.yes[rows, None], cells.count[rows, None]
-    return np.asarray(yes * log_expit(eta) + (count - yes) * log_expit(-eta))
+class _Nuggets:
+    """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior."""
 
+    def __init__(self, likelihood: _Likelihood, start: float, prior: Prior) -> None:
+        self._start, self._prior = start, prior
+        every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
+        some = np.flatnonzero(likelihood.cells.nugget % every == 0)
+        self.steepness = 0.0
+        if len(some):
+            self.steepness = max(
+                STEEPNESS_SPREADS,
+                key=lambda spread: self._best(likelihood.of_nuggets(np.exp(spread * STEEPNESS), some))[0],
+            )
+        self.log_likelihood = likelihood.of_nuggets(np.exp(self.steepness * STEEPNESS))
+        _, self.log_marginal, self.sigma, self.density = self._best(self.log_likelihood)
+        top = self.log_likelihood.max(axis=1, keepdims=True)
+        self.posterior = np.exp(self.log_likelihood - top) * self.density
+        self.posterior /= self.posterior.sum(axis=1, keepdims=True)
 
-def _nugget_likelihood(cells: Cells, base: Vector, nuggets: int) -> tuple[Matrix, Matrix]:
-    """nuggets × GRID: the log likelihood of each a; and the same cell by cell. Cells are in nugget order."""
-    mine = _log_bernoulli(cells, base, slice(None))
-    result = np.zeros((nuggets, len(GRID)))
-    asked, start = np.unique(cells.nugget, return_index=True)
-    if len(asked):
-        result[asked] = np.add.reduceat(mine, start, axis=0)
-    return result, mine
-
-
-def _nugget_prior(likelihood: Matrix, start: float, prior: Prior) -> tuple[_Weights, float, float]:
-    """Step 2: the exact posterior of each a, and N(μ, σ_a²) of highest marginal likelihood (with a weak prior)."""
-    top = likelihood.max(axis=1, keepdims=True)
-    scaled = np.exp(likelihood - top)
-    best = (-np.inf, np.zeros(0), 0.0, 0.0)
-    for mu, ratio in product(np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))):
-        sigma = start * ratio
-        density = np.exp(-0.5 * ((GRID - mu) / sigma) ** 2)
-        density /= density.sum()
-        log_marginal = float((np.log(scaled @ density) + top[:, 0]).sum())
-        # As much as `weight` nuggets would say of the spread, and of the mean.
-        belief = -0.5 * prior.weight * ((mu / prior.nugget) ** 2 + np.log(sigma / prior.nugget) ** 2)
-        if log_marginal + belief > best[0]:
-            best = (log_marginal + belief, density, sigma, log_marginal)
-    _, density, sigma, log_marginal = best
-    posterior = scaled * density
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    return _Weights(density, posterior), log_marginal, sigma
+    def _best(self, log_likelihood: Matrix) -> tuple[float, float, float, Vector]:
+        """(log marginal with prior, without, σ_a, the density over (t, a)) at the best μ and σ_a."""
+        top = log_likelihood.max(axis=1, keepdims=True)
+        scaled = np.exp(log_likelihood - top).reshape(-1, len(STEEPNESS), len(GRID))
+        over_t = np.einsum("jtg,t->jg", scaled, STEEPNESS_WEIGHT)
+        points, densities, beliefs = [], [], []
+        for mu, ratio in product(np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))):
+            sigma = self._start * ratio
+            density = np.exp(-0.5 * ((GRID - mu) / sigma) ** 2)
+            densities.append(density / density.sum())
+            # As much as `weight` nuggets would say of the mean and of the spread.
+            off = (mu / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
+            beliefs.append(-0.5 * self._prior.weight * off)
+            points.append(sigma)
+        log_marginals = np.log(over_t @ np.stack(densities, axis=1)).sum(axis=0) + top.sum()
+        best = int(np.argmax(log_marginals + np.array(beliefs)))
+        joint = (STEEPNESS_WEIGHT[:, None] * densities[best]).ravel()
+        value = float(log_marginals[best])
+        return value + beliefs[best], value, float(points[best]), joint
 
 
 class _Groups:
     """Step 3: how unlike the others a group is, as seen by those who did not see it."""
 
-    def __init__(
-        self,
-        cells: Cells,
-        base: Vector,
-        mine: Matrix,
-        likelihood: Matrix,
-        weights: _Weights,
-        prior: Prior,
-        evidence: Evidence,
-    ) -> None:
-        groups, weight_of_nugget = len(evidence.groups), evidence.weight_of_nugget
+    def __init__(self, likelihood: _Likelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence) -> None:
+        groups, cells = len(evidence.groups), likelihood.cells
         off, information = np.zeros(groups), np.zeros(groups)
+        self._steepness = np.exp(nuggets.steepness * STEEPNESS)
         for group in range(groups):
             rows = np.flatnonzero(cells.group == group)
-            if weight_of_nugget[cells.nugget[rows]].any():
-                own = np.zeros_like(likelihood)
-                np.add.at(own, cells.nugget[rows], mine[rows])
-                others = likelihood - own
-                blind = weights.prior * np.exp(others - others.max(axis=1, keepdims=True))
+            importance = evidence.weight_of_nugget[cells.nugget[rows]]
+            if importance.any():
+                others = nuggets.log_likelihood - likelihood.of_nuggets(self._steepness, rows)
+                blind = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
                 blind /= blind.sum(axis=1, keepdims=True)
-                off[group], information[group] = self._displacement(
-                    cells, base, rows, blind, weight_of_nugget[cells.nugget[rows]]
-                )
+                off[group], information[group] = self._displacement(likelihood, rows, blind, importance)
         self.sigmas = _sigmas(off, information, prior)
         self.sigma = float(np.sqrt((self.sigmas**2).mean()))
         precision = information + self.sigma**-2
         self.mean = information * off / precision
         self.spread = 1 / np.sqrt(precision)
 
-    @staticmethod
     def _displacement(
-        cells: Cells, base: Vector, rows: Ints, blind: Matrix, importance: Vector
+        self, likelihood: _Likelihood, rows: Ints, blind: Matrix, importance: Vector
     ) -> tuple[float, float]:
         """The v at which the expected weight of yes is the weight seen, and the information behind it."""
+        cells = likelihood.cells
         weight, count = blind[cells.nugget[rows]], cells.count[rows]
+        centre = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
+        eta = (centre[:, :, None] + GRID).reshape(len(rows), -1)
         seen, scale = importance @ cells.yes[rows], float(importance.max())
         v, broad = 0.0, 0.25 * scale  # a broad prior's pull keeps groups of all yes or all no finite
         slope = noise = 0.0
         for _ in range(20):
-            inside = expit(base[rows, None] + GRID + v)
+            inside = expit(eta + v)
             p = (weight * inside).sum(axis=1)
             slope = float((importance * count) @ (weight * inside * (1 - inside)).sum(axis=1))
             noise = float((importance**2 * count) @ (p * (1 - p)))

@@ -2,14 +2,13 @@
 
 P(yes | s) = 1 − β if s > θ, else α; θ uniform on [0, 1], (α, β) uniform on α + β < 1. Models differ in
 what has a θ of its own: the whole data set (`global`), each question, each nugget; in `nugget-errors`
-each nugget has its own α and β too; in `pooled` the nuggets' θ come from one Beta distribution whose
-mean and spread are learned. The baseline `coin` does not look at the score.
+each nugget has its own α and β too. The baseline `coin` does not look at the score. `pooled.py` adds a model in
+which the nuggets' θ come from one distribution.
 
 Given (α, β), each θ integrates to a finite sum: between two neighbouring scores the likelihood does not
 change, so a unit's evidence is Σ (width of the interval) · (1−β)^a β^b α^c (1−α)^d, with a, b the yes and no above
-the interval, and c, d those below. What remains has two dimensions (four for `pooled`), in which the
-integrand is smooth with one peak: a trapezoidal rule around the mode, in coordinates without borders,
-converges faster than any power of its step. `nugget-errors` integrates in closed form.
+the interval, and c, d those below. `nugget-errors` then integrates in closed form; in the other models two dimensions
+remain, which `cells.py` integrates. Of many pairs, a sample first tells where to look.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ import numpy.typing as npt
 from scipy.special import betaln
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.cells import WHOLE, locate, resolve
 from nuggeteer.thresholds.model import Evidence
 
 Matrix = Vector
 LOG10 = math.log(10)
-# Intervals of θ whose likelihood is below e^−45 of their unit's best, anywhere near the mode, are left
+# Intervals of θ whose likelihood is below e^−45 of their unit's best, wherever the posterior is, are left
 # out: together they cannot change the eighth digit of 10^6 intervals.
 NEGLIGIBLE = 45.0
-# Of the trapezoidal rule, in standard deviations: the error of a Gaussian is below 1e−9 (1e−8 by STEP, the
-# rest by REACH). With little data the integrand falls off like e^−|x| instead, and STEP_LITTLE and
-# REACH_LITTLE, in the coordinates themselves, keep the same accuracy.
-STEP, REACH = 0.75, 6.5
-STEP_LITTLE, REACH_LITTLE = 0.5, 24.0
+SAMPLE = 4000  # pairs that are enough to tell where the posterior is, of those that are many more
+BEYOND = 20.0  # what is below e^−20 of the best is not integrated
+HEAVY = 1e-7  # nodes of less than this part of the heaviest take no part in means
+BLOCK = 1 << 18  # numbers at a time, which fit the processor's cache
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,10 @@ class Steps:
     @property
     def unit(self) -> Ints:
         return np.repeat(np.arange(self.units), np.diff(np.append(self.start, len(self.low))))
+
+    @property
+    def pairs(self) -> int:
+        return int(self.counts[self.start].sum())
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Steps:
         unit = self.unit[kept]
@@ -90,66 +93,65 @@ def steps_of(evidence: Evidence, unit: Ints, units: int) -> Steps:
     return Steps(start, low, high, counts).only(kept) if not kept.all() else Steps(start, low, high, counts)
 
 
-def _logs(alpha: float, beta: float) -> Matrix:
-    """4 × 1: logarithms of the four probabilities, in the order of the counts."""
-    return np.log([[1 - beta], [beta], [alpha], [1 - alpha]])
-
-
 def _sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
-    """log Σ exp over each unit's intervals, and each interval's share of it."""
-    top = np.maximum.reduceat(log_terms, start, axis=0)
-    sizes = np.diff(np.append(start, len(log_terms)))
-    shares = np.exp(log_terms - np.repeat(top, sizes, axis=0))
-    total = np.add.reduceat(shares, start, axis=0)
-    shares /= np.repeat(total, sizes, axis=0)
-    return top + np.log(total), shares
+    """rows × units: log Σ exp over each unit's intervals; rows × intervals: each one's share of it."""
+    top = np.maximum.reduceat(log_terms, start, axis=1)
+    sizes = np.diff(np.append(start, log_terms.shape[1]))
+    shares = log_terms - np.repeat(top, sizes, axis=1)
+    np.exp(shares, out=shares)
+    total = np.add.reduceat(shares, start, axis=1)
+    shares /= np.repeat(total, sizes, axis=1)
+    return np.asarray(top + np.log(total)), shares
 
 
-def _from_plane(x: Vector, y: Vector) -> tuple[Matrix, Vector]:
-    """The logarithms as in `_logs` for (α, β) = the first two of softmax(x, y, 0), and the logarithm of the
-    volume that these coordinates take."""
-    total = np.logaddexp(np.logaddexp(x, y), 0)
-    log_alpha, log_beta, log_rest = x - total, y - total, -total
-    logs = np.stack([np.logaddexp(x, 0) - total, log_beta, log_alpha, np.logaddexp(y, 0) - total])
-    return logs, log_alpha + log_beta + log_rest
+class _Likelihood:
+    """The posterior density of (α, β) with every θ summed out, at α = u, β = (1 − u) v."""
 
+    def __init__(self, steps: Steps, log_width: Vector) -> None:
+        self.steps, self.log_width = steps, log_width
+        self._sizes = np.diff(np.append(steps.start, len(log_width)))
+        self._table = np.concatenate([steps.counts.T, log_width[None]])
 
-def _mode(steps: Steps, log_width: Vector) -> tuple[float, float]:
-    """(α, β) near the posterior mode, by EM: thresholds are the hidden data, errors are counted.
+    def blocks(self, nodes: int) -> list[slice]:
+        """Some nodes at a time."""
+        size = max(BLOCK // len(self.log_width), 1)
+        return [slice(begin, begin + size) for begin in range(0, nodes, size)]
 
-    Only intervals that matter at the last estimate are looked at; which ones do is found anew until it
-    makes no difference."""
-    alpha, beta = 0.05, 0.3
-    for _ in range(20):
-        begin = alpha, beta
-        near = _matter(steps, log_width, _logs(alpha, beta))
-        kept, width = steps.only(near), log_width[near]
-        for _ in range(100):
-            before = alpha, beta
-            _, shares = _sum_by_unit(kept.counts @ _logs(alpha, beta) + width[:, None], kept.start)
-            a, b, c, d = shares[:, 0] @ kept.counts
-            # One of each outcome is added, which is the mode in the coordinates of `_from_plane`.
-            alpha, beta = float((c + 1) / (c + d + 2)), float((b + 1) / (a + b + 2))
-            if alpha + beta >= 0.99:
-                alpha, beta = 0.99 * alpha / (alpha + beta), 0.99 * beta / (alpha + beta)
-            if abs(alpha - before[0]) + abs(beta - before[1]) < 1e-6:
-                break
-        if abs(alpha - begin[0]) + abs(beta - begin[1]) < 1e-4:
-            break
-    return alpha, beta
+    def terms(self, u: Vector, v: Vector) -> Matrix:
+        """nodes × intervals: the logarithms of what is summed."""
+        probabilities = [u + (1 - u) * (1 - v), (1 - u) * v, u, 1 - u]
+        return np.stack([*np.log(probabilities), np.ones_like(u)], axis=1) @ self._table
 
+    def __call__(self, u: Vector, v: Vector) -> Vector:
+        """The logarithm of the density."""
+        result = np.log(2 * (1 - u))  # the prior, and the triangle made a square
+        for rows in self.blocks(len(u)):
+            terms = self.terms(u[rows], v[rows])
+            top = np.maximum.reduceat(terms, self.steps.start, axis=1)
+            terms -= np.repeat(top, self._sizes, axis=1)
+            np.exp(terms, out=terms)
+            result[rows] += (top + np.log(np.add.reduceat(terms, self.steps.start, axis=1))).sum(axis=1)
+        return result
 
-def _matter(steps: Steps, log_width: Vector, logs: Matrix) -> npt.NDArray[np.bool_]:
-    """Intervals whose likelihood is not negligible in their unit, at some of the (α, β)."""
-    terms = steps.counts @ logs + log_width[:, None]
-    best = np.maximum.reduceat(terms, steps.start, axis=0)
-    sizes = np.diff(np.append(steps.start, len(terms)))
-    return np.asarray((terms > np.repeat(best, sizes, axis=0) - NEGLIGIBLE).any(axis=1))
+    def near(self, corners: Matrix) -> _Likelihood:
+        """The same without intervals that matter nowhere in some cells."""
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        inside = np.array([0.001, 0.333, 0.667, 0.999])
+        across = low[0] + (high[1] - low[0]) * inside, low[2] + (high[3] - low[2]) * inside
+        u, v = (axis.ravel() for axis in np.meshgrid(*across))
+        u = np.append(u, corners[:, :2].mean(axis=1))
+        v = np.append(v, corners[:, 2:].mean(axis=1))
+        kept = np.zeros(len(self.log_width), dtype=bool)
+        for rows in self.blocks(len(u)):
+            terms = self.terms(u[rows], v[rows])
+            best = np.repeat(np.maximum.reduceat(terms, self.steps.start, axis=1), self._sizes, axis=1)
+            kept |= (terms > best - NEGLIGIBLE).any(axis=0)
+        return _Likelihood(self.steps.only(kept), self.log_width[kept])
 
 
 @dataclass(frozen=True)
 class StepFit:
-    """The posterior of a step model, as weighted nodes of (α, β) with each interval's share at each."""
+    """The posterior of a step model: each unit's expected α and β, and what each interval of θ is worth."""
 
     name: str
     log10_evidence: float
@@ -157,103 +159,108 @@ class StepFit:
     steps: Steps
     alpha: Vector
     beta: Vector
-    weight: Vector
-    shares: Matrix
+    share: Vector  # P(θ in the interval)
+    rise: Vector  # the expectation of 1 − α − β if θ is in the interval, and of 0 elsewhere
+    cells: Matrix  # where the posterior of a common α and β is
 
     def probability(self, scores: Vector, nugget: Ints) -> Vector:
         """P(yes | score), with θ, α and β integrated out."""
-        unit = self.unit_of_nugget[nugget]
-        below = self._threshold_below(scores, unit)
-        return np.asarray((self.alpha + (1 - self.alpha - self.beta) * below) @ self.weight)
-
-    def _threshold_below(self, scores: Vector, unit: Ints) -> Matrix:
-        """scores × nodes: the probability that the unit's θ lies below the score."""
-        steps = self.steps
+        steps, unit = self.steps, self.unit_of_nugget[nugget]
         ends = np.append(steps.start[1:], len(steps.low))
         place = np.searchsorted(steps.unit * 2.0 + steps.low, unit * 2.0 + scores, side="right") - 1
         place = np.clip(place, steps.start[unit], ends[unit] - 1)
-        running = np.cumsum(self.shares, axis=0)
-        before = running - self.shares
-        first = before[steps.start][unit]
+        before = np.cumsum(self.rise) - self.rise
         part = np.clip((scores - steps.low[place]) / (steps.high[place] - steps.low[place]), 0, 1)
-        return np.asarray(before[place] - first + part[:, None] * self.shares[place])
+        risen = before[place] - before[steps.start][unit] + part * self.rise[place]
+        return np.asarray(self.alpha[unit] + risen)
 
     def threshold(self, nugget: Ints) -> Vector:
         """The posterior mean of each nugget's θ."""
         middle = (self.steps.low + self.steps.high) / 2
-        mean = np.add.reduceat((self.shares @ self.weight) * middle, self.steps.start)
+        mean = np.add.reduceat(self.share * middle, self.steps.start)
         return np.asarray(mean[self.unit_of_nugget[nugget]])
 
     @property
     def errors(self) -> tuple[float, float]:
-        """Posterior means of α and β."""
-        return float(self.alpha @ self.weight), float(self.beta @ self.weight)
+        """Posterior means of α and β; of nuggets that have their own, the mean."""
+        return float(self.alpha.mean()), float(self.beta.mean())
+
+
+def units_of(name: str, evidence: Evidence) -> Ints:
+    """The unit of each nugget, whose θ it shares, in a model of this name."""
+    if name == "global":
+        return np.zeros(evidence.nuggets, dtype=np.int64)
+    if name == "question":
+        return evidence.question_of_nugget
+    if name in ("nugget", "nugget-errors"):
+        return np.arange(evidence.nuggets)
+    raise ValueError(f"no step model {name!r}: there are global, question, nugget and nugget-errors")
 
 
 def fit_steps(name: str, evidence: Evidence) -> StepFit:
     """Fit `global`, `question` or `nugget`: θ by data set, question or nugget, α and β for all."""
-    unit_of_nugget = {
-        "global": np.zeros(evidence.nuggets, dtype=np.int64),
-        "question": evidence.question_of_nugget,
-        "nugget": np.arange(evidence.nuggets),
-    }[name]
+    unit_of_nugget = units_of(name, evidence)
     steps = steps_of(evidence, unit_of_nugget[evidence.nugget], int(unit_of_nugget.max(initial=0)) + 1)
-    log_width = np.log(steps.high - steps.low)
-    grid = _Plane(steps, log_width)
-    near = steps.only(grid.kept)
-    log_width = log_width[grid.kept]
-    logs, volume = _from_plane(grid.x, grid.y)
-    units, shares = _sum_by_unit(near.counts @ logs + log_width[:, None], near.start)
-    log_nodes = units.sum(axis=0) + volume + math.log(2) + math.log(grid.cell)
-    top = log_nodes.max()
-    weight = np.exp(log_nodes - top)
-    total = weight.sum()
-    evidence10 = (top + math.log(total)) / LOG10
-    heavy = weight > 1e-8 * weight.max()
-    beta, alpha = np.exp(logs[1:3, heavy])
-    share_of_node = weight[heavy] / weight[heavy].sum()
-    return StepFit(name, evidence10, unit_of_nugget, near, alpha, beta, share_of_node, shares[:, heavy])
+    return fit_given(name, steps, np.log(steps.high - steps.low), unit_of_nugget)
 
 
-class _Plane:
-    """Nodes of the trapezoidal rule around the mode, and the intervals of θ that matter there."""
+def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, cells: Matrix = WHOLE) -> StepFit:
+    """Fit with the logarithms of how probable each interval of θ is beforehand: of its width, if θ is uniform.
 
-    def __init__(self, steps: Steps, log_width: Vector) -> None:
-        alpha, beta = _mode(steps, log_width)
-        rest = 1 - alpha - beta
-        centre = np.log([alpha / rest, beta / rest])
-        kept = _matter(steps, log_width, _logs(alpha, beta))
-        near, width = steps.only(kept), log_width[kept]
+    `cells` of a fit that is much alike save the search."""
+    whole = _Likelihood(steps, log_width)
+    if cells is WHOLE:
+        for part in (512, 64, 8):
+            if steps.pairs >= part * SAMPLE:
+                sample = _Likelihood(*_thinned(steps, log_width, part))
+                cells = locate(sample if cells is WHOLE else sample.near(cells), cells, BEYOND)
+    near = whole if cells is WHOLE else whole.near(cells)
+    found = locate(near, cells, BEYOND)
+    if _at_border(found, cells):  # the posterior is elsewhere, too
+        near, found = whole, locate(whole, WHOLE, BEYOND)
+    if near is whole:
+        near = whole.near(found)
+    nodes = resolve(near, found)
+    heavy = nodes.log_mass > nodes.log_mass.max() + math.log(HEAVY)
+    u, v, weight = nodes.u[heavy], nodes.v[heavy], np.exp(nodes.log_mass[heavy] - nodes.log_total)
+    weight /= weight.sum()
+    alpha, beta = float(u @ weight), float(((1 - u) * v) @ weight)
+    share, rise = np.zeros(len(near.log_width)), np.zeros(len(near.log_width))
+    for rows in near.blocks(len(u)):
+        _, shares = _sum_by_unit(near.terms(u[rows], v[rows]), near.steps.start)
+        share += weight[rows] @ shares
+        rise += (weight * (1 - u) * (1 - v))[rows] @ shares
+    alike = np.ones(steps.units)
+    log10_evidence = nodes.log_total / LOG10
+    return StepFit(name, log10_evidence, unit_of_nugget, near.steps, alpha * alike, beta * alike, share, rise, found)
 
-        def log_posterior(x: Vector, y: Vector) -> Vector:
-            logs, volume = _from_plane(x, y)
-            units, _ = _sum_by_unit(near.counts @ logs + width[:, None], near.start)
-            return np.asarray(units.sum(axis=0) + volume)
 
-        spread = _spread(log_posterior, centre)
-        scale = [float(np.linalg.norm(spread[:, i])) for i in (0, 1)]
-        step = [min(STEP, STEP_LITTLE / sd) for sd in scale]
-        reach = [max(REACH, REACH_LITTLE * sd) for sd in scale]
-        ticks = [h * np.arange(-round(r / h), round(r / h) + 1) for h, r in zip(step, reach, strict=True)]
-        nodes = centre[:, None] + spread @ np.stack([m.ravel() for m in np.meshgrid(*ticks)])
-        self.x, self.y = nodes
-        self.cell = step[0] * step[1] * abs(float(np.linalg.det(spread)))
-        corners = centre[:, None] + spread @ (REACH / 2 * np.array([[1, 1, -1, -1], [1, -1, 1, -1]]))
-        self.kept = kept | _matter(steps, log_width, _from_plane(*corners)[0])
+def _at_border(inner: Matrix, outer: Matrix) -> bool:
+    """Whether some cells reach the outermost of others, where the square goes on."""
+    for low, high in ((0, 1), (2, 3)):
+        first, last = outer[:, low].min(), outer[:, high].max()
+        if (first > 0 and inner[:, low].min() <= first) or (last < 1 and inner[:, high].max() >= last):
+            return True
+    return False
 
 
-def _spread(log_posterior: object, centre: Vector) -> Matrix:
-    """A square root of the inverse curvature at the mode: what one standard deviation is, in each direction."""
-    assert callable(log_posterior)
-    h = 0.05
-    offsets = np.array([[0, 0], [h, 0], [-h, 0], [0, h], [0, -h], [h, h], [-h, -h]])
-    f = log_posterior(*(centre[:, None] + offsets.T))
-    xx, yy = (f[1] + f[2] - 2 * f[0]) / h**2, (f[3] + f[4] - 2 * f[0]) / h**2
-    xy = (f[5] + f[6] - 2 * f[0]) / (2 * h**2) - (xx + yy) / 2
-    curvature = -np.array([[xx, xy], [xy, yy]])
-    values, vectors = np.linalg.eigh(curvature)
-    # A posterior with little data falls off like e^−|x| and not faster: never narrower nodes than 3.
-    return np.asarray(vectors / np.sqrt(np.clip(values, 1 / 9, None)))
+def _thinned(steps: Steps, log_width: Vector, part: int) -> tuple[Steps, Vector]:
+    """The intervals of one pair in `part`, at random."""
+    rng = np.random.default_rng(part)
+    unit = steps.unit
+    last = np.append(steps.start[1:], len(unit)) - 1
+    here = np.diff(steps.counts[:, 2:], axis=0, prepend=0)
+    here[steps.start] = steps.counts[steps.start, 2:]
+    here = rng.binomial(here.astype(np.int64), 1 / part)
+    highest = rng.binomial(steps.counts[last, :2].astype(np.int64), 1 / part)
+    running = np.cumsum(here, axis=0)
+    below = running - (running - here)[steps.start][unit]
+    above = (below[last] + highest)[unit] - below
+    at = np.flatnonzero(np.append(True, (np.diff(unit) != 0) | here[1:].any(axis=1)))
+    start = np.searchsorted(unit[at], np.arange(steps.units)).astype(np.int64)
+    high = steps.high[np.append(at[1:], len(unit)) - 1]
+    counts = np.concatenate([above, below], axis=1).astype(float)[at]
+    return Steps(start, steps.low[at], high, counts), np.logaddexp.reduceat(log_width, at)
 
 
 def coin_evidence(evidence: Evidence) -> float:
@@ -262,80 +269,66 @@ def coin_evidence(evidence: Evidence) -> float:
     return float(betaln(yes + 1, len(evidence.yes) - yes + 1)) / LOG10
 
 
+def _log_below(counts: Matrix) -> Vector:
+    """log P(α < γ) for each row (a, b, c, d), where γ ~ Beta(a+1, b+1) and α ~ Beta(c+1, d+1).
+
+    A finite sum of min(a, d) + 1 positive terms, each the last one times a fraction."""
+    a, b, c, d = counts.T
+    n, m, p, q = np.where(d < a, [d, c, b, a], [a, b, c, d])
+    order = np.argsort(-n)
+    n, m, p, q = n[order], m[order], p[order], q[order]
+    log_first = betaln(p + 1, q + m + 2) - betaln(p + 1, q + 1)
+    term, total = np.ones(len(n)), np.ones(len(n))
+    for i in range(int(n.max(initial=0))):
+        k = int(np.searchsorted(-n, -i))  # rows that have a next term
+        term[:k] *= (p[:k] + 1 + i) * (m[:k] + 1 + i) / ((p[:k] + q[:k] + m[:k] + 3 + i) * (i + 1))
+        total[:k] += term[:k]
+        if i % 8 == 0:
+            large = np.where(total[:k] > 1e100, 1e-100, 1.0)
+            term[:k] *= large
+            total[:k] *= large
+            log_first[:k] -= np.log(large)
+    result = np.zeros(len(n))
+    result[order] = log_first + np.log(total)
+    return result
+
+
 def _log_wedge(counts: Matrix) -> Vector:
     """log ∫∫ 2 (1−β)^a β^b α^c (1−α)^d over α + β < 1, for each row (a, b, c, d) of whole numbers.
 
-    With γ = 1 − β this is 2 B(c+1, d+1) B(a+1, b+1) P(α < γ), α and γ beta-distributed; that probability
-    is a finite sum over any one of the four counts, and the smallest is taken.
+    With γ = 1 − β this is 2 B(c+1, d+1) B(a+1, b+1) P(α < γ), α and γ beta-distributed. P(α > γ) may be a shorter
+    sum, and is taken unless it is nearly 1.
     """
     a, b, c, d = counts.T
-    free = math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1)
-    # P(α < γ) as a sum of a+1 terms; by symmetry of d+1; its complement of c+1, or of b+1.
-    forms = [(a, b, c, d), (d, c, b, a), (c, d, a, b), (b, a, d, c)]
-    smallest = np.argmin(np.stack([a, d, c, b]), axis=0)
     chance = np.zeros(len(counts))
-    for form, (n, m, p, q) in enumerate(forms):
-        rows = np.flatnonzero(smallest == form)
-        total = np.zeros(len(rows))
-        n_, m_, p_, q_ = n[rows], m[rows], p[rows], q[rows]
-        for i in range(int(n_.max(initial=-1)) + 1):
-            term = (
-                betaln(p_ + 1 + i, q_ + m_ + 2)
-                - np.log(m_ + 1 + i)
-                - betaln(1 + i, m_ + 1)
-                - betaln(p_ + 1, q_ + 1)
-            )
-            total += np.where(i <= n_, np.exp(term), 0.0)
-        chance[rows] = total if form < 2 else 1 - total
-    return np.asarray(free + np.log(np.maximum(chance, 1e-300)))
+    shorter = np.minimum(b, c) < np.minimum(a, d)
+    complement = _log_below(counts[shorter][:, [2, 3, 0, 1]])
+    shorter[shorter] = complement < -1e-3
+    chance[shorter] = np.log(-np.expm1(complement[complement < -1e-3]))
+    chance[~shorter] = _log_below(counts[~shorter])
+    return np.asarray(math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1) + chance)
 
 
-@dataclass(frozen=True)
-class StepErrorsFit:
-    """The posterior of `nugget-errors`: every nugget has a θ, α and β of its own."""
-
-    log10_evidence: float
-    steps: Steps
-    share: Vector
-    above: Vector  # of each interval: the expected 1 − β, and α
-    below: Vector
-    name: str = "nugget-errors"
-
-    def probability(self, scores: Vector, nugget: Ints) -> Vector:
-        steps, share = self.steps, self.share
-        ends = np.append(steps.start[1:], len(steps.low))
-        place = np.searchsorted(steps.unit * 2.0 + steps.low, nugget * 2.0 + scores, side="right") - 1
-        place = np.clip(place, steps.start[nugget], ends[nugget] - 1)
-        part = np.clip((scores - steps.low[place]) / (steps.high[place] - steps.low[place]), 0, 1)
-
-        def up_to(values: Vector) -> tuple[Vector, Vector]:
-            running = np.cumsum(values)
-            first = (running - values)[steps.start]
-            whole = np.append(first[1:], running[-1]) - first
-            return running[place] - values[place] - first[nugget] + part * values[place], whole[nugget]
-
-        with_yes, _ = up_to(share * self.above)
-        lower, all_lower = up_to(share * self.below)
-        return np.asarray(with_yes + all_lower - lower)
-
-    def threshold(self, nugget: Ints) -> Vector:
-        middle = (self.steps.low + self.steps.high) / 2
-        return np.asarray(np.add.reduceat(self.share * middle, self.steps.start)[nugget])
-
-
-def fit_step_errors(evidence: Evidence) -> StepErrorsFit:
+def fit_step_errors(evidence: Evidence) -> StepFit:
     """Fit θ, α and β for each nugget by itself."""
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
     log_width = np.log(steps.high - steps.low)
     a, b, c, d = steps.counts.T
-    # Without α + β < 1 each integral is a product of beta functions, and at most that much larger.
+    # Without α + β < 1 each integral is a product of beta functions, and at most that much larger. Intervals are left
+    # out if that is negligible beside what the best of three intervals has with it.
     bound = math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1) + log_width
     sizes = np.diff(np.append(steps.start, len(bound)))
-    best = np.repeat(np.maximum.reduceat(bound, steps.start), sizes)
-    near = bound > best - NEGLIGIBLE
+    rank = np.lexsort((-bound, steps.unit))
+    three = np.stack([rank[steps.start], steps.start, np.append(steps.start[1:], len(bound)) - 1])
+    best = (_log_wedge(steps.counts[three.ravel()]) + log_width[three.ravel()]).reshape(three.shape).max(axis=0)
+    near = bound > np.repeat(best, sizes) - NEGLIGIBLE
     kept, log_width = steps.only(near), log_width[near]
     wedge = _log_wedge(kept.counts)
-    units, shares = _sum_by_unit((wedge + log_width)[:, None], kept.start)
-    above = np.exp(_log_wedge(kept.counts + [1, 0, 0, 0]) - wedge)
-    below = np.exp(_log_wedge(kept.counts + [0, 0, 1, 0]) - wedge)
-    return StepErrorsFit(float(units.sum()) / LOG10, kept, shares[:, 0], above, below)
+    units, shares = _sum_by_unit((wedge + log_width)[None], kept.start)
+    share = shares[0]
+    above = share * np.exp(_log_wedge(kept.counts + np.array([1, 0, 0, 0])) - wedge)  # the expected 1 − β
+    below = share * np.exp(_log_wedge(kept.counts + np.array([0, 0, 1, 0])) - wedge)  # and α
+    alpha, beta = np.add.reduceat(below, kept.start), 1 - np.add.reduceat(above, kept.start)
+    own = np.arange(evidence.nuggets)
+    log10_evidence = float(units.sum()) / LOG10
+    return StepFit("nugget-errors", log10_evidence, own, kept, alpha, beta, share, above - below, WHOLE)

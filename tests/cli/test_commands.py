@@ -322,11 +322,7 @@ def test_the_json_agrees_with_itself_and_with_the_key(here, capsys):
         recall = row["vital"][0] / row["vital"][1]
         allowance = 100 * (row["vital"][0] + row["okay"][0])
         precision = (
-            1
-            if row["length"] < allowance
-            else 1 - (row["length"] - allowance) / row["length"]
-            if row["length"]
-            else 0
+            1 if row["length"] < allowance else 1 - (row["length"] - allowance) / row["length"] if row["length"] else 0
         )
         expected = 10 * precision * recall / (9 * precision + recall) if recall else 0
         assert row["hard"]["f3"] == pytest.approx(expected)
@@ -471,10 +467,7 @@ def test_the_command_line_and_the_library_agree(here, capsys):
 
 def test_simulate_says_what_it_made(tmp_path, capsys):
     folder = tmp_path / "new"
-    assert (
-        main(["simulate", str(folder), "--questions", "3", "--systems", "2", "--responses", "4", "--seed", "5"])
-        == 0
-    )
+    assert main(["simulate", str(folder), "--questions", "3", "--systems", "2", "--responses", "4", "--seed", "5"]) == 0
     assert capsys.readouterr().out == f"{folder}: 3 questions, 2 systems, 24 responses\n"
     simulate(tmp_path / "library", Shape(questions=3, systems=2, judged=1, responses=4), 5)
     for name in ("nuggets.jsonl", "runs/s2.jsonl", "judgements/s1.jsonl", "truth/s2.jsonl"):

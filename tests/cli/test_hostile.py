@@ -282,9 +282,7 @@ FOREIGN = {
     "trec-key": f"Qid 1: {HOSTILE}\n1 vital {HOSTILE}\n2 vital {HIDDEN}{MARKUP}\x1b[5m\n",
     "trec-run": f"1 [blink] D\x1b[5m 1 {HIDDEN} {MARKUP}\x1b[5m\n\x1b[5m{HIDDEN}\n1 {HIDDEN} D 1 x\n",
     "trec-judgements": f"1 [blink] D\x1b[5m 1,2 {HIDDEN} {MARKUP}\x1b[5m\n\x1b[5m{HIDDEN}\n",
-    "nuggetizer-nuggets": json.dumps(
-        {"query": NUL, "qid": PRINTABLE, "nuggets": [{"text": NUL, "importance": NUL}]}
-    )
+    "nuggetizer-nuggets": json.dumps({"query": NUL, "qid": PRINTABLE, "nuggets": [{"text": NUL, "importance": NUL}]})
     + "\n"
     + json.dumps({"query": NUL, "qid": HOSTILE, "nuggets": [{"text": NUL, "importance": NUL}]}),
     "nuggetizer-assignments": json.dumps(

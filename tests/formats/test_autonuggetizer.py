@@ -173,9 +173,7 @@ def test_an_answer_of_several_responses_is_joined_and_has_the_best_of_their_verd
 
 # --- there and back
 
-scalars = (
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
-)
+scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 values = st.recursive(
     scalars | texts | st.sampled_from(["vital", "okay", "support", "failed"]),
@@ -274,9 +272,7 @@ def test_assignments_come_back_as_they_were(lines):
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(
-        names, st.tuples(texts, st.lists(st.tuples(texts, st.sampled_from(["vital", "okay", "unrated"]))))
-    )
+    st.dictionaries(names, st.tuples(texts, st.lists(st.tuples(texts, st.sampled_from(["vital", "okay", "unrated"])))))
 )
 def test_questions_and_nuggets_of_our_own_come_back_from_their_objects(made):
     bundle = Bundle()
@@ -305,9 +301,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
     max_leaves=12,
 )
-one = st.fixed_dictionaries(
-    {"text": texts | anything}, optional=dict.fromkeys(["importance", "assignment"], anything)
-)
+one = st.fixed_dictionaries({"text": texts | anything}, optional=dict.fromkeys(["importance", "assignment"], anything))
 changed = st.fixed_dictionaries(
     {"qid": st.just("q") | anything, "nuggets": st.lists(one, max_size=2) | anything},
     optional={

@@ -34,11 +34,7 @@ ids = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_si
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 maybe = st.none() | texts
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | texts,
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
@@ -73,9 +69,7 @@ records = st.one_of(
             extras,
         ),
     ),
-    st.tuples(
-        st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extras)
-    ),
+    st.tuples(st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extras)),
     st.tuples(
         st.just(JUDGEMENTS),
         st.builds(Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, extras),
@@ -173,9 +167,7 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         return isinstance(v, list) and all(map(is_text, v))
 
     may = {
-        **dict.fromkeys(
-            ["qid", "nugget", "run"], lambda v: is_text(v) and v.strip() == v != "" and v.isprintable()
-        ),
+        **dict.fromkeys(["qid", "nugget", "run"], lambda v: is_text(v) and v.strip() == v != "" and v.isprintable()),
         "importance": lambda v: v in ("vital", "okay", "unrated"),
         "judged": lambda v: v in ("none", "best", "every"),
         "verdict": lambda v: isinstance(v, bool),

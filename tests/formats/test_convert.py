@@ -415,10 +415,7 @@ def test_every_format_of_a_run_can_be_written_from_the_sample_and_read_again(tmp
     convert_into(format_, [tmp_path / "out"], tmp_path / "c")
     sample, again = read_bundle(sample_folder()), read_bundle(tmp_path / "c")
     words = [
-        sorted(
-            (qid, " ".join(" ".join(r.text for r in responses if r.qid == qid).split()))
-            for qid in sample.questions
-        )
+        sorted((qid, " ".join(" ".join(r.text for r in responses if r.qid == qid).split())) for qid in sample.questions)
         for responses in (sample.responses["aurora"], again.responses["aurora"])
     ]
     assert words[0] == words[1]

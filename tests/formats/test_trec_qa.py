@@ -396,9 +396,7 @@ def test_a_verdict_on_a_nugget_without_a_number_is_not_written():
 # --- any bytes
 
 tokens = st.sampled_from(
-    b"Qid|87.8|87.8:|1|1|2|3|vital|vital|OK|okay|-|1,2|1,|NYT1|lcc05|#|text|\xff|\0|\x1f|\r|\xef\xbb\xbf".split(
-        b"|"
-    )
+    b"Qid|87.8|87.8:|1|1|2|3|vital|vital|OK|okay|-|1,2|1,|NYT1|lcc05|#|text|\xff|\0|\x1f|\r|\xef\xbb\xbf".split(b"|")
 )
 starts = st.sampled_from(
     [b"", b"", b"Qid 87.8:", b"1 vital", b"2 okay", b"q 1", b"q run 1", b"q run NYT1 1", b"q run 1 2"]

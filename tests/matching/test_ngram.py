@@ -110,9 +110,7 @@ def test_the_order_of_nuggets_changes_no_bit(question, text, order):
 
     def scores(descriptions):
         matcher = NgramMatcher(key_of([(d,) for d in descriptions]), Match(n=3), IDF)
-        return dict(
-            zip(descriptions, matcher.score([identity(text)], np.zeros(1, np.int32)).tolist(), strict=True)
-        )
+        return dict(zip(descriptions, matcher.score([identity(text)], np.zeros(1, np.int32)).tolist(), strict=True))
 
     assert scores(question) == scores(shuffled)
 

@@ -1,0 +1,40 @@
+"""What the smooth model learns from whole collections, for `nuggeteer/thresholds/prior.py`.
+
+    python experiments/prior.py COLLECTION...
+
+Each is fitted with a prior so weak that it says nothing: the curve b, and the spreads of nuggets, steepness,
+questions and groups.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from nuggeteer.collection import read_collection
+from nuggeteer.fitting import gather
+from nuggeteer.idf import background
+from nuggeteer.judging import Known
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.thresholds.smooth import KNOTS, Prior, fit_smooth
+
+# No bends, so that the three coefficients say all.
+SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS))
+WEAK = Prior(np.array([-2.0, 8.0, 0.0] + [0.0] * len(KNOTS)), np.diag(SPREAD**2), 1.5, 0.5, 1.0, weight=0.01)
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        collection = read_collection(name)
+        known = Known(collection.key, collection.judgements, collection.judged_runs)
+        matcher = NgramMatcher(collection.key, collection.settings.match, background())
+        fit = fit_smooth(gather(collection, matcher, known), WEAK)
+        nugget, steepness, question, group = fit.spreads
+        values = [*fit.b[:3], nugget, question, group]
+        print(f'    "{Path(name).name}": ({", ".join(f"{value:.2f}" for value in values)}),  # steepness {steepness}')
+
+
+if __name__ == "__main__":
+    main()

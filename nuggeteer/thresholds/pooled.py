@@ -1,0 +1,74 @@
+"""`pooled`: a hard step for every nugget, whose thresholds come from one Beta distribution that is learned.
+
+The paper's per-nugget model gives a nugget without a yes a threshold that is anywhere, for its θ is uniform.
+Here θ ~ Beta(mκ, (1 − m)κ), with m uniform on [0, 1] and log κ ~ N(log 4, 1.5²); given m and κ everything is
+exact, as in `steps`, and the two of them are integrated by Laplace's method around their mode.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betainc, expit
+
+from nuggeteer.records import Vector
+from nuggeteer.thresholds.cells import WHOLE
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.steps import LOG10, StepFit, Steps, fit_given, fit_steps, steps_of
+
+PRIOR_LOG_KAPPA = (math.log(4), 1.5)
+TINY = 1e-290
+
+
+def fit_pooled(evidence: Evidence) -> StepFit:
+    """Fit the model; its α, β and θ are given at the best m and κ."""
+    own = np.arange(evidence.nuggets)
+    steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
+    uniform = fit_steps("nugget", evidence)
+    log_width = np.log(uniform.steps.high - uniform.steps.low)
+
+    def log_prior(point: Vector) -> float:
+        mean, (centre, spread) = float(expit(point[0])), PRIOR_LOG_KAPPA
+        normal = -0.5 * ((point[1] - centre) / spread) ** 2 - math.log(spread * math.sqrt(2 * math.pi))
+        return float(math.log(mean * (1 - mean)) + normal)
+
+    def log_posterior(point: Vector) -> float:
+        """Against the uniform model: what its posterior of each θ expects of the ratio of the two priors."""
+        ratio = np.exp(_log_mass(uniform.steps, *point) - log_width) * uniform.share
+        return float(np.log(np.maximum(np.add.reduceat(ratio, uniform.steps.start), TINY)).sum()) + log_prior(point)
+
+    low, high = np.array([-6.0, -2.0]), np.array([6.0, 8.0])
+    best = minimize(
+        lambda point: -log_posterior(np.clip(point, low, high)),
+        np.array([-0.5, PRIOR_LOG_KAPPA[0]]),
+        method="Nelder-Mead",
+        options={"xatol": 0.01, "fatol": 0.001},
+    )
+    mode = np.clip(best.x, low, high)
+    fit = fit_given("pooled", steps, _log_mass(steps, *mode), own, uniform.cells)
+    volume = math.log(2 * math.pi) - 0.5 * math.log(_curvature(log_posterior, mode))
+    log_evidence = fit.log10_evidence * LOG10 + log_prior(mode) + volume
+    return replace(fit, log10_evidence=log_evidence / LOG10)
+
+
+def _log_mass(steps: Steps, logit_mean: float, log_kappa: float) -> Vector:
+    """How probable each interval of θ is under the Beta distribution."""
+    mean, kappa = float(expit(logit_mean)), math.exp(log_kappa)
+    ends, place = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)
+    below = betainc(mean * kappa, (1 - mean) * kappa, ends)[place]
+    half = len(steps.low)
+    return np.asarray(np.log(np.maximum(below[half:] - below[:half], TINY)))
+
+
+def _curvature(log_posterior: object, mode: Vector, h: float = 0.1) -> float:
+    """The determinant of the curvature at the mode, by differences."""
+    assert callable(log_posterior)
+    f = {(i, j): log_posterior(mode + h * np.array([i, j])) for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    xx = (f[1, 0] + f[-1, 0] - 2 * f[0, 0]) / h**2
+    yy = (f[0, 1] + f[0, -1] - 2 * f[0, 0]) / h**2
+    xy = (f[1, 1] + f[-1, -1] - f[1, -1] - f[-1, 1]) / (4 * h**2)
+    return float(max(xx * yy - xy**2, 1e-6))

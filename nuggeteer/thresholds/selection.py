@@ -1,0 +1,108 @@
+"""Which threshold model explains the judgements best: the paper's table 4, and what it lacks.
+
+Two measures. The *evidence*, log₁₀ P(data | model), weighs fit against freedom. The *held-out log score* is what
+users feel: groups of systems are left out in turn, and the mean logarithm of the probability that the model then
+gave to their verdicts is taken. The model with the best held-out log score is chosen; with fewer than two
+groups, the one with the best evidence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.pooled import fit_pooled
+from nuggeteer.thresholds.smooth import Prior, fit_smooth
+from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps
+
+FOLDS = 5
+PAPER = ("coin", "global", "question", "nugget", "nugget-errors")
+
+
+class Fit(Protocol):
+    @property
+    def log10_evidence(self) -> float: ...
+
+    def probability(self, scores: Vector, nugget: Ints) -> Vector: ...
+
+
+@dataclass(frozen=True)
+class Coin:
+    """The baseline: one bias for all pairs."""
+
+    log10_evidence: float
+    bias: float
+
+    def probability(self, scores: Vector, nugget: Ints) -> Vector:
+        return np.full(len(scores), self.bias)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model's evidence, its held-out log score (nats a pair; None where nothing could be left out), and the
+    seconds that one fit took."""
+
+    name: str
+    log10_evidence: float
+    log_score: float | None
+    seconds: float
+
+
+def fit_coin(evidence: Evidence) -> Coin:
+    return Coin(coin_evidence(evidence), float((evidence.yes.sum() + 1) / (len(evidence) + 2)))
+
+
+def models(prior: Prior) -> dict[str, Callable[[Evidence], Fit]]:
+    """All models by name: the paper's five, and ours."""
+    return {
+        "coin": fit_coin,
+        "global": partial(fit_steps, "global"),
+        "question": partial(fit_steps, "question"),
+        "nugget": partial(fit_steps, "nugget"),
+        "nugget-errors": fit_step_errors,
+        "pooled": fit_pooled,
+        "smooth": lambda evidence: fit_smooth(evidence, prior),
+    }
+
+
+def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
+    """Every model on the same evidence, and the name of the best."""
+    folds = _folds(evidence)
+    compared = []
+    for name, fit in models(prior).items():
+        start = time.perf_counter()
+        whole = fit(evidence)
+        seconds = time.perf_counter() - start
+        compared.append(Compared(name, float(whole.log10_evidence), _log_score(fit, evidence, folds), seconds))
+    if folds:
+        best = max(compared, key=lambda one: one.log_score if one.log_score is not None else -np.inf)
+    else:
+        best = max(compared, key=lambda one: one.log10_evidence)
+    return compared, best.name
+
+
+def _folds(evidence: Evidence) -> list[Bools]:
+    """Masks of the pairs to leave out, whole groups at a time."""
+    present = np.unique(evidence.group)
+    if len(present) < 2:
+        return []
+    return [np.isin(evidence.group, present[fold::FOLDS]) for fold in range(min(FOLDS, len(present)))]
+
+
+def _log_score(fit: Callable[[Evidence], Fit], evidence: Evidence, folds: list[Bools]) -> float | None:
+    if not folds:
+        return None
+    total = 0.0
+    for out in folds:
+        model = fit(evidence.only(~out))
+        left = evidence.only(out)
+        chance = model.probability(left.scores, left.nugget)
+        total += float(np.log(np.where(left.yes, chance, 1 - chance)).sum())
+    return total / len(evidence)

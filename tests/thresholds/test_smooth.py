@@ -1,0 +1,219 @@
+"""The smooth model: against its own formula written out, and against simulations of known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.smooth import CURVE, GRID, cells_of, curve, fit_smooth
+
+NUGGETS, QUESTIONS, GROUPS = 60, 12, 8
+
+
+def evidence_of(scores, yes, nugget, group=None, groups=("g",), nuggets=None, questions=1) -> Evidence:
+    nugget = np.asarray(nugget, dtype=np.int64)
+    nuggets = nuggets or int(nugget.max(initial=-1)) + 1
+    group = np.zeros(len(nugget), dtype=np.int64) if group is None else np.asarray(group, dtype=np.int64)
+    question = np.arange(nuggets) * questions // nuggets
+    weight = 1 / np.bincount(question)[question]
+    return Evidence(np.asarray(scores, float), np.asarray(yes, bool), nugget, group, tuple(groups), question, weight)
+
+
+def simulated(seed: int, per: int = 4, groups: int = GROUPS):
+    """Evidence drawn from the model itself, and what it was drawn with."""
+    rng = np.random.default_rng(seed)
+    b = np.zeros(CURVE)
+    b[:3] = [-1.0, 7.0, -1.0]
+    a, c, v = rng.normal(0, 1.3, NUGGETS), rng.normal(0, 0.5, QUESTIONS), rng.normal(0, 0.4, groups)
+    nugget = np.tile(np.repeat(np.arange(NUGGETS), per), groups)
+    group = np.repeat(np.arange(groups), NUGGETS * per)
+    scores = (rng.integers(0, 101, len(nugget)) / 100) ** 2
+    question = np.arange(NUGGETS) * QUESTIONS // NUGGETS
+    logit = curve(scores) @ b + a[nugget] + c[question[nugget]] + v[group]
+    yes = rng.random(len(nugget)) < 1 / (1 + np.exp(-logit))
+    names = [f"g{i}" for i in range(groups)]
+    return evidence_of(scores, yes, nugget, group, names, NUGGETS, QUESTIONS), b, a + c[question], v
+
+
+def test_without_any_judgement_it_is_the_prior_and_says_little():
+    """Cold start: more match is more likely, nothing is certain, and a score's chance is wide open."""
+    nothing = evidence_of([], [], [], nuggets=5)
+    fit = fit_smooth(nothing, PRIOR)
+    assert fit.b == pytest.approx(PRIOR.b)
+    assert fit.pairs == 0
+    scores = np.array([0.0, 0.1, 0.4, 0.9])
+    chance = fit.probability(scores, np.zeros(4, np.int64))
+    assert (np.diff(chance) > 0).all()
+    assert 0.01 < chance[0] < chance[-1] < 0.99
+    drawn = fit.draw(2000, 0).chances(np.array([0.4]), np.array([0]), None)[:, 0]
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    assert low < 0.15
+    assert high > 0.85
+
+
+def test_the_curve_and_the_effects_of_a_simulation_are_recovered():
+    evidence, b, of_nugget, v = simulated(1)
+    fit = fit_smooth(evidence, PRIOR)
+    scores = np.array([0.04, 0.16, 0.36, 0.64])
+    mean = (fit.nugget_weights @ np.tile(GRID, 3)) + fit.question[fit.question_of_nugget]
+    estimated = curve(scores) @ fit.b + mean.mean() + fit.group.mean()
+    assert estimated == pytest.approx(curve(scores) @ b + of_nugget.mean() + v.mean(), abs=0.5)
+    assert np.corrcoef(mean, of_nugget)[0, 1] > 0.85
+    assert np.corrcoef(fit.group, v)[0, 1] > 0.85
+    assert 0.9 < fit.spreads[0] < 1.8
+    assert 0.2 < fit.spreads[3] < 0.8
+
+
+def test_chances_are_the_formula_written_out():
+    """For a few responses, 1 − Π(1 − p) draw by draw, from the draws' own effects."""
+    evidence, *_ = simulated(2)
+    fit = fit_smooth(evidence, PRIOR)
+    draws = fit.draw(400, 3)
+    scores, nugget = np.array([0.0, 0.09, 0.49, 0.25]), np.array([7, 7, 7, 30])
+    got = draws.chances(scores, nugget, "g2")
+    effect = draws._effect("g2", *fit.effect_of_group("g2"))
+    for draw in range(0, 400, 13):
+        b = draws.b[min(draw * len(draws.b) // 400, len(draws.b) - 1)]
+        none = np.ones(NUGGETS)
+        for s, n in zip(scores, nugget, strict=True):
+            rise = curve(np.array([s]))[0, 1:] @ b[1:]
+            t = fit.steepness[draws.steepness[n, draw]]
+            none[n] *= 1 - 1 / (1 + np.exp(-(b[0] + t * rise + draws.shift[n, draw] + effect[draw])))
+        # The look-up between points of a grid costs less than a hundredth.
+        assert got[draw] == pytest.approx(1 - none, abs=0.01)
+    assert (got[:, [n for n in range(NUGGETS) if n not in (7, 30)]] == 0).all()
+
+
+def test_the_mean_chance_of_one_response_is_its_probability():
+    """Two ways to integrate everything out: draws, and the grid with a probit approximation."""
+    evidence, *_ = simulated(3)
+    fit = fit_smooth(evidence, PRIOR)
+    for group in ("g1", "a system that nobody judged"):
+        draws = fit.draw(4000, 1)
+        for score in (0.01, 0.16, 0.49):
+            nugget = np.arange(NUGGETS)
+            drawn = draws.chances(np.full(NUGGETS, score), nugget, group).mean(axis=0)
+            exact = fit.probability(np.full(NUGGETS, score), nugget, group)
+            assert drawn == pytest.approx(exact, abs=0.03)
+
+
+def test_probabilities_of_held_out_systems_are_calibrated():
+    """Over 8 simulated collections: expected calibration error of held-out pairs below 0.03."""
+    chance, truth = [], []
+    for seed in range(8):
+        evidence, *_ = simulated(100 + seed)
+        out = evidence.group == GROUPS - 1
+        fit, left = fit_smooth(evidence.only(~out), PRIOR), evidence.only(out)
+        chance.append(fit.probability(left.scores, left.nugget, f"g{GROUPS - 1}"))
+        truth.append(left.yes)
+    p, y = np.concatenate(chance), np.concatenate(truth)
+    place = np.clip((p * 10).astype(int), 0, 9)
+    error = sum(abs(p[place == k].mean() - y[place == k].mean()) * (place == k).mean() for k in np.unique(place))
+    assert error < 0.03
+
+
+def test_intervals_of_held_out_systems_hold_the_truth():
+    """40 simulated collections, the share of a held-out system's nuggets that were found: at least 35 of the
+    95 % intervals hold the truth (fewer would happen once in 70 times, were they right), and they are not
+    so wide that they cannot fail."""
+    hits, widths = 0, []
+    for seed in range(40):
+        evidence, *_ = simulated(300 + seed, per=2)
+        out = evidence.group == GROUPS - 1
+        fit, left = fit_smooth(evidence.only(~out), PRIOR), evidence.only(out)
+        chances = fit.draw(600, seed).chances(left.scores, left.nugget, f"g{GROUPS - 1}")
+        found = (np.random.default_rng(seed).random(chances.shape) < chances).mean(axis=1)
+        true = np.isin(np.arange(NUGGETS), left.nugget[left.yes]).mean()
+        low, high = np.quantile(found, [0.025, 0.975])
+        hits += low <= true <= high
+        widths.append(high - low)
+    assert hits >= 35
+    assert np.mean(widths) < 0.4
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
+def test_the_order_of_pairs_changes_no_bit(seed, order):
+    evidence, *_ = simulated(seed, per=1, groups=3)
+    places = list(range(len(evidence)))
+    order.shuffle(places)
+    mixed = evidence_of(
+        evidence.scores[places],
+        evidence.yes[places],
+        evidence.nugget[places],
+        evidence.group[places],
+        evidence.groups,
+        NUGGETS,
+        QUESTIONS,
+    )
+    one, two = fit_smooth(evidence, PRIOR), fit_smooth(mixed, PRIOR)
+    assert one.b.tolist() == two.b.tolist()
+    assert one.nugget_weights.tolist() == two.nugget_weights.tolist()
+
+
+def test_a_verdict_moves_its_own_nugget_most_and_the_others_of_its_question_a_little():
+    scores, nugget = np.full(4, 0.2), np.arange(4)
+    fits = {
+        verdict: fit_smooth(evidence_of([0.2] * 6, [verdict] * 6, [0] * 6, nuggets=4, questions=2), PRIOR)
+        for verdict in (False, True)
+    }
+    no, yes = (fits[v].probability(scores, nugget) for v in (False, True))
+    change = yes - no
+    assert change[0] > 0.3
+    assert change[0] > change[1] > 0
+    assert change[1] >= change[2] - 1e-9
+
+
+def test_a_nugget_without_a_single_yes_gets_a_threshold_between_all_and_nothing():
+    """Twenty noes at low scores make a yes at a low score unlikely, and leave one at a high score open."""
+    evidence, *_ = simulated(5)
+    none = evidence.nugget == 3
+    fit = fit_smooth(
+        Evidence(
+            np.where(none, 0.01, evidence.scores),
+            evidence.yes & ~none,
+            evidence.nugget,
+            evidence.group,
+            evidence.groups,
+            evidence.question_of_nugget,
+            evidence.weight_of_nugget,
+        ),
+        PRIOR,
+    )
+    low, high = fit.probability(np.array([0.01, 0.81]), np.array([3, 3]))
+    assert low < 0.1
+    assert 0.2 < high < 0.99
+
+
+def test_draws_of_a_group_do_not_depend_on_what_was_asked_before():
+    evidence, *_ = simulated(6)
+    fit = fit_smooth(evidence, PRIOR)
+    scores, nugget = np.full(NUGGETS, 0.2), np.arange(NUGGETS)
+    first, second = fit.draw(100, 9), fit.draw(100, 9)
+    first.chances(scores, nugget, "another")
+    assert first.chances(scores, nugget, "x").tolist() == second.chances(scores, nugget, "x").tolist()
+    assert first.chances(scores, nugget, "x").tolist() != first.chances(scores, nugget, "y").tolist()
+
+
+def test_cells_count_pairs():
+    evidence, *_ = simulated(7, per=3)
+    cells = cells_of(evidence)
+    assert cells.count.sum() == len(evidence)
+    assert cells.yes.sum() == evidence.yes.sum()
+    for cell in range(0, len(cells.nugget), 97):
+        same = (evidence.nugget == cells.nugget[cell]) & (evidence.group == cells.group[cell])
+        same &= np.abs(np.sqrt(evidence.scores) - np.sqrt(cells.score[cell])) < 0.005
+        assert cells.count[cell] == same.sum()
+        assert cells.yes[cell] == evidence.yes[same].sum()
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_all_verdicts_alike_are_no_trouble(verdict):
+    fit = fit_smooth(evidence_of([0.0, 0.5, 1.0], [verdict] * 3, [0, 1, 2]), PRIOR)
+    chance = fit.probability(np.array([0.5]), np.array([1]))[0]
+    assert (chance > 0.5) == verdict
+    assert np.isfinite(fit.log10_evidence)
