@@ -82,9 +82,7 @@ def on_collection(folder: str) -> None:
     names = [run.name for run in collection.judged_runs]
     truth = score(collection, names, MEASURES)
     print(f"## {Path(folder).name}: {len(names)} runs\n")
-    print(
-        "| judged | measure | judging holds truth | whole holds it | width | rmse expected | rmse hard | z rms |"
-    )
+    print("| judged | measure | judging holds truth | whole holds it | width | rmse expected | rmse hard | z rms |")
     print("|---|---|---|---|---|---|---|---|")
     tables = {}
     for share in SHARES:
@@ -181,7 +179,9 @@ def one_simulation(model: str, share: float, seed: int) -> tuple[bool, float, fl
 def on_simulations(trials: int = 100) -> None:
     print("# Coverage on simulations from each model\n")
     print("Made by `python experiments/coverage.py --simulated`.")
-    print(f"{trials} collections of {QUESTIONS} questions × {NUGGETS} nuggets, {GROUPS} systems × {RESPONSES} responses;")
+    print(
+        f"{trials} collections of {QUESTIONS} questions × {NUGGETS} nuggets, {GROUPS} systems × {RESPONSES} responses;"
+    )
     print("the recall of the last system, of whose pairs a share is judged. The smooth model judges them all.\n")
     print("| verdicts drawn from | judged | interval holds truth | width | z rms |\n|---|---|---|---|---|")
     for model in ("global", "question", "nugget", "pooled", "smooth"):

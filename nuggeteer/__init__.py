@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nuggeteer.intervals import Interval
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import Outcome, RunScore, Scores, Thresholds, score, thresholds
+    from nuggeteer.scoring import Outcome, RunScore, Scores, Thresholds, compare_thresholds, score
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.simulate import Shape, simulate
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
@@ -32,7 +32,7 @@ _HOMES = {
     "intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "sample": ("copy_sample",),
-    "scoring": ("Outcome", "RunScore", "Scores", "Thresholds", "score", "thresholds"),
+    "scoring": ("Outcome", "RunScore", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
     "simulate": ("Shape", "simulate"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
@@ -63,6 +63,7 @@ __all__ = [
     "ThresholdModel",
     "Thresholds",
     "check",
+    "compare_thresholds",
     "convert_into",
     "convert_out",
     "copy_sample",
@@ -70,7 +71,6 @@ __all__ = [
     "read_collection",
     "score",
     "simulate",
-    "thresholds",
 ]
 
 

@@ -60,29 +60,29 @@ def format_of(name: str) -> Format:
 
 
 def convert_into(
-    name: str, paths: Sequence[Path], folder: Path, columns: Sequence[str] | None = None
+    name: str, paths: Sequence[Path | str], folder: Path | str, columns: Sequence[str] | None = None
 ) -> list[Converted]:
     """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled.
 
     All files are read before any is written, and if one of them cannot be, nothing is.
     """
-    format_ = format_of(name)
+    format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
     if columns and not format_.columns:
         raise NuggeteerError(f"{name} has no columns to name")
     read = partial(format_.read, columns=columns) if columns else format_.read
-    bundles = [read(path) for path in paths]
+    bundles = [read(path) for path in files]
     problems = [problem for bundle in bundles for problem in bundle.problems]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
     counts = [_counts(bundle) for bundle in bundles]
-    for path, count in zip(paths, counts, strict=True):
+    for path, count in zip(files, counts, strict=True):
         if not any(count.values()):
             raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
-    sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(paths, bundles, strict=True)]
+    sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
     written = write_bundles(sources, folder)
     return [
         Converted(path, tuple(files), count, tuple(bundle.problems))
-        for path, files, count, bundle in zip(paths, written, counts, bundles, strict=True)
+        for path, files, count, bundle in zip(files, written, counts, bundles, strict=True)
     ]
 
 
@@ -97,9 +97,9 @@ def _counts(bundle: Bundle) -> dict[str, int]:
     }
 
 
-def convert_out(name: str, folder: Path, target: Path, run: str | None = None) -> int:
+def convert_out(name: str, folder: Path | str, target: Path | str, run: str | None = None) -> int:
     """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
-    format_ = format_of(name)
+    format_, folder, target = format_of(name), Path(folder), Path(target)
     _spare(folder, target)
     bundle = read_bundle(folder)
     if format_.of_run:

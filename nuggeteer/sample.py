@@ -16,11 +16,12 @@ def sample_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "judgements" / "sample"
 
 
-def copy_sample(folder: Path) -> bool:
+def copy_sample(folder: Path | str) -> bool:
     """Put a copy of the sample there. A collection that is there already is left as it is: False.
 
     Any other folder that is not empty is refused, and nothing is half-copied.
     """
+    folder = Path(folder)
     try:
         if (folder / "nuggets.jsonl").is_file():
             return False

@@ -167,7 +167,7 @@ class Thresholds:
     chosen: str
 
 
-def thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
+def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     """Fit and compare all threshold models on what humans judged in a collection."""
     from nuggeteer.thresholds.selection import compare
 

@@ -61,9 +61,9 @@ class _Language:
         return [self.words[i] for i in places]
 
 
-def simulate(folder: Path, shape: Shape | None = None, seed: int = 0) -> None:
+def simulate(folder: Path | str, shape: Shape | None = None, seed: int = 0) -> None:
     """Write a collection into a new folder."""
-    shape = shape or Shape()
+    folder, shape = Path(folder), shape or Shape()
     _refuse(folder, shape)
     rng = np.random.Generator(np.random.PCG64(seed))
     language = _Language(rng)

@@ -153,7 +153,7 @@ def test_the_matcher_finds_simulated_facts_better_than_chance(tmp_path):
     true = {(t["qid"], t["nugget"]) for t in truth}
     actual = np.array([(n.qid, n.nugget) in true for n in collection.key.nuggets])
     hits = (outcome.found & actual).sum()
-    assert hits / outcome.found.sum() > 0.8
+    assert hits / outcome.found.sum() > 0.7
     assert hits / actual.sum() > 0.7
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     out.print(terminal.plain(f"{folder}: {kept}, {terminal.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     terminal.scores(out, result)
+    name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
     here = shlex.quote(str(folder))
     for command, what in (
@@ -53,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
         (f"score --collection {here}", "all runs, the judged systems too"),
         (f"check --collection {here}", "what reading it had to say"),
     ):
-        out.print(terminal.plain(f"  nuggeteer {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
+        out.print(terminal.plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
     return 0

@@ -20,10 +20,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.scoring import thresholds
+    from nuggeteer.scoring import compare_thresholds
 
     collection = options.read(args)
-    result = thresholds(collection, args.jobs)
+    result = compare_thresholds(collection, args.jobs)
     options.tell(collection.problems)
     if args.json:
         from nuggeteer.reports import as_json

@@ -67,7 +67,7 @@ def locate(log_density: Density, corners: Matrix, beyond: float) -> Matrix:
         new = _halved(corners[halve], (slope_v > slope_u)[halve])
         corners = np.concatenate([corners[matters & ~halve], new])
         values = np.concatenate([values[matters & ~halve], _values(log_density, new, FEW)])
-    return corners[matters]
+    return np.asarray(corners[matters])
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betainc, expit
 
 from nuggeteer.records import Vector
-from nuggeteer.thresholds.cells import WHOLE
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.steps import LOG10, StepFit, Steps, fit_given, fit_steps, steps_of
 

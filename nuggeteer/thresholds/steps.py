@@ -120,7 +120,9 @@ class _Likelihood:
     def terms(self, u: Vector, v: Vector) -> Matrix:
         """nodes × intervals: the logarithms of what is summed."""
         probabilities = [u + (1 - u) * (1 - v), (1 - u) * v, u, 1 - u]
-        return np.stack([*np.log(probabilities), np.ones_like(u)], axis=1) @ self._table
+        logs = np.stack([*np.log(probabilities), np.ones_like(u)])
+        # Not a matrix product: BLAS's threads wait for one another at products as small as these.
+        return np.asarray(np.einsum("kn,ki->ni", logs, self._table))
 
     def __call__(self, u: Vector, v: Vector) -> Vector:
         """The logarithm of the density."""
@@ -228,8 +230,8 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
     share, rise = np.zeros(len(near.log_width)), np.zeros(len(near.log_width))
     for rows in near.blocks(len(u)):
         _, shares = _sum_by_unit(near.terms(u[rows], v[rows]), near.steps.start)
-        share += weight[rows] @ shares
-        rise += (weight * (1 - u) * (1 - v))[rows] @ shares
+        share += np.einsum("n,ni->i", weight[rows], shares)
+        rise += np.einsum("n,ni->i", (weight * (1 - u) * (1 - v))[rows], shares)
     alike = np.ones(steps.units)
     log10_evidence = nodes.log_total / LOG10
     return StepFit(name, log10_evidence, unit_of_nugget, near.steps, alpha * alike, beta * alike, share, rise, found)
@@ -249,9 +251,9 @@ def _thinned(steps: Steps, log_width: Vector, part: int) -> tuple[Steps, Vector]
     rng = np.random.default_rng(part)
     unit = steps.unit
     last = np.append(steps.start[1:], len(unit)) - 1
-    here = np.diff(steps.counts[:, 2:], axis=0, prepend=0)
-    here[steps.start] = steps.counts[steps.start, 2:]
-    here = rng.binomial(here.astype(np.int64), 1 / part)
+    pairs = np.diff(steps.counts[:, 2:], axis=0, prepend=0)
+    pairs[steps.start] = steps.counts[steps.start, 2:]
+    here = rng.binomial(pairs.astype(np.int64), 1 / part)
     highest = rng.binomial(steps.counts[last, :2].astype(np.int64), 1 / part)
     running = np.cumsum(here, axis=0)
     below = running - (running - here)[steps.start][unit]

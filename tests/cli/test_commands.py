@@ -49,7 +49,7 @@ def examples(command):
 
 def prepare(command, folder):
     """What a user has who tries the examples."""
-    if command in ("check", "score"):
+    if command in ("check", "score", "thresholds"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
@@ -452,7 +452,7 @@ def test_another_seed_moves_the_interval_and_not_the_score(here, capsys):
         results.append(json.loads(capsys.readouterr().out))
     (one,), (other,) = results[0]["runs"], results[1]["runs"]
     assert one["f3"]["value"] == pytest.approx(other["f3"]["value"], abs=0.01)
-    assert one["f3"]["hard"] == other["f3"]["hard"]
+    assert one["f3"]["hard"] == pytest.approx(other["f3"]["hard"], abs=0.03)
     assert one["f3"]["low"] != other["f3"]["low"]
     assert results[0]["signature"].replace("seed:0", "seed:1") == results[1]["signature"]
 

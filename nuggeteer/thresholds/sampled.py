@@ -1,0 +1,131 @@
+"""A threshold model of the user's own, from draws of its posterior, however they were made (MODELS.md).
+
+The user gives the draws and one function, and gets a model that decides guesses and says how sure it is. Nothing
+here needs PyMC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.records import Ints, Vector
+
+Matrix = Vector
+Parameters = Mapping[str, Vector]
+LEVELS = (np.arange(101) / 100) ** 2  # the scores among which a threshold is looked for
+BLOCK = 1 << 21  # probabilities at a time
+
+
+@dataclass(frozen=True)
+class SampledModel:
+    """Decides guesses by draws from a posterior.
+
+    `nuggets` is how many the key has. `posterior` has an array for each parameter, a row for each draw. `probability(scores, nugget,
+    parameters)` gets scores and nuggets (positions in the key) of some pairs, and some of those rows; it returns the
+    probability of a yes, draws × pairs. Effects of systems, if there are any, go through `for_group(parameters, group,
+    rng)`: it returns the parameters as they are for one group of systems, or for one that nobody judged (whose effect
+    it may draw from `rng`). Without it, all systems are alike.
+    """
+
+    name: str
+    nuggets: int
+    posterior: Parameters
+    probability: Callable[[Vector, Ints, Parameters], Matrix]
+    for_group: Callable[[Parameters, str | None, np.random.Generator], Parameters] | None = None
+
+    def __post_init__(self) -> None:
+        rows = {np.shape(array)[:1] for array in self.posterior.values()}
+        if len(rows) != 1 or rows & {(), (0,)}:
+            raise NuggeteerError(
+                f"the posterior of {self.name!r} needs arrays of one row a draw, equally many; it has the shapes "
+                f"{ {name: np.shape(array) for name, array in self.posterior.items()} }"
+            )
+
+    @property
+    def draws(self) -> int:
+        return len(next(iter(self.posterior.values())))
+
+    @cached_property
+    def signature(self) -> str:
+        digest = blake2b(digest_size=6)
+        for name in sorted(self.posterior):
+            array = np.ascontiguousarray(self.posterior[name], dtype=float)
+            digest.update(f"{name}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return f"sampled({self.name},draws={self.draws},posterior={digest.hexdigest()})"
+
+    def threshold(self, nugget: Ints) -> Vector:
+        """The least match score at which a response is more probably a yes than not; NaN where none is."""
+        asked, place = np.unique(nugget, return_inverse=True)
+        return np.asarray(np.array([self._threshold_of(int(one)) for one in asked])[place])
+
+    def _threshold_of(self, nugget: int) -> float:
+        if nugget not in self._thresholds:
+            parameters = self._parameters(self.posterior, None, 0)
+            mean = self._chance(LEVELS, np.full(len(LEVELS), nugget), parameters).mean(axis=0)
+            likely = mean >= 0.5
+            self._thresholds[nugget] = float(LEVELS[likely.argmax()]) if likely.any() else np.nan
+        return self._thresholds[nugget]
+
+    @cached_property
+    def _thresholds(self) -> dict[int, float]:
+        return {}
+
+    def draw(self, count: int, seed: int) -> SampledDraws:
+        """Some of the posterior's draws: all of them as often as possible, and some of them once more."""
+        rng = np.random.Generator(np.random.PCG64([seed, 1]))
+        whole, rest = divmod(count, self.draws)
+        rows = np.concatenate([np.tile(np.arange(self.draws), whole), rng.permutation(self.draws)[:rest]])
+        rng.shuffle(rows)
+        return SampledDraws(self, {name: np.asarray(array)[rows] for name, array in self.posterior.items()}, seed)
+
+
+    def _parameters(self, parameters: Parameters, group: str | None, seed: int) -> Parameters:
+        """As they are for a group: of each group its own draws, and the same whenever it is asked for."""
+        if self.for_group is None:
+            return parameters
+        name = (group or "").encode("utf-8", "surrogatepass")
+        number = int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
+        return self.for_group(parameters, group, np.random.Generator(np.random.PCG64([seed, 3, number])))
+
+    def _chance(self, scores: Vector, nugget: Ints, parameters: Parameters) -> Matrix:
+        """draws × pairs: what the user's function says, if that can be."""
+        chance = np.asarray(self.probability(scores, nugget, parameters))
+        shape = len(next(iter(parameters.values()))), len(scores)
+        if chance.shape != shape:
+            raise NuggeteerError(f"{self.name!r}: probability must be draws × pairs, {shape}, and is {chance.shape}")
+        if not ((chance >= 0) & (chance <= 1)).all():
+            raise NuggeteerError(f"{self.name!r}: a probability is not between 0 and 1")
+        return chance
+
+
+@dataclass(frozen=True)
+class SampledDraws:
+    """Draws from a posterior. The same draws serve all runs."""
+
+    model: SampledModel
+    parameters: Parameters
+    seed: int
+
+    def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Matrix:
+        """draws × nuggets: the probability that some of these responses carries the nugget."""
+        model = self.model
+        parameters = model._parameters(self.parameters, group, self.seed)
+        draws = len(next(iter(parameters.values())))
+        none = np.zeros((draws, model.nuggets))  # the logarithm of the probability that no response does
+        order = np.argsort(nugget, kind="stable")
+        scores, nugget = scores[order], nugget[order]
+        size = max(BLOCK // draws, 1)
+        for begin in range(0, len(scores), size):
+            part = slice(begin, begin + size)
+            with np.errstate(divide="ignore"):
+                missed = np.log1p(-model._chance(scores[part], nugget[part], parameters))
+            owner, first = np.unique(nugget[part], return_index=True)
+            none[:, owner] += np.add.reduceat(missed, first, axis=1)
+        return np.asarray(-np.expm1(none))

@@ -1,0 +1,83 @@
+"""What the documents say, done."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nuggeteer.collection import read_collection
+from nuggeteer.scoring import score
+from tests.conftest import ROOT
+
+DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "experiments").glob("*.md")) + [ROOT / "judgements/README.md"]
+
+
+def blocks(document: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    """Its blocks one after the other; the first, without blank lines, in about fifteen lines."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    code = blocks("PYTHON.md", "python")
+    assert len([line for line in code[0].splitlines() if line]) <= 16
+    for block in code:
+        exec(compile(block, "PYTHON.md", "exec"), names)
+    out = capsys.readouterr().out
+    assert "build-102  F(3) = " in out
+    assert "is guessed to be there" in out
+    assert (tmp_path / "difference.png").stat().st_size > 10_000
+
+
+def test_the_readme_shows_what_the_demo_prints():
+    """Line by line, but for the demo's folder and the signature."""
+    printed = (ROOT / "tests" / "golden" / "demo.txt").read_text(encoding="utf-8")
+    shown = next(block for block in blocks("README.md", "") if "Three nightly builds" in block)
+    table = [line.rstrip() for line in printed.splitlines() if line.startswith(("run ", "build-", "known:"))]
+    assert len(table) >= 5
+    assert all(line in shown for line in table)
+
+
+def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):
+    shutil.copytree(sample.root, tmp_path / "whole", ignore=shutil.ignore_patterns(".nuggeteer"))
+    truth = (ROOT / "judgements" / "truth" / "builds.jsonl").read_bytes()
+    (tmp_path / "whole" / "judgements" / "truth.jsonl").write_bytes(truth)
+    manifest = tmp_path / "whole" / "runs.jsonl"
+    manifest.write_text(manifest.read_text().replace('"none"', '"every"'))
+    builds = ["build-101", "build-102", "build-103"]
+    result = score(read_collection(tmp_path / "whole"), builds)
+    true = "{:.3f}, {:.3f} and {:.3f}".format(*(result[b].measures["f3"].value for b in builds))
+    assert true in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_to_files_that_exist(path):
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_json_in_the_documents_is_json():
+    lines = re.findall(r'^\S+\s+(\{"qid".*\})$', (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        assert json.loads(line)["qid"] == "q1"
+
+
+def test_nothing_in_the_project_names_a_machine_or_a_registry():
+    """No absolute home or work paths, no package hosts, in any file that git would take."""
+    word = re.compile("/" + r"(?:home|work|root|farm)/|pypi\.|files\.pythonhosted")
+    for folder in ("nuggeteer", "scripts", "experiments", "judgements"):
+        for path in (ROOT / folder).rglob("*"):
+            if (
+                path.is_file()
+                and path.suffix in (".py", ".md", ".jsonl", "", ".json", ".sh")
+                and ".nuggeteer" not in path.parts
+            ):
+                assert not word.search(Path(path).read_text(encoding="utf-8")), path
