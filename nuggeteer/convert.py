@@ -81,8 +81,8 @@ def convert_into(
     sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
     written = write_bundles(sources, folder)
     return [
-        Converted(path, tuple(files), count, tuple(bundle.problems))
-        for path, files, count, bundle in zip(files, written, counts, bundles, strict=True)
+        Converted(path, tuple(new), count, tuple(bundle.problems))
+        for path, new, count, bundle in zip(files, written, counts, bundles, strict=True)
     ]
 
 

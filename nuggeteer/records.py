@@ -14,7 +14,7 @@ Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
 Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.signedinteger[Any]]
 
 NO_KEYS: Mapping[str, Any] = {}
 

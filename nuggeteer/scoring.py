@@ -222,7 +222,9 @@ def find(
     matches = matcher.score(texts, run.question, jobs)
     states = known(texts, run.question)
     del texts, counts
-    begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
+    nugget = where.astype(np.int32)
+    del where
     size = len(key.nuggets)
     guessed = states == UNKNOWN
     certain, open_ = _any(states == YES, nugget, size), _any(guessed, nugget, size)
@@ -230,17 +232,26 @@ def find(
     best = np.full(size, np.nan)
     np.fmax.at(best, nugget, matches)
 
-    carries = (states == YES) | (guessed & (matches > model.threshold(np.arange(size))[nugget]))
+    carries = states == YES
+    threshold = model.threshold(np.arange(size))
+    likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
+    carries[likely] = matches[likely] > threshold[nugget[likely]]
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     if draws is not None and verdicts is not None and open_.any():
         undecided = guessed & open_[nugget]
-        chances = draws.chances(matches[undecided], nugget[undecided], group)
+        if undecided.all():  # without copies, for a million responses
+            chances = draws.chances(matches, nugget, group)
+        else:
+            chances = draws.chances(matches[undecided], nugget[undecided], group)
         drawn = certain | (verdicts < chances)
         chance = np.where(open_, chances.mean(axis=0), chance)
         found = chance >= 0.5
-        likeliest = _first(guessed & (matches == best[nugget]), nugget, begin, size)
-        first = np.where(found, np.where(first >= 0, first, likeliest), -1)
+        # Where only several responses together make a nugget probable, the likeliest gets the credit.
+        alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
+        likeliest = np.zeros(len(nugget), dtype=bool)
+        likeliest[alone] = matches[alone] == best[nugget[alone]]
+        first = np.where(found, np.maximum(first, _first(likeliest, nugget, begin, size)), -1)
     elif draws is not None:
         found = certain
     return Outcome(

@@ -15,7 +15,7 @@ sorted arrays; two sparse matrices, texts × n-grams and n-grams × descriptions
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, repeat
 
@@ -51,17 +51,22 @@ class NgramMatcher:
 
         The work is cut the same way for any number of workers, so the scores are the same to the bit.
         """
+        parts: Iterable[Vector]
         cuts = range(0, len(texts), CHUNK)
         if jobs == 1 or len(cuts) < 2 * WORKER_CHUNKS:
-            parts = [self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK]) for i in cuts]
+            parts = (self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK]) for i in cuts)
         else:
             from joblib import Parallel, delayed
 
             large = CHUNK * WORKER_CHUNKS
-            parts = Parallel(n_jobs=jobs)(
+            parts = Parallel(n_jobs=jobs, return_as="generator")(
                 delayed(self.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
             )
-        return np.concatenate([np.zeros(0), *parts])
+        result, end = np.empty(int(self.key.counts[question].sum())), 0
+        for part in parts:
+            result[end : end + len(part)] = part
+            end += len(part)
+        return result
 
     def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         tokens, lengths = self._tokens(texts, question.tolist())

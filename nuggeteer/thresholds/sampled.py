@@ -26,11 +26,13 @@ BLOCK = 1 << 21  # probabilities at a time
 class SampledModel:
     """Decides guesses by draws from a posterior.
 
-    `nuggets` is how many the key has. `posterior` has an array for each parameter, a row for each draw. `probability(scores, nugget,
-    parameters)` gets scores and nuggets (positions in the key) of some pairs, and some of those rows; it returns the
-    probability of a yes, draws × pairs. Effects of systems, if there are any, go through `for_group(parameters, group,
-    rng)`: it returns the parameters as they are for one group of systems, or for one that nobody judged (whose effect
-    it may draw from `rng`). Without it, all systems are alike.
+    `nuggets` is how many the key has. `posterior` has an array for each parameter, with a row for each draw.
+    `probability(scores, nugget, parameters)` gets scores and nuggets (positions in the key) of some pairs, and some
+    of those rows; it returns the probability of a yes, draws × pairs.
+
+    Effects of systems, if there are any, go through `for_group(parameters, group, rng)`: it returns the parameters
+    as they are for one group of systems, be it one that nobody judged, whose effect it may draw from `rng`. Without
+    it, all systems are alike.
     """
 
     name: str
@@ -85,7 +87,6 @@ class SampledModel:
         rng.shuffle(rows)
         return SampledDraws(self, {name: np.asarray(array)[rows] for name, array in self.posterior.items()}, seed)
 
-
     def _parameters(self, parameters: Parameters, group: str | None, seed: int) -> Parameters:
         """As they are for a group: of each group its own draws, and the same whenever it is asked for."""
         if self.for_group is None:
@@ -128,4 +129,4 @@ class SampledDraws:
                 missed = np.log1p(-model._chance(scores[part], nugget[part], parameters))
             owner, first = np.unique(nugget[part], return_index=True)
             none[:, owner] += np.add.reduceat(missed, first, axis=1)
-        return np.asarray(-np.expm1(none))
+        return np.asarray(0.0 - np.expm1(none))

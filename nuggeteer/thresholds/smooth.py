@@ -239,21 +239,33 @@ class SmoothDraws:
         All responses of a group share its v, and all responses to a nugget its a and t."""
         effect = self._effect(group, *self.fit.effect_of_group(group))
         size = len(self.fit.nugget_weights)
-        level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
-        pairs = np.bincount(nugget * (BINS + 1) + level, minlength=size * (BINS + 1))
+        pairs = np.zeros(size * (BINS + 1), dtype=np.int64)
+        for i in range(0, len(scores), SLICE):
+            level = np.rint(np.sqrt(scores[i : i + SLICE]) * BINS).astype(np.int64)
+            pairs += np.bincount(nugget[i : i + SLICE] * np.int64(BINS + 1) + level, minlength=len(pairs))
         codes = np.flatnonzero(pairs)
-        owner, level = np.divmod(codes, BINS + 1)
         result = np.zeros((size, self.count), dtype=np.float32)
+        # A block of nuggets at a time, so that the tables of a million responses stay small.
+        ends = np.append(np.flatnonzero(np.diff(codes // (BINS + 1))) + 1, len(codes))
+        begin = 0
+        while begin < len(codes):
+            end = int(
+                ends[max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))]
+            )
+            self._fill(result, codes[begin:end], pairs[codes[begin:end]], effect)
+            begin = end
+        return result.T
+
+    def _fill(self, result: Matrix, codes: Ints, pairs: Ints, effect: Vector) -> None:
+        """The rows of some nuggets, from how many of their pairs have each level of match score."""
+        owner, level = np.divmod(codes, BINS + 1)
         asked = np.unique(owner)
-        if not len(asked):
-            return result.T
-        start = np.searchsorted(owner, asked)
-        every, many = (level / BINS) ** 2, pairs[codes][:, None]
-        row = np.arange(len(asked), dtype=np.int32)[:, None]
+        start, row = np.searchsorted(owner, asked), np.arange(len(asked), dtype=np.int32)[:, None]
+        scores, many = (level / BINS) ** 2, pairs[:, None]
         for scenario, b in enumerate(self.b):
             columns = slice(*(self.count * (scenario + end) // len(self.b) for end in (0, 1)))
             # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
-            rises = rise(every, b)[:, None]
+            rises = rise(scores, b)[:, None]
             tables = [
                 np.add.reduceat(log_expit(-(b[0] + t * rises + SHIFTS)) * many, start, axis=0)
                 for t in self.fit.steepness
@@ -269,7 +281,6 @@ class SmoothDraws:
             none = table[left]
             none += (table[left + 1] - none) * place
             result[asked, columns] = -np.expm1(none)
-        return result.T
 
     @staticmethod
     def _curves(fit: SmoothFit) -> Matrix:
@@ -288,6 +299,8 @@ class SmoothDraws:
 SHIFT_STEP = 0.25
 SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
+SLICE = 1 << 20  # pairs whose levels are worked out at once
+BLOCK = 8192  # cells whose tables are held at once
 NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
 
 

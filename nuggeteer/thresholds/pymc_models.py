@@ -1,0 +1,233 @@
+"""The threshold models in PyMC: an independent check of ours, and an example for models of the user's own (MODELS.md).
+
+`global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
+[0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
+evidence; `steps.py` gets both by quadrature. Only the counts between scores are shared.
+
+`smooth` is the model of `smooth.py`. What differs:
+
+- The spreads have priors and are sampled: half-normal, at the scale of the prior's spreads, 0.5 for the steepness.
+  `smooth.py` takes one value of each, the best, with a prior that weighs as much as four effects (empirical Bayes).
+- log t is normal; there it has three values. Effects of nuggets have mean 0; there a mean of their own beside b₀.
+- Everything is sampled jointly; there b, c and v are taken as normal around their mode, at t = 1.
+- A system's effect v comes of its pairs, each counting alike; there, of its score, as others would have guessed it.
+
+Effects are not centred (an effect is its spread times a standard normal), which samples well while nuggets have
+dozens of pairs, not thousands.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import arviz as az
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from scipy.special import expit, logsumexp
+
+from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.sampled import Parameters, SampledModel
+from nuggeteer.thresholds.smooth import Prior, curve
+from nuggeteer.thresholds.steps import Steps, steps_of, units_of
+
+STEPS = ("global", "question", "nugget", "nugget-errors")
+NAMES = (*STEPS, "smooth")
+STEEPNESS = 0.5  # scale of the prior of σ_t
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Whether chains found the same: the largest R̂ of any parameter, the smallest effective number of draws, and how
+    many transitions diverged."""
+
+    r_hat: float
+    effective: float
+    divergences: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A Monte Carlo estimate and its standard error, over chains."""
+
+    value: float
+    error: float
+
+
+def build(name: str, evidence: Evidence, prior: Prior = PRIOR) -> pm.Model:
+    """A model by name, on what was judged; `prior` is that of the smooth one."""
+    if name == "smooth":
+        return _smooth(evidence, prior)
+    return _step(name, evidence)
+
+
+def sample(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> az.InferenceData:
+    """Draws from the posterior by NUTS. Ask `diagnose` whether they are to be trusted."""
+    with model:
+        return pm.sample(
+            draws,
+            tune=1000,
+            chains=chains,
+            cores=cores,
+            random_seed=seed,
+            target_accept=0.95,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+
+
+def diagnose(idata: az.InferenceData) -> Diagnosis:
+    """What `sample`'s draws should be asked before anything else."""
+    columns = [
+        column
+        for array in idata.posterior.data_vars.values()
+        for column in np.moveaxis(array.values.reshape(*array.shape[:2], -1), 2, 0)
+    ]
+    return Diagnosis(
+        max(float(az.rhat(column)) for column in columns),
+        min(float(az.ess(column)) for column in columns),
+        int(idata.sample_stats["diverging"].sum()),
+    )
+
+
+def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> Estimate:
+    """log₁₀ P(data | model) by sequential Monte Carlo, and its spread over independent chains."""
+    with model:
+        trace = pm.sample_smc(
+            draws,
+            chains=chains,
+            cores=cores,
+            random_seed=seed,
+            progressbar=False,
+            compute_convergence_checks=False,
+            return_inferencedata=False,
+        )
+    logs = np.array([values[-1] for values in trace.report.log_marginal_likelihood], dtype=float)
+    # Each chain's estimate is unbiased in the evidence, not in its logarithm.
+    relative = np.exp(logs - logs.max())
+    value = (logs.max() + math.log(relative.mean())) / math.log(10)
+    return Estimate(value, float(relative.std(ddof=1) / relative.mean() / math.sqrt(chains) / math.log(10)))
+
+
+# Steps
+
+
+def _steps_of(name: str, evidence: Evidence) -> tuple[Steps, Ints]:
+    unit_of_nugget = units_of(name, evidence)
+    return steps_of(evidence, unit_of_nugget[evidence.nugget], int(unit_of_nugget.max(initial=0)) + 1), unit_of_nugget
+
+
+def _table(steps: Steps) -> tuple[Vector, Vector]:
+    """units × intervals × 4 and units × intervals: counts, and log widths, −∞ where a unit has fewer intervals."""
+    place = np.arange(len(steps.low)) - steps.start[steps.unit]
+    counts = np.zeros((steps.units, place.max() + 1, 4))
+    log_width = np.full(counts.shape[:2], -np.inf)
+    counts[steps.unit, place] = steps.counts
+    log_width[steps.unit, place] = np.log(steps.high - steps.low)
+    return counts, log_width
+
+
+def _step(name: str, evidence: Evidence) -> pm.Model:
+    steps, _ = _steps_of(name, evidence)
+    counts, log_width = _table(steps)
+    with pm.Model() as model:
+        # Uniform on the triangle: α, β and the rest to 1.
+        shape = (steps.units, 3) if name == "nugget-errors" else (3,)
+        rates = pm.Dirichlet("rates", np.ones(shape))
+        alpha = pm.Deterministic("alpha", rates[..., 0])
+        beta = pm.Deterministic("beta", rates[..., 1])
+        logs = pt.log(pt.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
+        if name == "nugget-errors":
+            logs = logs[:, None, :]
+        terms = (counts * logs).sum(axis=-1) + log_width
+        pm.Potential("verdicts", pt.logsumexp(terms, axis=1).sum())
+    return model
+
+
+def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> Vector:
+    """draws × units: θ, given draws of α and β."""
+    steps, _ = _steps_of(name, evidence)
+    counts, log_width = _table(steps)
+    place = np.arange(len(steps.low)) - steps.start[steps.unit]
+    low, high = np.zeros(log_width.shape), np.zeros(log_width.shape)
+    low[steps.unit, place], high[steps.unit, place] = steps.low, steps.high
+    rng = np.random.default_rng(seed)
+    alpha, beta = posterior["alpha"], posterior["beta"]
+    logs = np.log(np.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
+    theta = np.zeros((len(alpha), steps.units))
+    for unit in range(steps.units):
+        own = logs[:, unit] if logs.ndim == 3 else logs
+        terms = own @ counts[unit].T + log_width[unit]
+        cumulative = np.cumsum(np.exp(terms - logsumexp(terms, axis=1, keepdims=True)), axis=1)
+        uniform = rng.random(len(own))[:, None] * cumulative[:, -1:]
+        interval = (cumulative < uniform).sum(axis=1)
+        theta[:, unit] = low[unit, interval] + rng.random(len(own)) * (high - low)[unit, interval]
+    return theta
+
+
+# Smooth
+
+
+def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
+    questions = int(evidence.question_of_nugget.max(initial=-1)) + 1
+    root = np.linalg.cholesky(prior.b_covariance)
+    features = curve(evidence.scores)
+    with pm.Model() as model:
+        b = pm.Deterministic("b", prior.b + pt.dot(root, pm.Normal("b_raw", shape=len(prior.b))))
+
+        def effects(name: str, scale: float, size: int) -> Any:
+            spread = pm.HalfNormal(f"sigma_{name}", scale)
+            return pm.Deterministic(name, spread * pm.Normal(f"{name}_raw", shape=size))
+
+        a = effects("nugget", prior.nugget, evidence.nuggets)
+        log_t = effects("steepness", STEEPNESS, evidence.nuggets)
+        c = effects("question", prior.question, questions)
+        v = effects("group", prior.group, max(len(evidence.groups), 1))
+        nugget = evidence.nugget
+        shift = b[0] + a[nugget] + c[evidence.question_of_nugget[nugget]] + v[evidence.group]
+        rise = (features[:, 1:] * b[1:]).sum(axis=1)
+        pm.Bernoulli("verdicts", logit_p=shift + pt.exp(log_t[nugget]) * rise, observed=evidence.yes.astype(int))
+    return model
+
+
+# Into scoring
+
+
+def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int = 0) -> SampledModel:
+    """What `nuggeteer.score(..., model=...)` takes, from `sample`'s draws of a model that `build` made."""
+    arrays = {key: array.values for key, array in idata.posterior.data_vars.items()}
+    posterior = {key: array.reshape(-1, *array.shape[2:]) for key, array in arrays.items()}
+    if name == "smooth":
+        kept = ("b", "nugget", "steepness", "question", "group", "sigma_group")
+        chosen = {key: posterior[key] for key in kept}
+        names, question_of_nugget = evidence.groups, evidence.question_of_nugget
+
+        def with_group(parameters: Parameters, group: str | None, rng: np.random.Generator) -> Parameters:
+            if group in names:
+                v = parameters["group"][:, names.index(group)]
+            else:
+                v = parameters["sigma_group"] * rng.standard_normal(len(parameters["sigma_group"]))
+            return {**parameters, "v": v}
+
+        def smooth_probability(scores: Vector, nugget: Ints, parameters: Parameters) -> Vector:
+            b, t = parameters["b"], np.exp(parameters["steepness"][:, nugget])
+            shift = parameters["nugget"][:, nugget] + parameters["question"][:, question_of_nugget[nugget]]
+            shift = shift + b[:, :1] + parameters["v"][:, None]
+            return np.asarray(expit(shift + t * (b[:, 1:] @ curve(scores)[:, 1:].T)))
+
+        return SampledModel("pymc-smooth", evidence.nuggets, chosen, smooth_probability, with_group)
+
+    unit_of_nugget = units_of(name, evidence)
+    chosen = {key: posterior[key] for key in ("alpha", "beta")}
+    chosen["theta"] = draw_thresholds(name, evidence, chosen, seed)
+
+    def step_probability(scores: Vector, nugget: Ints, parameters: Parameters) -> Vector:
+        alpha, beta = parameters["alpha"], parameters["beta"]
+        own = slice(None), unit_of_nugget[nugget] if alpha.ndim == 2 else None
+        return np.where(scores > parameters["theta"][:, unit_of_nugget[nugget]], (1 - beta)[own], alpha[own])
+
+    return SampledModel(f"pymc-{name}", evidence.nuggets, chosen, step_probability)
