@@ -1,6 +1,6 @@
 """The threshold models compared, as `nuggeteer thresholds` does it, on several collections.
 
-    python experiments/models.py COLLECTION... > experiments/models.md
+python experiments/models.py COLLECTION... > experiments/models.md
 """
 
 from __future__ import annotations
