@@ -306,6 +306,14 @@ NARROW = 0.05  # a posterior standard deviation of logits that is not worth draw
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
     """Fit the smooth model; with no evidence at all, this is the prior."""
+    from threadpoolctl import threadpool_limits
+
+    # The matrices are small: a second thread costs twenty times what it brings, and may change the last bit.
+    with threadpool_limits(1):
+        return _fit(evidence, prior)
+
+
+def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()

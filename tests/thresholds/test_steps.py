@@ -60,6 +60,7 @@ DATA = {
     "scores tell little": simulated(8, 5, 200, high=0.5, low=0.3),
     "high scores mean no": simulated(9, 4, 100, high=0.2, low=0.9),
     "high scores mean no, one nugget": simulated(10, 1, 200, high=0.15, low=0.8),
+    "high scores always mean no": simulated(12, 1, 200, high=0.01, low=0.98),
     "rare yes": simulated(11, 3, 300, high=0.15, low=0.002),
 }
 
@@ -151,7 +152,16 @@ def test_errors_of_each_nugget_equal_brute_force(data):
 
 @pytest.mark.parametrize(
     "counts",
-    [(0, 0, 0, 0), (3, 1, 0, 9), (40, 2, 1, 50), (0, 7, 30, 0), (5, 90, 80, 3), (30, 3000, 29, 31), (31, 29, 3000, 30)],
+    [
+        (0, 0, 0, 0),
+        (3, 1, 0, 9),
+        (40, 2, 1, 50),
+        (0, 7, 30, 0),
+        (5, 90, 80, 3),
+        (12, 900, 11, 13),
+        (30, 3000, 29, 31),
+        (31, 29, 3000, 30),
+    ],
 )
 def test_one_intervals_evidence_equals_fractions(counts):
     """Also where low scores mean yes, and α < 1 − β takes nearly all of the integral away."""
