@@ -35,9 +35,9 @@ from nuggeteer.scoring import _run_score, find
 from nuggeteer.settings import Match
 from nuggeteer.simulate import Shape, simulate
 from nuggeteer.thresholds import Evidence, FixedThreshold
+from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import PAPER, models
-from nuggeteer.thresholds.smooth import fit_smooth
 
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-m", "nuggeteer"]

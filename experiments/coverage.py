@@ -23,9 +23,10 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Judgement, Vector
 from nuggeteer.scoring import score
 from nuggeteer.text import identity
+from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import CURVE, curve, fit_smooth
+from nuggeteer.thresholds.smooth import CURVE, curve
 
 SHARES = (0.0, 0.1, 0.5, 0.9)
 MEASURES = ("f3", "recall", "precision", "pyramid_f3")

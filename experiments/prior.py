@@ -18,7 +18,8 @@ from nuggeteer.fitting import gather
 from nuggeteer.idf import background
 from nuggeteer.judging import Known
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.thresholds.smooth import KNOTS, Prior, fit_smooth
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.smooth import KNOTS, Prior
 
 # No bends, so that the three coefficients say all.
 SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS))

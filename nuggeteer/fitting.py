@@ -23,9 +23,10 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import SmoothFit, fit_smooth
+from nuggeteer.thresholds.smooth import SmoothFit
 
 FORMAT = "nuggeteer thresholds 1"
 

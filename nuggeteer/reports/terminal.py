@@ -231,8 +231,10 @@ def thresholds(out: Console, result: Thresholds) -> None:
         rows.append([Text(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     out.print()
-    out.print("evidence: log10 P(data | model). held-out: the mean logarithm of the probability given to the verdicts")
-    out.print("of systems that were left out. Higher is better in both.")
+    out.print(
+        "evidence: log10 P(data | model). held-out: the mean logarithm of the probability given to the verdicts on "
+        "systems that were left out. Higher is better in both."
+    )
     out.print()
     if any(model.log_score is not None for model in result.models):
         why = "it says most about systems that it has not seen"

@@ -17,9 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.pooled import fit_pooled
-from nuggeteer.thresholds.smooth import Prior, fit_smooth
+from nuggeteer.thresholds.smooth import Prior
 from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps
 
 FOLDS = 5

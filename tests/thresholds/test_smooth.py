@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nuggeteer.thresholds.learning import cells_of, fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import CURVE, GRID, cells_of, curve, fit_smooth
+from nuggeteer.thresholds.smooth import CURVE, GRID, curve
 
 NUGGETS, QUESTIONS, GROUPS = 60, 12, 8
 
