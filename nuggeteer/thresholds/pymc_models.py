@@ -4,10 +4,10 @@
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
 evidence; `steps.py` gets both by quadrature. Only the counts between scores are shared.
 
-`smooth` is the model of `smooth.py`. What differs:
+`smooth` is the model of `smooth.py`, which `learning.py` fits. What differs:
 
 - The spreads have priors and are sampled: half-normal, at the scale of the prior's spreads, 0.5 for the steepness.
-  `smooth.py` takes one value of each, the best, with a prior that weighs as much as four effects (empirical Bayes).
+  `learning.py` takes one value of each, the best, with a prior that weighs as much as four effects (empirical Bayes).
 - log t is normal; there it has three values. Effects of nuggets have mean 0; there a mean of their own beside b₀.
 - Everything is sampled jointly; there b, c and v are taken as normal around their mode, at t = 1.
 - A system's effect v comes of its pairs, each counting alike; there, of its score, as others would have guessed it.

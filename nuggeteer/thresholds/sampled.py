@@ -97,7 +97,7 @@ class SampledModel:
 
     def _chance(self, scores: Vector, nugget: Ints, parameters: Parameters) -> Matrix:
         """draws × pairs: what the user's function says, if that can be."""
-        chance = np.asarray(self.probability(scores, nugget, parameters))
+        chance = np.asarray(self.probability(scores, nugget, parameters), dtype=float)
         shape = len(next(iter(parameters.values()))), len(scores)
         if chance.shape != shape:
             raise NuggeteerError(f"{self.name!r}: probability must be draws × pairs, {shape}, and is {chance.shape}")
