@@ -26,6 +26,7 @@ import arviz as az
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor import shared
 from scipy.special import expit, logsumexp
 
 from nuggeteer.records import Ints, Vector
@@ -134,19 +135,23 @@ def _table(steps: Steps) -> tuple[Vector, Vector]:
     return counts, log_width
 
 
+def _rates_of(name: str, units: int) -> Ints:
+    """The position of each unit's α and β among all of them."""
+    return np.arange(units) if name == "nugget-errors" else np.zeros(units, dtype=np.int64)
+
+
 def _step(name: str, evidence: Evidence) -> pm.Model:
     steps, _ = _steps_of(name, evidence)
-    counts, log_width = _table(steps)
+    own = _rates_of(name, steps.units)
+    # Of unknown shapes, so that all four models are one graph, which PyTensor compiles once.
+    counts, log_width = (shared(table, shape=(None,) * table.ndim) for table in _table(steps))
     with pm.Model() as model:
         # Uniform on the triangle: α, β and the rest to 1.
-        shape = (steps.units, 3) if name == "nugget-errors" else (3,)
-        rates = pm.Dirichlet("rates", np.ones(shape))
-        alpha = pm.Deterministic("alpha", rates[..., 0])
-        beta = pm.Deterministic("beta", rates[..., 1])
+        rates = pm.Dirichlet("rates", shared(np.ones((own.max() + 1, 3)), shape=(None, 3)))
+        alpha = pm.Deterministic("alpha", rates[:, 0])
+        beta = pm.Deterministic("beta", rates[:, 1])
         logs = pt.log(pt.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
-        if name == "nugget-errors":
-            logs = logs[:, None, :]
-        terms = (counts * logs).sum(axis=-1) + log_width
+        terms = (counts * logs[shared(own, shape=(None,))][:, None, :]).sum(axis=-1) + log_width
         pm.Potential("verdicts", pt.logsumexp(terms, axis=1).sum())
     return model
 
@@ -159,16 +164,16 @@ def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: 
     low, high = np.zeros(log_width.shape), np.zeros(log_width.shape)
     low[steps.unit, place], high[steps.unit, place] = steps.low, steps.high
     rng = np.random.default_rng(seed)
-    alpha, beta = posterior["alpha"], posterior["beta"]
+    own = _rates_of(name, steps.units)
+    alpha, beta = posterior["alpha"][:, own], posterior["beta"][:, own]
     logs = np.log(np.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
     theta = np.zeros((len(alpha), steps.units))
     for unit in range(steps.units):
-        own = logs[:, unit] if logs.ndim == 3 else logs
-        terms = own @ counts[unit].T + log_width[unit]
+        terms = logs[:, unit] @ counts[unit].T + log_width[unit]
         cumulative = np.cumsum(np.exp(terms - logsumexp(terms, axis=1, keepdims=True)), axis=1)
-        uniform = rng.random(len(own))[:, None] * cumulative[:, -1:]
+        uniform = rng.random(len(alpha))[:, None] * cumulative[:, -1:]
         interval = (cumulative < uniform).sum(axis=1)
-        theta[:, unit] = low[unit, interval] + rng.random(len(own)) * (high - low)[unit, interval]
+        theta[:, unit] = low[unit, interval] + rng.random(len(alpha)) * (high - low)[unit, interval]
     return theta
 
 
@@ -228,9 +233,11 @@ def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int =
     chosen = {key: posterior[key] for key in ("alpha", "beta")}
     chosen["theta"] = draw_thresholds(name, evidence, chosen, seed)
 
+    rates_of_unit = _rates_of(name, chosen["theta"].shape[1])
+
     def step_probability(scores: Vector, nugget: Ints, parameters: Parameters) -> Vector:
-        alpha, beta = parameters["alpha"], parameters["beta"]
-        own = slice(None), unit_of_nugget[nugget] if alpha.ndim == 2 else None
-        return np.where(scores > parameters["theta"][:, unit_of_nugget[nugget]], (1 - beta)[own], alpha[own])
+        unit = unit_of_nugget[nugget]
+        alpha, beta = (parameters[rate][:, rates_of_unit[unit]] for rate in ("alpha", "beta"))
+        return np.where(scores > parameters["theta"][:, unit], 1 - beta, alpha)
 
     return SampledModel(f"pymc-{name}", evidence.nuggets, chosen, step_probability)
