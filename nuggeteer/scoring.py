@@ -108,20 +108,20 @@ class Scores:
 
 def score(
     collection: Collection,
-    runs: Iterable[str],
+    runs: Iterable[str | Run],
     measures: Sequence[str | Measure] = DEFAULT,
     model: ThresholdModel | None = None,
     seed: int = 0,
     jobs: int = 1,
 ) -> Scores:
-    """Score runs of a collection, by name or by file.
+    """Score runs of a collection, by name or by file, or as they are.
 
     Known verdicts are used wherever there are any, and `model` decides the rest: by default what the settings
     of the collection name, the smooth model fitted on its judgements.
     Measures that do not apply to the key are left out.
     """
     key, settings = collection.key, collection.settings
-    loaded = [collection.run(name) for name in runs]
+    loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
     wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
     chosen = tuple(measure for measure in wanted if measure.applies(key))
     known = Known(key, collection.judgements, collection.judged_runs)
