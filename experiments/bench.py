@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,11 @@ import psutil
 from rouge_score.rouge_scorer import RougeScorer
 
 from nuggeteer.collection import Collection, read_collection
-from nuggeteer.fitting import gather
-from nuggeteer.idf import background
-from nuggeteer.intervals import DRAWS, question_draws
-from nuggeteer.judging import Known
-from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.measures import DEFAULT
-from nuggeteer.scoring import _run_score, find
+from nuggeteer.intervals import DRAWS
+from nuggeteer.scoring import Scorer
 from nuggeteer.settings import Match
 from nuggeteer.simulate import Shape, simulate
 from nuggeteer.thresholds import Evidence, FixedThreshold
-from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import PAPER, models
 
@@ -58,13 +53,11 @@ def best_of(rounds: int, *functions: Callable[[], Any]) -> list[float]:
 def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, Any]:
     """From a run in memory to its found nuggets, against cutting its texts into words."""
     run, key = collection.run(name), collection.key
-    matcher = NgramMatcher(key, Match(), background())
-    known = Known(key, collection.judgements, collection.judged_runs)
-    model = FixedThreshold(0.2)
+    scorer = Scorer(collection, model=FixedThreshold(0.2))
     floor, ours = best_of(
         15,
         lambda: [words(text.lower()) for text in run.texts],
-        lambda: find(run, key, matcher, known, model),
+        lambda: scorer.find(scorer.read(run)),
     )
     pairs = int(key.counts[run.question].sum())
     return {
@@ -80,19 +73,18 @@ def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, An
 def against_rouge(collection: Collection, name: str, responses: int = 200) -> dict[str, Any]:
     """The same pairs, by rouge-score's rouge1 and rouge2 with stemming, and by the matcher."""
     run, key = collection.run(name), collection.key
-    scorer = RougeScorer(["rouge1", "rouge2"], use_stemmer=True)
+    theirs = RougeScorer(["rouge1", "rouge2"], use_stemmer=True)
     pairs = [
         (nugget.descriptions[0], run.texts[i])
         for i in range(responses)
         for nugget in key.nuggets[key.offsets[run.question[i]] : key.offsets[run.question[i] + 1]]
     ]
-    matcher = NgramMatcher(key, Match(stem=True), background())
-    known = Known(key, collection.judgements, collection.judged_runs)
-    model = FixedThreshold(0.2)
+    settings = replace(collection.settings, match=Match(stem=True))
+    scorer = Scorer(replace(collection, settings=settings), model=FixedThreshold(0.2))
     rouge, ours = best_of(
         5,
-        lambda: [scorer.score(description, text) for description, text in pairs],
-        lambda: find(run, key, matcher, known, model),
+        lambda: [theirs.score(description, text) for description, text in pairs],
+        lambda: scorer.find(scorer.read(run)),
     )
     rouge_rate = len(pairs) / rouge
     our_rate = int(key.counts[run.question].sum()) / ours
@@ -146,7 +138,14 @@ def five_models() -> float:
     theta, scores = rng.random(500), np.round(rng.random(400_000) ** 2, 3)
     yes = rng.random(400_000) < np.where(scores > theta[nugget], 0.7, 0.01)
     evidence = Evidence(
-        scores, yes, nugget, np.zeros(400_000, np.int64), ("g",), np.arange(500) // 10, np.full(500, 0.1)
+        scores,
+        np.zeros(400_000),
+        yes,
+        nugget,
+        np.zeros(400_000, np.int64),
+        ("g",),
+        np.arange(500) // 10,
+        np.full(500, 0.1),
     )
     fits = [models(PRIOR)[name] for name in PAPER]
     return best_of(3, lambda: [fit(evidence) for fit in fits])[0]
@@ -154,16 +153,13 @@ def five_models() -> float:
 
 def drawing(collection: Collection, name: str) -> float:
     """Drawing the posterior, all verdicts and all questions, and cutting the intervals of all measures."""
-    key, run = collection.key, collection.run(name)
-    matcher = NgramMatcher(key, Match(), background())
-    known = Known(key, collection.judgements, collection.judged_runs)
-    fit = fit_smooth(gather(collection, matcher, known), PRIOR)
+    scorer = Scorer(collection)
+    reading = scorer.read(name)
 
     def whole() -> None:
-        rng = np.random.default_rng(0)
-        verdicts = rng.random((len(key.nuggets), DRAWS), np.float32).T
-        outcome = find(run, key, matcher, known, fit, fit.draw(DRAWS, 0), verdicts, name)
-        _run_score(run, key, outcome, DEFAULT, question_draws(len(key.questions), 0))
+        scorer.draws = scorer.model.draw(DRAWS, 0)
+        vars(scorer).pop("_verdicts", None)
+        scorer.score(reading)
 
     return best_of(5, whole)[0]
 

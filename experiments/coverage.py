@@ -26,7 +26,7 @@ from nuggeteer.text import identity
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import CURVE, curve
+from nuggeteer.thresholds.smooth import COEFFICIENTS, features
 
 SHARES = (0.0, 0.1, 0.5, 0.9)
 MEASURES = ("f3", "recall", "precision", "pyramid_f3")
@@ -135,14 +135,14 @@ def simulated(model: str, rng: np.random.Generator) -> Evidence:
     nugget = np.tile(np.repeat(np.arange(nuggets), RESPONSES), GROUPS)
     group = np.repeat(np.arange(GROUPS), nuggets * RESPONSES)
     question = np.arange(nuggets) // NUGGETS
-    scores = np.round(rng.beta(0.7, 3.0, len(nugget)), 3)
+    scores, size = np.round(rng.beta(0.7, 3.0, len(nugget)), 3), rng.normal(0, 0.7, len(nugget))
     if model == "smooth":
-        b = np.zeros(CURVE)
-        b[:3] = rng.multivariate_normal([-1.7, 7.9, -1.2], np.diag([0.5, 1.0, 1.0]))
+        b = np.zeros(COEFFICIENTS)
+        b[[0, 1, 2, -1]] = rng.multivariate_normal([-1.7, 7.9, -1.2, 0.5], np.diag([0.5, 1.0, 1.0, 0.1]))
         a, c = rng.normal(0, 1.5, nuggets), rng.normal(0, 0.5, QUESTIONS)
         t, v = np.exp(rng.normal(0, 0.4, nuggets)), rng.normal(0, 0.4, GROUPS)
-        features = curve(scores)
-        logit = b[0] + t[nugget] * (features[:, 1:] @ b[1:]) + a[nugget] + c[question[nugget]] + v[group]
+        x = features(scores, size)
+        logit = b[0] + t[nugget] * (x[:, 1:-1] @ b[1:-1]) + size * b[-1] + a[nugget] + c[question[nugget]] + v[group]
         chance = 1 / (1 + np.exp(-logit))
     else:
         alpha, beta = rng.uniform(0.01, 0.15), rng.uniform(0.05, 0.4)
@@ -155,7 +155,7 @@ def simulated(model: str, rng: np.random.Generator) -> Evidence:
         chance = np.where(scores > theta[nugget], 1 - beta, alpha)
     yes = rng.random(len(nugget)) < chance
     weight = np.full(nuggets, 1 / NUGGETS)
-    return Evidence(scores, yes, nugget, group, tuple(f"g{i}" for i in range(GROUPS)), question, weight)
+    return Evidence(scores, size, yes, nugget, group, tuple(f"g{i}" for i in range(GROUPS)), question, weight)
 
 
 def one_simulation(model: str, share: float, seed: int) -> tuple[bool, float, float]:
@@ -166,7 +166,7 @@ def one_simulation(model: str, share: float, seed: int) -> tuple[bool, float, fl
     hidden = mine & (rng.random(len(evidence)) >= share)
     fit = fit_smooth(evidence.only(~hidden), PRIOR)
     draws = fit.draw(1000, seed)
-    chances = draws.chances(evidence.scores[hidden], evidence.nugget[hidden], f"g{GROUPS - 1}")
+    chances = draws.chances(evidence.pairs[hidden], f"g{GROUPS - 1}")
     sure, true = np.zeros((2, evidence.nuggets), dtype=bool)
     sure[evidence.nugget[mine & ~hidden & evidence.yes]] = True
     true[evidence.nugget[mine & evidence.yes]] = True

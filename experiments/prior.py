@@ -2,8 +2,8 @@
 
     python experiments/prior.py COLLECTION...
 
-Each is fitted with a prior so weak that it says nothing: the curve b, and the spreads of nuggets, steepness,
-questions and groups.
+Each is fitted with a prior so weak that it says nothing: the curve b, what length says (d), and the spreads of
+nuggets, steepness, questions and groups.
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.smooth import KNOTS, Prior
 
 # No bends, so that the three coefficients say all.
-SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS))
-WEAK = Prior(np.array([-2.0, 8.0, 0.0] + [0.0] * len(KNOTS)), np.diag(SPREAD**2), 1.5, 0.5, 1.0, weight=0.01)
+SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS) + [100.0])
+WEAK = Prior(
+    np.array([-2.0, 8.0, 0.0] + [0.0] * len(KNOTS) + [0.0]),
+    np.diag(SPREAD**2),
+    1.5,
+    0.5,
+    1.0,
+    1.0,
+    0.0,
+    weight=0.01,
+    answers=0.01,
+)
 
 
 def main() -> None:
@@ -32,8 +42,8 @@ def main() -> None:
         known = Known(collection.key, collection.judgements, collection.judged_runs)
         matcher = NgramMatcher(collection.key, collection.settings.match, background())
         fit = fit_smooth(gather(collection, matcher, known), WEAK)
-        nugget, steepness, question, group = fit.spreads
-        values = [*fit.b[:3], nugget, question, group]
+        nugget, steepness, question, group, slope = fit.spreads
+        values = [*fit.b[:3], fit.b[-1], nugget, question, group, slope, fit.answer]
         print(f'    "{Path(name).name}": ({", ".join(f"{value:.2f}" for value in values)}),  # steepness {steepness}')
 
 

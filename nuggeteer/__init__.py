@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from nuggeteer.collection import Collection, check, find_collection, read_collection
     from nuggeteer.convert import convert_into, convert_out
     from nuggeteer.errors import InputError, NuggeteerError, Problem
+    from nuggeteer.finding import Outcome
     from nuggeteer.intervals import Interval
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import Outcome, RunScore, Scores, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring import RunScore, Scores, Thresholds, compare_thresholds, score
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.simulate import Shape, simulate
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
@@ -32,7 +33,8 @@ _HOMES = {
     "intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "sample": ("copy_sample",),
-    "scoring": ("Outcome", "RunScore", "Scores", "Thresholds", "compare_thresholds", "score"),
+    "finding": ("Outcome",),
+    "scoring": ("RunScore", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
     "simulate": ("Shape", "simulate"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),

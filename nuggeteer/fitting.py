@@ -23,12 +23,13 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.text import length
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.smooth import SmoothFit
 
-FORMAT = "nuggeteer thresholds 1"
+FORMAT = "nuggeteer thresholds 2"
 
 
 def gather(collection: Collection, matcher: NgramMatcher, known: Known, jobs: int = 1) -> Evidence:
@@ -40,7 +41,8 @@ def gather(collection: Collection, matcher: NgramMatcher, known: Known, jobs: in
     names = tuple(sorted(set(groups)))
     number = {name: i for i, name in enumerate(names)}
     group = np.repeat(np.array([number[name] for name in groups], dtype=np.int64), np.diff(begin))
-    evidence = Evidence(scores, known.states == YES, nugget, group, names, key.question, weights_in_recall(key))
+    size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
+    evidence = Evidence(scores, size, known.states == YES, nugget, group, names, key.question, weights_in_recall(key))
     return evidence.only(known.states != UNKNOWN)
 
 

@@ -15,46 +15,22 @@ import numpy as np
 
 from nuggeteer import signature
 from nuggeteer.collection import Collection
+from nuggeteer.finding import Outcome, Reading, Verdicts, draw_together, find, read
 from nuggeteer.fitting import fitted, gather
 from nuggeteer.idf import Idf, background, pool, read_table
 from nuggeteer.intervals import DRAWS, Interval, mean_interval, question_draws
-from nuggeteer.judging import PARTLY, UNKNOWN, YES, Known
+from nuggeteer.judging import Known
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, parse
-from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import identity_and_length
-from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
+from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.prior import PRIOR
 
 if TYPE_CHECKING:
     import pandas
 
     from nuggeteer.thresholds.selection import Compared
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was found in one run: an entry for each nugget of the key.
-
-    `probability` that the answer has the nugget, NaN where the model cannot say; `found` when that is at least
-    ½. `response` is the position in the run of the response that gets the credit, the first that carries the
-    nugget (where none does by itself, the likeliest), −1 without one; `best` the highest match score of any
-    response, NaN without an answer. An outcome is `known` when no guess could change it.
-    """
-
-    found: Bools
-    partly: Bools
-    known: Bools
-    probability: Vector
-    response: Ints
-    best: Vector
-    length: Ints
-    answered: Bools
-    pairs_known: int
-    pairs_guessed: int
-    drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
 
 
 @dataclass(frozen=True)
@@ -106,6 +82,70 @@ class Scores:
         return pd.concat(frames, ignore_index=True)
 
 
+class Scorer:
+    """All that the scores of a collection's runs have in common, worked out once: verdicts that are known, word
+    weights, the threshold model and its draws.
+
+    `model` is by default what the settings of the collection name, the smooth model fitted on its judgements.
+    Measures that do not apply to the key are left out.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        measures: Sequence[str | Measure] = DEFAULT,
+        model: ThresholdModel | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+    ) -> None:
+        self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
+        settings = collection.settings
+        wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
+        self.measures = tuple(measure for measure in wanted if measure.applies(self.key))
+        self.known = Known(self.key, collection.judgements, collection.judged_runs)
+        idf = _idf(settings.match, collection)
+        self.matcher = NgramMatcher(self.key, settings.match, idf)
+        basis = signature.basis(collection, idf.name if idf else "none")
+        self.notes: list[str] = []
+        if model is None and settings.threshold.model == "fixed":
+            model = FixedThreshold(settings.threshold.value)
+        elif model is None:
+            model, self.notes = fitted(collection, self.matcher, self.known, basis, jobs)
+            if model.pairs == 0:
+                self.notes.append(
+                    "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
+                    "what public collections taught, which is why the intervals are wide."
+                )
+        self.model = model
+        self.draws = model.draw(DRAWS, seed)
+        self.resamples = question_draws(len(self.key.questions), seed)
+        self.signature = f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}"
+
+    @cached_property
+    def _verdicts(self) -> Verdicts | None:
+        return Verdicts(self.key, DRAWS, self.seed, self.draws.together) if self.draws is not None else None
+
+    def read(self, run: str | Run) -> Reading:
+        """A run, by name or by file or as it is, against the key."""
+        loaded = run if isinstance(run, Run) else self.collection.run(run)
+        return read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+
+    def find(self, reading: Reading) -> Outcome:
+        """Which nuggets a run has, by itself."""
+        return find(reading, self.key, self.model, self.draws, self._verdicts)
+
+    def score(self, reading: Reading) -> RunScore:
+        """The scores of a run by itself."""
+        return _run_score(reading.run, self.key, self.find(reading), self.measures, self.resamples)
+
+    def draw_together(self, readings: Sequence[Reading]) -> list[Bools] | None:
+        """draws × nuggets for each run: found, under verdicts that runs with equal texts share (`finding`). None
+        from a model that cannot say how sure it is."""
+        if self.draws is None:
+            return None
+        return draw_together(readings, self.key, self.draws, DRAWS, self.seed)
+
+
 def score(
     collection: Collection,
     runs: Iterable[str | Run],
@@ -116,43 +156,17 @@ def score(
 ) -> Scores:
     """Score runs of a collection, by name or by file, or as they are.
 
-    Known verdicts are used wherever there are any, and `model` decides the rest: by default what the settings
-    of the collection name, the smooth model fitted on its judgements.
-    Measures that do not apply to the key are left out.
+    Known verdicts are used wherever there are any, and `model` decides the rest (`Scorer`).
     """
-    key, settings = collection.key, collection.settings
     loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
-    wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
-    chosen = tuple(measure for measure in wanted if measure.applies(key))
-    known = Known(key, collection.judgements, collection.judged_runs)
-    idf = _idf(settings.match, collection)
-    matcher = NgramMatcher(key, settings.match, idf)
-    basis = signature.basis(collection, idf.name if idf else "none")
-    notes: list[str] = []
-    if model is None and settings.threshold.model == "fixed":
-        model = FixedThreshold(settings.threshold.value)
-    elif model is None:
-        model, notes = fitted(collection, matcher, known, basis, jobs)
-        if model.pairs == 0:
-            notes.append(
-                "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
-                "what public collections taught, which is why the intervals are wide."
-            )
-    draws = model.draw(DRAWS, seed)
-    uniform = np.random.Generator(np.random.PCG64([seed, 2]))
-    verdicts = uniform.random((len(key.nuggets), DRAWS), np.float32).T
-    resamples = question_draws(len(key.questions), seed)
-    scores = []
-    for run in loaded:
-        outcome = find(run, key, matcher, known, model, draws, verdicts, collection.group(run.name), jobs)
-        scores.append(_run_score(run, key, outcome, chosen, resamples))
+    scorer = Scorer(collection, measures, model, seed, jobs)
     return Scores(
-        key,
-        tuple(scores),
-        chosen,
-        model.threshold(np.arange(len(key.nuggets))),
-        f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}",
-        tuple(notes),
+        scorer.key,
+        tuple(scorer.score(scorer.read(run)) for run in loaded),
+        scorer.measures,
+        scorer.model.threshold(np.arange(len(scorer.key.nuggets))),
+        scorer.signature,
+        tuple(scorer.notes),
     )
 
 
@@ -196,91 +210,6 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
             by_question[measure.name] = expected = values.mean(axis=0)
             intervals[measure.name] = mean_interval(expected, resamples, values, decided)
     return RunScore(run, outcome, intervals, by_question, hard_by_question)
-
-
-def find(
-    run: Run,
-    key: AnswerKey,
-    matcher: NgramMatcher,
-    known: Known,
-    model: ThresholdModel,
-    draws: Draws | None = None,
-    verdicts: Vector | None = None,
-    group: str | None = None,
-    jobs: int = 1,
-) -> Outcome:
-    """Decide which nuggets each answer of a run has: by what is known, else by guessing.
-
-    `verdicts` (draws × nuggets) are uniform numbers, the same for all runs: with equal chances, two runs get
-    equal verdicts."""
-    texts, counts = [], []
-    for text in run.texts:
-        same, characters = identity_and_length(text)
-        texts.append(same)
-        counts.append(characters)
-    lengths = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
-    matches = matcher.score(texts, run.question, jobs)
-    states = known(texts, run.question)
-    del texts, counts
-    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
-    nugget = where.astype(np.int32)
-    del where
-    size = len(key.nuggets)
-    guessed = states == UNKNOWN
-    certain, open_ = _any(states == YES, nugget, size), _any(guessed, nugget, size)
-    open_ &= ~certain
-    best = np.full(size, np.nan)
-    np.fmax.at(best, nugget, matches)
-
-    carries = states == YES
-    threshold = model.threshold(np.arange(size))
-    likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
-    carries[likely] = matches[likely] > threshold[nugget[likely]]
-    first = _first(carries, nugget, begin, size)
-    found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
-    if draws is not None and verdicts is not None and open_.any():
-        undecided = guessed & open_[nugget]
-        if undecided.all():  # without copies, for a million responses
-            chances = draws.chances(matches, nugget, group)
-        else:
-            chances = draws.chances(matches[undecided], nugget[undecided], group)
-        drawn = certain | (verdicts < chances)
-        chance = np.where(open_, chances.mean(axis=0), chance)
-        found = chance >= 0.5
-        # Where only several responses together make a nugget probable, the likeliest gets the credit.
-        alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
-        likeliest = np.zeros(len(nugget), dtype=bool)
-        likeliest[alone] = matches[alone] == best[nugget[alone]]
-        first = np.where(found, np.maximum(first, _first(likeliest, nugget, begin, size)), -1)
-    elif draws is not None:
-        found = certain
-    return Outcome(
-        found=found,
-        partly=_any(states == PARTLY, nugget, size) & ~found,
-        known=~open_,
-        probability=chance,
-        response=first,
-        best=best,
-        length=lengths,
-        answered=np.diff(run.offsets) > 0,
-        pairs_known=int((~guessed).sum()),
-        pairs_guessed=int(guessed.sum()),
-        drawn=drawn,
-    )
-
-
-def _any(flags: Bools, nugget: Ints, size: int) -> Bools:
-    result = np.zeros(size, dtype=bool)
-    result[nugget[flags]] = True
-    return result
-
-
-def _first(flags: Bools, nugget: Ints, begin: Ints, size: int) -> Ints:
-    """The first response, in run order, with a flagged pair of each nugget; −1 without one."""
-    result = np.full(size, -1, dtype=np.int64)
-    hits = np.flatnonzero(flags)[::-1]  # the last written is the first in run order
-    result[nugget[hits]] = np.searchsorted(begin, hits, side="right") - 1
-    return result
 
 
 def _idf(settings: Match, collection: Collection) -> Idf | None:

@@ -7,22 +7,35 @@ on a grid, and μ, σ_a, σ_t their values of highest marginal likelihood. Witho
 twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
 (3) The spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
 having seen it, since that is the question asked of a new build; nuggets count as they do in the score. On REALSumm
-those displacements are 1.3 to 1.5 times those of pairs that count alike.
+those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise. What is left
+of each answer, all its nuggets together, varies more than it would if they were independent: by how much tells ρ.
 
-Pairs are counted in cells of (nugget, group, √s in steps of 0.01).
+Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.smooth import BINS, CURVE, GRID, SIGMAS, STEEPNESS, Prior, SmoothFit, curve, rise
+from nuggeteer.thresholds.smooth import (
+    COEFFICIENTS,
+    CURVE,
+    GRID,
+    SIGMAS,
+    STEEPNESS,
+    Prior,
+    SmoothFit,
+    coded,
+    decoded,
+    features,
+    rise,
+)
 
 Matrix = Vector
 STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
@@ -33,24 +46,27 @@ ROUNDS = 40
 
 @dataclass(frozen=True)
 class Cells:
-    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, at about one score."""
+    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score and size."""
 
     nugget: Ints
     group: Ints
     score: Vector
+    size: Vector
     count: Vector
     yes: Vector
 
 
 def cells_of(evidence: Evidence) -> Cells:
-    level = np.rint(np.sqrt(evidence.scores) * BINS).astype(np.int64)
     groups = max(len(evidence.groups), 1)
-    code = (evidence.nugget * groups + evidence.group) * (BINS + 1) + level
-    codes, cell, count = np.unique(code, return_inverse=True, return_counts=True)
+    codes, cell, count = np.unique(
+        coded(evidence.nugget * groups + evidence.group, evidence.scores, evidence.size),
+        return_inverse=True,
+        return_counts=True,
+    )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    rest, level = np.divmod(codes, BINS + 1)
-    nugget, group = np.divmod(rest, groups)
-    return Cells(nugget, group, (level / BINS) ** 2, count.astype(float), yes.astype(float))
+    owner, score, size = decoded(codes)
+    nugget, group = np.divmod(owner, groups)
+    return Cells(nugget, group, score, size, count.astype(float), yes.astype(float))
 
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
@@ -66,10 +82,11 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
-    base = newton.b[0] + newton.question[evidence.question_of_nugget[cells.nugget]]
+    base = newton.b[0] + newton.b[CURVE] * cells.size + newton.question[evidence.question_of_nugget[cells.nugget]]
     likelihood = _Likelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
     nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
-    groups = _Groups(likelihood, nuggets, prior, evidence)
+    x = rise(cells.score, newton.b) + newton.b[CURVE] * cells.size
+    groups = _Groups(likelihood, nuggets, prior, evidence, x)
     seen = np.bincount(cells.group, weights=cells.count, minlength=len(evidence.groups)) > 0
     return SmoothFit(
         b=newton.b,
@@ -83,7 +100,12 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
         group=groups.mean[seen],
         group_spread=groups.spread[seen],
         new_group=groups.sigmas,
-        spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, groups.sigma),
+        slope=groups.slope[seen],
+        slope_spread=groups.slope_spread[seen],
+        centre=groups.centre,
+        answer=groups.answer,
+        spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, groups.sigma, groups.sigma_slope),
+        usual_size=float(evidence.size.mean(dtype=float)) if len(evidence) else 0.0,
         pairs=len(evidence),
         log10_evidence=(nuggets.log_marginal + newton.laplace()) / np.log(10),
     )
@@ -97,7 +119,7 @@ class _Newton:
         self.question_of_nugget = evidence.question_of_nugget
         self.nuggets, self.groups = evidence.nuggets, len(evidence.groups)
         self.questions = int(evidence.question_of_nugget.max(initial=-1)) + 1
-        self.features = curve(cells.score)
+        self.features = features(cells.score, cells.size)
         self.b = prior.b.copy()
         self.nugget = np.zeros(self.nuggets)
         self.group = np.zeros(self.groups)
@@ -116,8 +138,8 @@ class _Newton:
                     break
             if self._spread() < 0.01:
                 break
-        self.b_covariance = self._inverse[:CURVE, :CURVE]
-        self.question_variance = np.diag(self._inverse)[CURVE + self.groups :].copy()
+        self.b_covariance = self._inverse[:COEFFICIENTS, :COEFFICIENTS]
+        self.question_variance = np.diag(self._inverse)[COEFFICIENTS + self.groups :].copy()
 
     def _blocks(self) -> tuple[Vector, Matrix, Matrix]:
         """Curvature: of the nuggets (a diagonal), of the rest, and across."""
@@ -126,13 +148,17 @@ class _Newton:
         mean = expit(eta)
         w = cells.count * mean * (1 - mean)
         self._residual = cells.yes - cells.count * mean
-        size, at_group, at_question = CURVE + self.groups + self.questions, CURVE, CURVE + self.groups
+        size, at_group, at_question = (
+            COEFFICIENTS + self.groups + self.questions,
+            COEFFICIENTS,
+            COEFFICIENTS + self.groups,
+        )
         rest = np.zeros((size, size))
         across = np.zeros((size, self.nuggets))
         own = np.bincount(cells.nugget, w, self.nuggets)
         weighted = self.features * w[:, None]
-        rest[:CURVE, :CURVE] = self.features.T @ weighted
-        for k in range(CURVE):
+        rest[:COEFFICIENTS, :COEFFICIENTS] = self.features.T @ weighted
+        for k in range(COEFFICIENTS):
             rest[k, at_group:at_question] = np.bincount(cells.group, weighted[:, k], self.groups)
             rest[k, at_question:] = np.bincount(q, weighted[:, k], self.questions)
             across[k] = np.bincount(cells.nugget, weighted[:, k], self.nuggets)
@@ -146,7 +172,7 @@ class _Newton:
         table = np.bincount(cells.group * self.nuggets + cells.nugget, w, self.groups * self.nuggets)
         across[at_group:at_question] = table.reshape(self.groups, self.nuggets)
         across[at_question + self.question_of_nugget, np.arange(self.nuggets)] = own
-        rest[:CURVE, :CURVE] += self._b_precision
+        rest[:COEFFICIENTS, :COEFFICIENTS] += self._b_precision
         rest[i[at_group:], i[at_group:]] += self._rest_penalty()
         return own + self.spread_nugget**-2, rest, across
 
@@ -173,9 +199,9 @@ class _Newton:
         # Far from the mode the quadratic picture overshoots.
         shorter = min(1.0, 3.0 / longest) if longest > 0 else 1.0
         step, nugget_step = step * shorter, nugget_step * shorter
-        self.b = self.b + step[:CURVE]
-        self.group = self.group + step[CURVE : CURVE + self.groups]
-        self.question = self.question + step[CURVE + self.groups :]
+        self.b = self.b + step[:COEFFICIENTS]
+        self.group = self.group + step[COEFFICIENTS : COEFFICIENTS + self.groups]
+        self.question = self.question + step[COEFFICIENTS + self.groups :]
         self.nugget = self.nugget + nugget_step
         return longest
 
@@ -194,8 +220,8 @@ class _Newton:
             return float(np.sqrt((weight * at_first**2 + seen) / (weight + len(effects))))
 
         self.spread_nugget = spread(self.nugget, nugget_variance, prior.nugget)
-        self.spread_group = spread(self.group, variance[CURVE : CURVE + self.groups], prior.group)
-        self.spread_question = spread(self.question, variance[CURVE + self.groups :], prior.question)
+        self.spread_group = spread(self.group, variance[COEFFICIENTS : COEFFICIENTS + self.groups], prior.group)
+        self.spread_question = spread(self.question, variance[COEFFICIENTS + self.groups :], prior.question)
         after = np.array([self.spread_nugget, self.spread_group, self.spread_question])
         return float(np.abs(np.log(after / before)).max())
 
@@ -282,55 +308,125 @@ class _Nuggets:
         return value + beliefs[best], value, float(points[best]), joint
 
 
-class _Groups:
-    """Step 3: how unlike the others a group is, as seen by those who did not see it."""
+@dataclass(frozen=True)
+class _Blind:
+    """What is believed of a group's cells by those who did not see the group."""
 
-    def __init__(self, likelihood: _Likelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence) -> None:
+    rows: Ints
+    weight: Matrix  # cells × (steepness × GRID)
+    eta: Matrix  # the same: logits
+    x: Vector  # of the formula, less `centre`
+    centre: float
+
+    def logits(self, v: float, k: float) -> Matrix:
+        return np.asarray(self.eta + (v + k * self.x)[:, None])
+
+    def chance(self, v: float, k: float) -> tuple[Vector, Vector]:
+        """P(yes), and how fast it rises with the logit."""
+        inside = expit(self.logits(v, k))
+        return (self.weight * inside).sum(axis=1), (self.weight * inside * (1 - inside)).sum(axis=1)
+
+
+class _Groups:
+    """Step 3: how unlike the others a group is, as seen by those who did not see it; and how much the nuggets of an
+    answer go together."""
+
+    def __init__(self, likelihood: _Likelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence, x: Vector) -> None:
+        self._likelihood, self._cells = likelihood, likelihood.cells
         groups, cells = len(evidence.groups), likelihood.cells
-        off, information = np.zeros(groups), np.zeros(groups)
         self._steepness = np.exp(nuggets.steepness * STEEPNESS)
+        self._question = evidence.question_of_nugget
+        self.centre = float(np.average(x, weights=cells.count)) if len(x) else 0.0
+        self._x = x
+        off, information, tilt, tilt_information, centre = np.zeros((5, groups))
+        excess = np.zeros(3)  # over answers: squares of what is left, what independence expects, and a ρ of 1 more
         for group in range(groups):
             rows = np.flatnonzero(cells.group == group)
             importance = evidence.weight_of_nugget[cells.nugget[rows]]
             if importance.any():
-                others = nuggets.log_likelihood - likelihood.of_nuggets(self._steepness, rows)
-                blind = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
-                blind /= blind.sum(axis=1, keepdims=True)
-                off[group], information[group] = self._displacement(likelihood, rows, blind, importance)
-        self.sigmas = _sigmas(off, information, prior)
+                blind = self._blind(rows, nuggets, importance)
+                off[group], tilt[group], information[group], tilt_information[group] = self._displacement(
+                    blind, importance
+                )
+                excess += self._excess(blind, off[group], tilt[group])
+                centre[group] = blind.centre
+        answers = len(
+            np.unique(cells.group * np.int64(self._question.max(initial=0) + 1) + self._question[cells.nugget])
+        )
+        seen = (excess[0] - excess[1]) / excess[2] if excess[2] > 0 else 0.0
+        self.answer = float(
+            np.clip((answers * seen + prior.answers * prior.answer) / (answers + prior.answers), 0, 0.9)
+        )
+        # Where nuggets go together, an answer says less than as many nuggets apart.
+        inflation = max(excess[0] / excess[1], 1.0) if excess[1] > 0 else 1.0
+        information, tilt_information = information / inflation, tilt_information / inflation
+        self.sigmas = _sigmas(off, information, prior.group)
         self.sigma = float(np.sqrt((self.sigmas**2).mean()))
-        precision = information + self.sigma**-2
-        self.mean = information * off / precision
-        self.spread = 1 / np.sqrt(precision)
+        self.sigma_slope = float(np.sqrt((_sigmas(tilt, tilt_information, prior.slope) ** 2).mean()))
+        self.mean, self.spread = _shrunk(off, information, self.sigma)
+        self.slope, self.slope_spread = _shrunk(tilt, tilt_information, self.sigma_slope)
+        self.mean += self.slope * (self.centre - centre)
 
-    def _displacement(
-        self, likelihood: _Likelihood, rows: Ints, blind: Matrix, importance: Vector
-    ) -> tuple[float, float]:
-        """The v at which the expected weight of yes is the weight seen, and the information behind it."""
-        cells = likelihood.cells
-        weight, count = blind[cells.nugget[rows]], cells.count[rows]
-        centre = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
-        eta = (centre[:, :, None] + GRID).reshape(len(rows), -1)
-        seen, scale = importance @ cells.yes[rows], float(importance.max())
-        v, broad = 0.0, 0.25 * scale  # a broad prior's pull keeps groups of all yes or all no finite
-        slope = noise = 0.0
+    def _blind(self, rows: Ints, nuggets: _Nuggets, importance: Vector) -> _Blind:
+        likelihood = self._likelihood
+        others = nuggets.log_likelihood - likelihood.of_nuggets(self._steepness, rows)
+        belief = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
+        belief /= belief.sum(axis=1, keepdims=True)
+        shift = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
+        eta = (shift[:, :, None] + GRID).reshape(len(rows), -1)
+        blind = _Blind(rows, belief[self._cells.nugget[rows]], eta, np.zeros(len(rows)), 0.0)
+        # Where a slope about it leaves the expected score as it is, so that v and k can be told apart.
+        pull = importance * self._cells.count[rows] * blind.chance(0, 0)[1]
+        centre = float(pull @ self._x[rows] / pull.sum())
+        return replace(blind, x=self._x[rows] - centre, centre=centre)
+
+    def _displacement(self, blind: _Blind, importance: Vector) -> tuple[float, float, float, float]:
+        """The v and k at which the expected weight of yes is the weight seen, and so is its slope over x; and the
+        information behind each."""
+        yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
+        scale = float(importance.max())
+        v = k = 0.0
+        broad, steep = 0.25 * scale, 4.0  # broad priors' pull keeps groups of all yes or all no finite
+        of_v = of_k = (0.0, 0.0)
         for _ in range(20):
-            inside = expit(eta + v)
-            p = (weight * inside).sum(axis=1)
-            slope = float((importance * count) @ (weight * inside * (1 - inside)).sum(axis=1))
-            noise = float((importance**2 * count) @ (p * (1 - p)))
-            step = (seen - float((importance * count) @ p) - broad * v) / (slope + broad)
-            v += float(np.clip(step, -1, 1))
-            if abs(step) < 1e-4:
+            p, rising = blind.chance(v, k)
+            left, noise = yes - count * p, count * p * (1 - p)
+            of_v = float((importance * count) @ rising), float(importance**2 @ noise)
+            of_k = float((blind.x**2 * count) @ rising), float(blind.x**2 @ noise)
+            step = (float(importance @ left) - broad * v) / (of_v[0] + broad)
+            tilt = (float(blind.x @ left) - steep * k) / (of_k[0] + steep)
+            v, k = v + float(np.clip(step, -1, 1)), k + float(np.clip(tilt, -0.5, 0.5))
+            if abs(step) < 1e-3 and abs(tilt) < 1e-3:
                 break
-        return v, slope**2 / noise if noise > 0 else 0.0
+        about_v, about_k = (slope**2 / noise if noise > 0 else 0.0 for slope, noise in (of_v, of_k))
+        return v, k, about_v, about_k
+
+    def _excess(self, blind: _Blind, v: float, k: float) -> Vector:
+        """Of a group's answers, in sum: the squares of nuggets found less expected, what these would be were nuggets
+        independent, and what a ρ of 1 would add to it."""
+        cells, rows = self._cells, blind.rows
+        nugget, start = np.unique(cells.nugget[rows], return_index=True)  # cells are in the order of nuggets
+        missed = log_expit(-blind.logits(v, k)) * cells.count[rows, None]
+        by_state = -np.expm1(np.add.reduceat(missed, start, axis=0))
+        p = (blind.weight[start] * by_state).sum(axis=1)
+        found = np.add.reduceat(cells.yes[rows], start) > 0
+        question = self._question[nugget]
+        height = np.exp(-0.5 * ndtri(np.clip(by_state, 1e-9, 1 - 1e-9)) ** 2) / np.sqrt(2 * np.pi)
+        height = (blind.weight[start] * height).sum(axis=1)
+        shared = np.bincount(question, height) ** 2 - np.bincount(question, height**2)
+        return np.array([(np.bincount(question, found - p) ** 2).sum(), (p * (1 - p)).sum(), shared.sum()])
 
 
-def _sigmas(off: Vector, information: Vector, prior: Prior) -> Vector:
+def _shrunk(off: Vector, information: Vector, sigma: float) -> tuple[Vector, Vector]:
+    precision = information + sigma**-2
+    return information * off / precision, 1 / np.sqrt(precision)
+
+
+def _sigmas(off: Vector, information: Vector, scale: float) -> Vector:
     """The posterior of σ_v as equally probable values: displacements are N(0, σ_v² + their own variance), and
     σ_v is half-normal beforehand. Keeping all of it, not a best value, is what makes few groups say little."""
-    sigma = np.linspace(0.002, 8 * prior.group, 2000)
-    log_posterior = -0.5 * (sigma / prior.group) ** 2
+    sigma = np.linspace(0.002, 8 * scale, 2000)
+    log_posterior = -0.5 * (sigma / scale) ** 2
     for displacement, known in zip(off, information, strict=True):
         if known > 0:
             variance = sigma**2 + 1 / known

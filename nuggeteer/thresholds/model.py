@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,14 +11,41 @@ from nuggeteer.records import Bools, Ints, Vector
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """(nugget, response) pairs, and all that is asked of them: the match score, the nugget's position in the key,
+    and the response's size (`size_of`)."""
+
+    scores: Vector
+    nugget: Ints
+    size: Vector
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, which: Ints | Bools | slice) -> Pairs:
+        return Pairs(self.scores[which], self.nugget[which], self.size[which])
+
+    @classmethod
+    def of_usual_size(cls, scores: Vector, nugget: Ints) -> Pairs:
+        """As if every response had a hundred characters."""
+        return cls(scores, nugget, np.zeros(len(scores)))
+
+
+def size_of(characters: Ints) -> Vector:
+    """How long responses are: the logarithm of hundreds of non-white-space characters."""
+    return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
 
-    `nugget` is the position in the key. `group` numbers the systems whose answers the texts are from.
-    `weight_of_nugget` is what a nugget is worth in its question's recall.
+    `nugget` is the position in the key, `size` that of the text (`size_of`). `group` numbers the systems whose
+    answers the texts are from. `weight_of_nugget` is what a nugget is worth in its question's recall.
     """
 
     scores: Vector
+    size: Vector
     yes: Bools
     nugget: Ints
     group: Ints
@@ -33,24 +60,33 @@ class Evidence:
     def nuggets(self) -> int:
         return len(self.question_of_nugget)
 
+    @property
+    def pairs(self) -> Pairs:
+        """Without the verdicts."""
+        return Pairs(self.scores, self.nugget, self.size)
+
     def only(self, kept: Bools) -> Evidence:
         """The same without some of the pairs."""
-        return Evidence(
-            self.scores[kept],
-            self.yes[kept],
-            self.nugget[kept],
-            self.group[kept],
-            self.groups,
-            self.question_of_nugget,
-            self.weight_of_nugget,
+        return replace(
+            self,
+            scores=self.scores[kept],
+            size=self.size[kept],
+            yes=self.yes[kept],
+            nugget=self.nugget[kept],
+            group=self.group[kept],
         )
 
 
 class Draws(Protocol):
-    """Joint draws of everything that a model does not know. The same draws serve all runs."""
+    """Joint draws of everything that a model does not know. The same draws serve all runs. `together` is how much the
+    nuggets of one answer go together beyond that: the correlation ρ of a Gaussian copula."""
 
-    def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Vector:
-        """draws × nuggets: the probability that some of these guessed responses carries the nugget."""
+    together: float
+
+    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
+        """draws × cells: the probability that some of a cell's responses carries its nugget. All responses are of
+        systems of one group. `cell` says of each pair where it counts, from 0; the pairs of a cell are of one
+        nugget. Without it, nuggets are the cells."""
         ...
 
 

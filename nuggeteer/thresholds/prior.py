@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from nuggeteer.thresholds.smooth import KNOTS, Prior
+from nuggeteer.thresholds.smooth import COEFFICIENTS, CURVE, KNOTS, Prior
 
 FITS = {
-    # collection: b0, b1, b2, spread of nuggets, questions, groups
-    "realsumm": (-0.37, 3.57, 3.95, 1.74, 0.55, 0.35),
-    "ts2014": (-3.11, 12.51, -6.58, 2.08, 0.59, 0.05),
+    # collection: b0, b1, b2, d, spread of nuggets, questions, groups, their slopes, ρ
+    "realsumm": (-1.28, 3.34, 4.01, 0.82, 1.75, 0.55, 0.28, 0.38, 0.27),
+    "ts2014": (-3.20, 12.19, -6.33, 0.23, 2.08, 0.59, 0.04, 0.05, 0.01),
 }
 
-
+SIZE = 0.25  # how much what length says may differ, beyond what these two show
 BEND = 4.0  # how sharply the curve bends at a knot: not at all on public data, without end at a step
 
 
 def _prior() -> Prior:
     table = np.array(list(FITS.values()))
-    b = table[:, :3]
-    mean = b.mean(axis=0)
-    off = b - mean
-    covariance = np.diag([0.5**2] * 3 + [BEND**2] * len(KNOTS))
-    covariance[:3, :3] += off.T @ off / (len(b) - 1)
-    mean = np.concatenate([mean, np.zeros(len(KNOTS))])
-    nugget, question, group = np.sqrt((table[:, 3:] ** 2).mean(axis=0))
-    return Prior(mean, covariance, float(nugget), float(question), 2 * float(group))
+    b = table[:, :4]
+    off = b - b.mean(axis=0)
+    told = [0, 1, 2, CURVE]
+    mean = np.zeros(COEFFICIENTS)
+    mean[told] = b.mean(axis=0)
+    covariance = np.diag([0.5**2] * 3 + [BEND**2] * len(KNOTS) + [SIZE**2])
+    covariance[np.ix_(told, told)] += off.T @ off / (len(b) - 1)
+    nugget, question, group, slope = map(float, np.sqrt((table[:, 4:8] ** 2).mean(axis=0)))
+    return Prior(mean, covariance, nugget, question, 2 * group, slope, float(table[:, 8].mean()))
 
 
 PRIOR = _prior()

@@ -15,6 +15,7 @@ import numpy as np
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.model import Pairs
 
 Matrix = Vector
 Parameters = Mapping[str, Vector]
@@ -27,7 +28,7 @@ class SampledModel:
     """Decides guesses by draws from a posterior.
 
     `nuggets` is how many the key has. `posterior` has an array for each parameter, with a row for each draw.
-    `probability(scores, nugget, parameters)` gets scores and nuggets (positions in the key) of some pairs, and some
+    `probability(pairs, parameters)` gets some pairs (`.scores`, `.nugget`, `.size`: arrays, an entry a pair), and some
     of those rows; it returns the probability of a yes, draws × pairs.
 
     Effects of systems, if there are any, go through `for_group(parameters, group, rng)`: it returns the parameters
@@ -38,7 +39,7 @@ class SampledModel:
     name: str
     nuggets: int
     posterior: Parameters
-    probability: Callable[[Vector, Ints, Parameters], Matrix]
+    probability: Callable[[Pairs, Parameters], Matrix]
     for_group: Callable[[Parameters, str | None, np.random.Generator], Parameters] | None = None
 
     def __post_init__(self) -> None:
@@ -70,7 +71,7 @@ class SampledModel:
     def _threshold_of(self, nugget: int) -> float:
         if nugget not in self._thresholds:
             parameters = self._parameters(self.posterior, None, 0)
-            mean = self._chance(LEVELS, np.full(len(LEVELS), nugget), parameters).mean(axis=0)
+            mean = self._chance(Pairs.of_usual_size(LEVELS, np.full(len(LEVELS), nugget)), parameters).mean(axis=0)
             likely = mean >= 0.5
             self._thresholds[nugget] = float(LEVELS[likely.argmax()]) if likely.any() else np.nan
         return self._thresholds[nugget]
@@ -95,10 +96,10 @@ class SampledModel:
         number = int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
         return self.for_group(parameters, group, np.random.Generator(np.random.PCG64([seed, 3, number])))
 
-    def _chance(self, scores: Vector, nugget: Ints, parameters: Parameters) -> Matrix:
+    def _chance(self, pairs: Pairs, parameters: Parameters) -> Matrix:
         """draws × pairs: what the user's function says, if that can be."""
-        chance = np.asarray(self.probability(scores, nugget, parameters), dtype=float)
-        shape = len(next(iter(parameters.values()))), len(scores)
+        chance = np.asarray(self.probability(pairs, parameters), dtype=float)
+        shape = len(next(iter(parameters.values()))), len(pairs)
         if chance.shape != shape:
             raise NuggeteerError(f"{self.name!r}: probability must be draws × pairs, {shape}, and is {chance.shape}")
         if not ((chance >= 0) & (chance <= 1)).all():
@@ -113,20 +114,23 @@ class SampledDraws:
     model: SampledModel
     parameters: Parameters
     seed: int
+    together: float = 0.0  # the user's model says it in its parameters, if at all
 
-    def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Matrix:
-        """draws × nuggets: the probability that some of these responses carries the nugget."""
+    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
+        """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`)."""
         model = self.model
         parameters = model._parameters(self.parameters, group, self.seed)
         draws = len(next(iter(parameters.values())))
-        none = np.zeros((draws, model.nuggets))  # the logarithm of the probability that no response does
-        order = np.argsort(nugget, kind="stable")
-        scores, nugget = scores[order], nugget[order]
+        cells = model.nuggets if cell is None else int(cell.max(initial=-1)) + 1
+        none = np.zeros((draws, cells))  # the logarithm of the probability that no response does
+        cell = pairs.nugget if cell is None else cell
+        order = np.argsort(cell, kind="stable")
+        pairs, cell = pairs[order], cell[order]
         size = max(BLOCK // draws, 1)
-        for begin in range(0, len(scores), size):
+        for begin in range(0, len(pairs), size):
             part = slice(begin, begin + size)
             with np.errstate(divide="ignore"):
-                missed = np.log1p(-model._chance(scores[part], nugget[part], parameters))
-            owner, first = np.unique(nugget[part], return_index=True)
+                missed = np.log1p(-model._chance(pairs[part], parameters))
+            owner, first = np.unique(cell[part], return_index=True)
             none[:, owner] += np.add.reduceat(missed, first, axis=1)
         return np.asarray(0.0 - np.expm1(none))

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.pooled import fit_pooled
 from nuggeteer.thresholds.smooth import Prior
 from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps
@@ -31,7 +31,7 @@ class Fit(Protocol):
     @property
     def log10_evidence(self) -> float: ...
 
-    def probability(self, scores: Vector, nugget: Ints) -> Vector: ...
+    def probability(self, pairs: Pairs) -> Vector: ...
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Coin:
     log10_evidence: float
     bias: float
 
-    def probability(self, scores: Vector, nugget: Ints) -> Vector:
-        return np.full(len(scores), self.bias)
+    def probability(self, pairs: Pairs) -> Vector:
+        return np.full(len(pairs), self.bias)
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,6 @@ def _log_score(fit: Callable[[Evidence], Fit], evidence: Evidence, folds: list[B
     for out in folds:
         model = fit(evidence.only(~out))
         left = evidence.only(out)
-        chance = model.probability(left.scores, left.nugget)
+        chance = model.probability(left.pairs)
         total += float(np.log(np.where(left.yes, chance, 1 - chance)).sum())
     return total / len(evidence)

@@ -1,13 +1,19 @@
 """A smooth threshold for every nugget, learned together: the model that decides guesses by default.
 
-    logit P(yes | s, nugget j of question q, group r) = b₀ + t_j f(s) + a_j + c_q + v_r
+    logit P(yes | s, z, nugget j of question q, group r) = b₀ + t_j f(s) + d z + a_j + c_q + v_r + k_r (x − e)
 
     f(s) = b₁(√s − ½) + b₂(s − 0.3) + Σ_k b_k max(√s − k, 0), for five knots k
 
-The match score speaks through a smooth curve, not a step; nuggets differ in how readily assessors saw them (a) and
-in how much the score says of them (t), questions differ (c), and so do systems (v): a_j ~ N(μ, σ_a²),
-log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²). The spreads are learned, so a nugget without a single
-yes still gets a sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
+The match score s speaks through a smooth curve, not a step; a longer response (z, the logarithm of its length) may say
+what its words alone do not show, or match by chance; nuggets differ in how readily assessors saw them (a) and in
+how much the score says of them (t), questions differ (c), and so do systems: in level (v), and in how much score and
+length say of them (k; x is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²),
+v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²). The spreads are learned, so a nugget without a single yes still gets a
+sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
+
+Answers are better or worse as a whole than their words show: what an answer has of its question's nuggets goes
+together, as normal variables would with correlation ρ, of which verdicts are the signs (a Gaussian copula, which
+leaves each nugget's own probability as it is).
 
 `learning.py` fits it.
 """
@@ -24,6 +30,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.model import Pairs
 
 Matrix = Vector
 BINS = 100
@@ -32,13 +39,20 @@ GRID = np.linspace(-10.0, 8.0, 61)  # of a nugget's a
 STEEPNESS = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
 KNOTS = np.array([0.15, 0.3, 0.45, 0.6, 0.75])  # in √s, where the curve may bend, as sharply as a step
 CURVE = 3 + len(KNOTS)  # coefficients of the curve
+COEFFICIENTS = CURVE + 1  # with that of the size
+# Sizes are told apart in steps, from 47 characters to 950, as in public data; beyond, nobody knows what length says.
+SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
+SLOPES = np.array([-1.3998, -0.5320, 0.0, 0.5320, 1.3998])  # the normal distribution in five points, alike in weight
 
 SHIFT_STEP = 0.25
 SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 SLICE = 1 << 20  # pairs whose levels are worked out at once
-BLOCK = 8192  # cells whose tables are held at once
+BLOCK = 8192  # (cell, score, size) whose tables are held at once
+STEP = 0.125  # between the logits at which log P(no) is worked out
+LOGITS = np.arange(-40.0, 40.0 + STEP / 2, STEP)
+NOT_YET = log_expit(-(LOGITS[:, None] + SHIFTS))  # log P(no), by logit and shift
 NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
 
 
@@ -49,25 +63,49 @@ def curve(scores: Vector) -> Matrix:
     return np.concatenate([smooth, np.maximum(root[:, None] - KNOTS, 0)], axis=1)
 
 
+def features(scores: Vector, size: Vector) -> Matrix:
+    """pairs × COEFFICIENTS: what b multiplies, at t = 1."""
+    return np.concatenate([curve(scores), np.asarray(size, dtype=float)[:, None]], axis=1)
+
+
 def rise(scores: Vector, b: Vector) -> Vector:
     """What the score says, above the intercept b₀."""
-    return np.asarray(curve(scores)[:, 1:] @ b[1:])
+    return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
+
+
+def coded(cell: Ints, scores: Vector, size: Vector) -> Ints:
+    """One number for pairs of a cell that are alike in score and size, to the steps that are told apart."""
+    level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
+    place = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
+    return np.asarray((cell * np.int64(BINS + 1) + level) * SIZES + place)
+
+
+def decoded(codes: Ints) -> tuple[Ints, Vector, Vector]:
+    """The cell, score and size of each code."""
+    rest, place = np.divmod(codes, SIZES)
+    cell, level = np.divmod(rest, BINS + 1)
+    return cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * place
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed before the first judgement. The spreads weigh as much as `weight` effects seen."""
+    """What is believed before the first judgement. The spreads weigh as much as `weight` effects seen, the
+    correlation within answers as much as `answers`."""
 
     b: Vector
     b_covariance: Matrix
     nugget: float
     question: float
     group: float
+    slope: float
+    answer: float
     weight: float = 4.0
+    answers: float = 100.0
 
     @property
     def signature(self) -> str:
-        values = [*self.b, *self.b_covariance.ravel(), self.nugget, self.question, self.group, self.weight]
+        spreads = (self.nugget, self.question, self.group, self.slope, self.answer, self.weight, self.answers)
+        values = [*self.b, *self.b_covariance.ravel(), *spreads]
         return f"prior({','.join(f'{value:.4g}' for value in values)})"
 
 
@@ -86,7 +124,12 @@ class SmoothFit:
     group: Vector  # v of the groups with judgements
     group_spread: Vector
     new_group: Vector  # equally probable values of σ_v, for groups without judgements
-    spreads: tuple[float, float, float, float]  # σ_a, σ_t, σ_c, σ_v
+    slope: Vector  # k of the groups with judgements
+    slope_spread: Vector
+    centre: float  # e
+    answer: float  # ρ
+    spreads: tuple[float, float, float, float, float]  # σ_a, σ_t, σ_c, σ_v, σ_k
+    usual_size: float  # of the judged responses, for which thresholds are told
     pairs: int
     log10_evidence: float
 
@@ -95,15 +138,17 @@ class SmoothFit:
         """A fit from its fields as arrays, of the shapes that belong together."""
         nuggets, groups = len(values["question_of_nugget"]), len(values["group_names"])
         shapes = {
-            "b": (CURVE,),
-            "b_covariance": (CURVE, CURVE),
+            "b": (COEFFICIENTS,),
+            "b_covariance": (COEFFICIENTS, COEFFICIENTS),
             "question_spread": values["question"].shape,
             "steepness": (len(STEEPNESS),),
             "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
             "group": (groups,),
             "group_spread": (groups,),
             "new_group": (SIGMAS,),
-            "spreads": (4,),
+            "slope": (groups,),
+            "slope_spread": (groups,),
+            "spreads": (5,),
         }
         if any(values[name].shape != shape for name, shape in shapes.items()):
             raise ValueError("arrays of other shapes")
@@ -111,6 +156,9 @@ class SmoothFit:
             **values,
             "group_names": tuple(map(str, values["group_names"])),
             "spreads": tuple(map(float, values["spreads"])),
+            "usual_size": float(values["usual_size"]),
+            "centre": float(values["centre"]),
+            "answer": float(values["answer"]),
             "pairs": int(values["pairs"]),
             "log10_evidence": float(values["log10_evidence"]),
         }
@@ -118,10 +166,10 @@ class SmoothFit:
 
     @property
     def signature(self) -> str:
-        a, t, c, v = self.spreads
+        a, t, c, v, k = self.spreads
         b = ",".join(f"{value:.3g}" for value in self.b)
-        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g}"
-        return f"smooth(b={b},{spreads},pairs={self.pairs})"
+        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g}"
+        return f"smooth(b={b},{spreads},answer={self.answer:.3g},pairs={self.pairs})"
 
     def effect_of_group(self, name: str | None) -> tuple[float, Vector]:
         """The mean of a group's v, and equally probable values of its standard deviation."""
@@ -130,42 +178,54 @@ class SmoothFit:
             return float(self.group[at]), self.group_spread[at : at + 1]
         return 0.0, self.new_group
 
-    def probability(self, scores: Vector, nugget: Ints, group: str | None = None) -> Vector:
+    def slope_of_group(self, name: str | None) -> tuple[float, float]:
+        """The mean and the standard deviation of a group's k."""
+        if name in self.group_names:
+            at = self.group_names.index(name)
+            return float(self.slope[at]), float(self.slope_spread[at])
+        return 0.0, self.spreads[4]
+
+    def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all that is unknown integrated out."""
-        table = self._by_level(group)
-        level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
-        return np.asarray(table[nugget, level])
+        codes, place = np.unique(coded(pairs.nugget, pairs.scores, pairs.size), return_inverse=True)
+        chance = np.concatenate(
+            [self._probability(codes[i : i + BLOCK], group) for i in range(0, len(codes), BLOCK)] or [np.zeros(0)]
+        )
+        return np.asarray(chance[place])
+
+    def _probability(self, codes: Ints, group: str | None) -> Vector:
+        mean, spread = self.effect_of_group(group)
+        slope, slope_spread = self.slope_of_group(group)
+        nugget, scores, size = decoded(codes)
+        question = self.question_of_nugget[nugget]
+        given = features(scores, size)
+        # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
+        noise = np.einsum("pk,km,pm->p", given, self.b_covariance, given) + self.question_spread[question] ** 2
+        rises = rise(scores, self.b)
+        x = rises + self.b[CURVE] * size - self.centre
+        scale = 1 / np.sqrt(1 + np.pi * (noise + (spread**2).mean() + (slope_spread * x) ** 2) / 8)
+        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x
+        result = np.zeros(len(codes))
+        for i, t in enumerate(self.steepness):
+            own = self.nugget_weights[nugget, i * len(GRID) : (i + 1) * len(GRID)]
+            result += (own * expit(((shift + t * rises)[:, None] + GRID) * scale[:, None])).sum(axis=1)
+        return result
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The least match score at which a response is more probably a yes than not; NaN where none is."""
-        likely = self._by_level(None) >= 0.5
-        first = np.where(likely.any(axis=1), (likely.argmax(axis=1) / BINS) ** 2, np.nan)
-        return np.asarray(first[nugget])
-
-    def _by_level(self, group: str | None) -> Matrix:
-        """nuggets × levels of √s: the probability of a yes."""
-        if group not in self._tables:
-            mean, spread = self.effect_of_group(group)
-            scores = (np.arange(BINS + 1) / BINS) ** 2
-            features, rises = curve(scores), rise(scores, self.b)
-            noise = np.einsum("lk,km,lm->l", features, self.b_covariance, features)
-            shift = self.b[0] + self.question[self.question_of_nugget] + mean
-            spread_of = self.question_spread[self.question_of_nugget] ** 2 + (spread**2).mean()
-            table = np.zeros((len(shift), BINS + 1))
-            for level in range(BINS + 1):
-                # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
-                scale = 1 / np.sqrt(1 + np.pi * (spread_of + noise[level]) / 8)
-                for i, t in enumerate(self.steepness):
-                    centre = shift + t * rises[level]
-                    inside = expit((centre[:, None] + GRID) * scale[:, None])
-                    own = self.nugget_weights[:, i * len(GRID) : (i + 1) * len(GRID)]
-                    table[:, level] += (own * inside).sum(axis=1)
-            self._tables[group] = table
-        return self._tables[group]
+        """The least match score at which a response of the usual size is more probably a yes than not; NaN where
+        none is."""
+        return np.asarray(self._thresholds[nugget])
 
     @cached_property
-    def _tables(self) -> dict[str | None, Matrix]:
-        return {}
+    def _thresholds(self) -> Vector:
+        nuggets, levels = len(self.nugget_weights), (np.arange(BINS + 1) / BINS) ** 2
+        pairs = Pairs(
+            np.tile(levels, nuggets),
+            np.repeat(np.arange(nuggets), len(levels)),
+            np.full(nuggets * len(levels), self.usual_size),
+        )
+        likely = self.probability(pairs).reshape(nuggets, len(levels)) >= 0.5
+        return np.asarray(np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan))
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, to ask for chances in."""
@@ -181,6 +241,7 @@ class SmoothDraws:
     def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
         self.fit, self.count, self._seed = fit, count, seed
+        self.together = fit.answer
         self.b = self._curves(fit)
         noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
         question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
@@ -193,74 +254,110 @@ class SmoothDraws:
         within += question[fit.question_of_nugget]
         self.shift, self.steepness = within, (state // len(GRID)).astype(np.int8)
 
-    def _effect(self, group: str | None, mean: float, spread: Vector) -> Vector:
-        """Draws of a group's v: of each group its own, and the same whenever it is asked for.
+    def _effect(self, group: str | None) -> tuple[Vector, Ints]:
+        """Draws of a group's v, and which of SLOPES its k has: of each group its own, and the same whenever they are
+        asked for.
 
         They are stratified, for v moves a score more than all else, and the score must not move with the seed."""
         name = int.from_bytes(blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         rng = np.random.Generator(np.random.PCG64([self._seed, 3, name]))
+        mean, spread = self.fit.effect_of_group(group)
         strata = (rng.permutation(self.count) + rng.random(self.count)) / self.count
         which = (rng.permutation(self.count) * len(spread)) // self.count
-        return np.asarray(mean + spread[which] * ndtri(strata), dtype=np.float32)
+        effect = np.asarray(mean + spread[which] * ndtri(strata), dtype=np.float32)
+        return effect, (rng.permutation(self.count) * len(SLOPES)) // self.count
 
-    def chances(self, scores: Vector, nugget: Ints, group: str | None) -> Matrix:
-        """draws × nuggets: the probability that some of these responses carries the nugget.
+    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
+        """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`).
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
-        effect = self._effect(group, *self.fit.effect_of_group(group))
-        size = len(self.fit.nugget_weights)
-        pairs = np.zeros(size * (BINS + 1), dtype=np.int64)
-        for i in range(0, len(scores), SLICE):
-            level = np.rint(np.sqrt(scores[i : i + SLICE]) * BINS).astype(np.int64)
-            pairs += np.bincount(nugget[i : i + SLICE] * np.int64(BINS + 1) + level, minlength=len(pairs))
-        codes = np.flatnonzero(pairs)
-        result = np.zeros((size, self.count), dtype=np.float32)
-        # A block of nuggets at a time, so that the tables of a million responses stay small.
-        ends = np.append(np.flatnonzero(np.diff(codes // (BINS + 1))) + 1, len(codes))
-        begin = 0
-        while begin < len(codes):
-            end = int(
-                ends[max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))]
+        effect, slope = self._effect(group)
+        if cell is None:
+            cell, nugget_of_cell = pairs.nugget, np.arange(len(self.fit.nugget_weights))
+        else:
+            nugget_of_cell = np.zeros(int(cell.max(initial=-1)) + 1, dtype=np.int64)
+            nugget_of_cell[cell] = pairs.nugget
+        mean, spread = self.fit.slope_of_group(group)
+        slopes = mean + spread * SLOPES
+        parts = [
+            np.unique(
+                coded(cell[i : i + SLICE], pairs.scores[i : i + SLICE], pairs.size[i : i + SLICE]), return_counts=True
             )
-            self._fill(result, codes[begin:end], pairs[codes[begin:end]], effect)
-            begin = end
+            for i in range(0, len(pairs), SLICE)
+        ]
+        result = np.zeros((len(nugget_of_cell), self.count), dtype=np.float32)
+        if parts:
+            codes, place = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
+            counts = np.bincount(place, weights=np.concatenate([counts for _, counts in parts])).astype(float)
+            # A block of cells at a time, so that the tables of a million responses stay small.
+            cells = codes // (SIZES * (BINS + 1))
+            ends = np.append(np.flatnonzero(np.diff(cells)) + 1, len(codes))
+            begin = 0
+            while begin < len(codes):
+                at = max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))
+                end = int(ends[at])
+                self._fill(result, codes[begin:end], counts[begin:end], nugget_of_cell, effect, slope, slopes)
+                begin = end
         return result.T
 
-    def _fill(self, result: Matrix, codes: Ints, pairs: Ints, effect: Vector) -> None:
-        """The rows of some nuggets, from how many of their pairs have each level of match score."""
-        owner, level = np.divmod(codes, BINS + 1)
+    def _fill(
+        self,
+        result: Matrix,
+        codes: Ints,
+        counts: Vector,
+        nugget_of_cell: Ints,
+        effect: Vector,
+        slope: Ints,
+        slopes: Vector,
+    ) -> None:
+        """The rows of some cells, from how many of their pairs have each score and size."""
+        from scipy.sparse import csr_array
+
+        owner, scores, size = decoded(codes)
         asked = np.unique(owner)
-        start, row = np.searchsorted(owner, asked), np.arange(len(asked), dtype=np.int32)[:, None]
-        scores, many = (level / BINS) ** 2, pairs[:, None]
-        for scenario, b in enumerate(self.b):
-            columns = slice(*(self.count * (scenario + end) // len(self.b) for end in (0, 1)))
-            # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
-            rises = rise(scores, b)[:, None]
-            tables = [
-                np.add.reduceat(log_expit(-(b[0] + t * rises + SHIFTS)) * many, start, axis=0)
-                for t in self.fit.steepness
-            ]
-            table = np.stack(tables).astype(np.float32).ravel()
-            place = self.shift[asked, columns] + effect[columns]
-            place -= np.float32(SHIFTS[0])
-            place /= np.float32(SHIFT_STEP)
-            np.clip(place, 0, len(SHIFTS) - 1.001, out=place)
-            left = place.astype(np.int32)
-            place -= left
-            left += (self.steepness[asked, columns].astype(np.int32) * len(asked) + row) * len(SHIFTS)
-            none = table[left]
-            none += (table[left + 1] - none) * place
-            result[asked, columns] = -np.expm1(none)
+        start = np.append(np.searchsorted(owner, asked), len(owner)) * 2
+        nugget = nugget_of_cell[asked]
+        rows = np.arange(len(asked), dtype=np.int32)[:, None]
+        scenario = np.arange(self.count) * len(self.b) // self.count
+        for one, b in enumerate(self.b):
+            rises, of_size = rise(scores, b), b[CURVE] * size
+            for kind, k in enumerate(slopes):
+                columns = np.flatnonzero((scenario == one) & (slope == kind))
+                if not len(columns):
+                    continue
+                # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
+                # A response counts at the two logits next to its own.
+                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre)
+                table = np.zeros((len(self.fit.steepness), len(asked), len(SHIFTS)), dtype=np.float32)
+                for i, t in enumerate(self.fit.steepness):
+                    at = np.clip((shift + t * rises - LOGITS[0]) / STEP, 0, len(LOGITS) - 1.001)
+                    left = at.astype(np.int32)
+                    share = (at - left) * counts
+                    weights = np.stack([counts - share, share], axis=1).ravel()
+                    near = np.stack([left, left + 1], axis=1).ravel()
+                    table[i] = csr_array((weights, near, start), shape=(len(asked), len(LOGITS))) @ NOT_YET
+                flat = table.ravel()
+                place = self.shift[nugget[:, None], columns] + effect[columns]
+                place -= np.float32(SHIFTS[0])
+                place /= np.float32(SHIFT_STEP)
+                np.clip(place, 0, len(SHIFTS) - 1.001, out=place)
+                low = place.astype(np.int32)
+                place -= low
+                low += (self.steepness[nugget[:, None], columns].astype(np.int32) * len(asked) + rows) * len(SHIFTS)
+                none = flat[low]
+                none += (flat[low + 1] - none) * place
+                result[asked[:, None], columns] = -np.expm1(none)
 
     @staticmethod
     def _curves(fit: SmoothFit) -> Matrix:
         """Curves that stand for the posterior of b: one, where it is narrow; else the points of the spherical
         cubature rule, which have its mean and its covariance, in the directions that move the curve most."""
-        features = curve((np.arange(BINS + 1) / BINS) ** 2)
-        widest = np.einsum("lk,km,lm->l", features, fit.b_covariance, features).max()
+        x = features((np.arange(BINS + 1) / BINS) ** 2, np.full(BINS + 1, fit.usual_size))
+        x = np.concatenate([x, x + np.eye(COEFFICIENTS)[CURVE], x - np.eye(COEFFICIENTS)[CURVE]])  # longer and shorter
+        widest = np.einsum("lk,km,lm->l", x, fit.b_covariance, x).max()
         if widest < NARROW**2:
             return fit.b[None, :]
         root = np.linalg.cholesky(fit.b_covariance)
-        _, _, directions = np.linalg.svd(features @ root, full_matrices=False)
+        _, _, directions = np.linalg.svd(x @ root, full_matrices=False)
         axes = np.sqrt(DIRECTIONS) * directions[:DIRECTIONS]
         return np.asarray(fit.b + np.concatenate([axes, -axes]) @ root.T)

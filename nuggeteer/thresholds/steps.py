@@ -22,7 +22,7 @@ from scipy.special import betaln
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.cells import WHOLE, locate, resolve
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, Pairs
 
 Matrix = Vector
 LOG10 = math.log(10)
@@ -165,9 +165,9 @@ class StepFit:
     rise: Vector  # the expectation of 1 − α − β if θ is in the interval, and of 0 elsewhere
     cells: Matrix  # where the posterior of a common α and β is
 
-    def probability(self, scores: Vector, nugget: Ints) -> Vector:
+    def probability(self, pairs: Pairs) -> Vector:
         """P(yes | score), with θ, α and β integrated out."""
-        steps, unit = self.steps, self.unit_of_nugget[nugget]
+        steps, unit, scores = self.steps, self.unit_of_nugget[pairs.nugget], pairs.scores
         ends = np.append(steps.start[1:], len(steps.low))
         place = np.searchsorted(steps.unit * 2.0 + steps.low, unit * 2.0 + scores, side="right") - 1
         place = np.clip(place, steps.start[unit], ends[unit] - 1)

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.steps import StepFit, fit_step_errors, fit_steps
 from tests.test_docs import blocks
@@ -19,6 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning"),
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation:UserWarning"),
 ]
+usual = Pairs.of_usual_size
 STEPS = ["global", "question", "nugget", "nugget-errors"]
 
 
@@ -36,7 +37,9 @@ def steps_evidence() -> Evidence:
     nugget = np.repeat(np.arange(4), 15)
     scores = np.round(rng.random(60), 2)
     yes = rng.random(60) < np.where(scores > np.array([0.2, 0.35, 0.5, 0.3])[nugget], 0.85, 0.08)
-    return Evidence(scores, yes, nugget, np.zeros(60, dtype=int), ("g",), np.array([0, 0, 1, 1, 2]), np.ones(5))
+    return Evidence(
+        scores, np.zeros(60), yes, nugget, np.zeros(60, dtype=int), ("g",), np.array([0, 0, 1, 1, 2]), np.ones(5)
+    )
 
 
 def smooth_evidence() -> Evidence:
@@ -44,9 +47,9 @@ def smooth_evidence() -> Evidence:
     rng = np.random.default_rng(1)
     nugget, group = np.repeat(np.arange(5), 16), rng.integers(0, 3, 80)
     scores = rng.random(80) ** 2
-    a, v = rng.normal(0, 1.5, 5), rng.normal(0, 0.4, 3)
-    yes = rng.random(80) < expit(-1.5 + 9 * (np.sqrt(scores) - 0.5) + a[nugget] + v[group])
-    return Evidence(scores, yes, nugget, group, ("x", "y", "z"), np.array([0, 0, 0, 1, 1]), np.ones(5))
+    a, v, size = rng.normal(0, 1.5, 5), rng.normal(0, 0.4, 3), rng.normal(0, 1, 80)
+    yes = rng.random(80) < expit(-1.5 + 9 * (np.sqrt(scores) - 0.5) + 0.5 * size + a[nugget] + v[group])
+    return Evidence(scores, size, yes, nugget, group, ("x", "y", "z"), np.array([0, 0, 0, 1, 1]), np.ones(5))
 
 
 @cache
@@ -100,8 +103,8 @@ def test_posterior_means_are_those_of_the_exact_engine(name, pymc_models):
 def test_the_probability_of_a_yes_is_that_of_the_exact_engine(name, pymc_models):
     draws, fit = sampled(name).scoring.draw(2000, seed=0), exact(name, steps_evidence())
     for score in (0.05, 0.3, 0.5, 0.9):
-        chances = draws.chances(np.full(5, score), np.arange(5), None).mean(axis=0)
-        assert chances == pytest.approx(fit.probability(np.full(5, score), np.arange(5)), abs=0.03)
+        chances = draws.chances(usual(np.full(5, score), np.arange(5)), None).mean(axis=0)
+        assert chances == pytest.approx(fit.probability(usual(np.full(5, score), np.arange(5))), abs=0.03)
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -112,18 +115,20 @@ def test_the_evidence_is_that_of_the_exact_engine(name, pymc_models):
 
 
 def test_the_smooth_engines_curve_is_near_that_of_the_whole_posterior(pymc_models):
-    """An approximation: on these 80 pairs each coefficient is within 0.3 posterior standard deviations of the mean
+    """An approximation: on these 80 pairs each coefficient is within 0.52 posterior standard deviations of the mean
     that NUTS finds, and P(yes) within 0.12. (The intercept counts with the mean of nuggets, which may trade.)"""
     found, fit = sampled("smooth"), fit_smooth(smooth_evidence(), PRIOR)
     b = found.scoring.posterior["b"]
-    assert (np.abs(fit.b - b.mean(axis=0)) < 0.5 * b.std(axis=0)).all()
+    assert (np.abs(fit.b - b.mean(axis=0)) < 0.6 * b.std(axis=0)).all()
     scores = np.linspace(0, 1, 21)
     for group in ("x", "y", "z", None):
         draws = found.scoring.draw(2000, seed=0)
         for nugget in range(5):
             own = np.full(21, nugget)
-            ours = fit.probability(scores, own, group)
-            theirs = np.array([draws.chances(scores[i : i + 1], own[:1], group)[:, nugget].mean() for i in range(21)])
+            ours = fit.probability(usual(scores, own), group)
+            theirs = np.array(
+                [draws.chances(usual(scores[i : i + 1], own[:1]), group)[:, nugget].mean() for i in range(21)]
+            )
             assert ours == pytest.approx(theirs, abs=0.15)
 
 
@@ -133,8 +138,8 @@ def test_the_smooth_engines_chances_are_near_and_its_intervals_not_narrower(pymc
     rng = np.random.default_rng(0)
     scores, nugget = rng.random(15) ** 2, np.repeat(np.arange(5), 3)
     for group in ("x", None):
-        ours = fit_smooth(smooth_evidence(), PRIOR).draw(2000, 0).chances(scores, nugget, group)
-        theirs = sampled("smooth").scoring.draw(2000, 0).chances(scores, nugget, group)
+        ours = fit_smooth(smooth_evidence(), PRIOR).draw(2000, 0).chances(usual(scores, nugget), group)
+        theirs = sampled("smooth").scoring.draw(2000, 0).chances(usual(scores, nugget), group)
         assert ours.mean(axis=0) == pytest.approx(theirs.mean(axis=0), abs=0.12)
         assert ours.mean() == pytest.approx(theirs.mean(), abs=0.03)
         assert 0.8 < ours.mean(axis=1).std() / theirs.mean(axis=1).std() < 2.5

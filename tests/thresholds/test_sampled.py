@@ -8,15 +8,16 @@ from scipy.special import expit
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring import score
-from nuggeteer.thresholds import FixedThreshold, sampled
+from nuggeteer.thresholds import FixedThreshold, Pairs, sampled
 from nuggeteer.thresholds.sampled import SampledModel
 
+usual = Pairs.of_usual_size
 RNG = np.random.default_rng(0)
 POSTERIOR = {"slope": RNG.uniform(5, 20, 50), "theta": RNG.random((50, 4))}
 
 
-def logistic(scores, nugget, p):
-    return expit(p["slope"][:, None] * (scores - p["theta"][:, nugget]))
+def logistic(pairs, p):
+    return expit(p["slope"][:, None] * (pairs.scores - p["theta"][:, pairs.nugget]))
 
 
 def model_of(probability=logistic, posterior=POSTERIOR, nuggets=4, **more) -> SampledModel:
@@ -28,7 +29,7 @@ def test_chances_are_one_minus_the_product_of_misses(monkeypatch, block):
     monkeypatch.setattr(sampled, "BLOCK", block)
     scores, nugget = RNG.random(13), RNG.integers(0, 3, 13)  # no response to nugget 3
     draws = model_of().draw(50, seed=1)
-    chances = draws.chances(scores, nugget, None)
+    chances = draws.chances(usual(scores, nugget), None)
     assert chances.shape == (50, 4)
     assert (chances[:, 3] == 0).all()
     for draw in range(50):
@@ -39,8 +40,8 @@ def test_chances_are_one_minus_the_product_of_misses(monkeypatch, block):
 
 
 def test_certain_and_tiny_chances_keep_their_digits():
-    always = model_of(lambda s, n, p: np.broadcast_to(s, (3, len(s))))
-    chances = always.draw(3, seed=0).chances(np.array([1.0, 0.5, 1e-18, 1e-18]), np.array([0, 0, 1, 1]), None)
+    always = model_of(lambda pairs, p: np.broadcast_to(pairs.scores, (3, len(pairs))))
+    chances = always.draw(3, seed=0).chances(usual(np.array([1.0, 0.5, 1e-18, 1e-18]), np.array([0, 0, 1, 1])), None)
     assert chances[0].tolist() == [1.0, pytest.approx(2e-18), 0.0, 0.0]
 
 
@@ -65,24 +66,24 @@ def test_a_threshold_is_where_a_yes_becomes_the_likelier():
     for nugget, threshold in enumerate(model.threshold(np.arange(4))):
         at, before = (expected(model, score, nugget) for score in (threshold, (np.sqrt(threshold) - 0.01) ** 2))
         assert at >= 0.5 > before
-    never = model_of(lambda s, n, p: np.full((50, len(s)), 0.4))
+    never = model_of(lambda pairs, p: np.full((50, len(pairs)), 0.4))
     assert np.isnan(never.threshold(np.array([2, 2]))).all()
 
 
 def expected(model, score, nugget) -> float:
-    return float(model.draw(50, 0).chances(np.array([score]), np.array([nugget]), None)[:, nugget].mean())
+    return float(model.draw(50, 0).chances(usual(np.array([score]), np.array([nugget])), None)[:, nugget].mean())
 
 
 def test_the_effect_of_a_group_is_drawn_once_and_for_each_its_own():
     def for_group(p, group, rng):
         return {**p, "shift": np.zeros(len(p["slope"])) if group == "judged" else rng.standard_normal(len(p["slope"]))}
 
-    def shifted(scores, nugget, p):
-        return expit(p["shift"][:, None] + scores)
+    def shifted(pairs, p):
+        return expit(p["shift"][:, None] + pairs.scores)
 
     draws = model_of(shifted, for_group=for_group).draw(40, seed=0)
     scores, nugget = np.array([0.5]), np.array([0])
-    judged, new, again, another = (draws.chances(scores, nugget, g)[:, 0] for g in ("judged", "a", "a", None))
+    judged, new, again, another = (draws.chances(usual(scores, nugget), g)[:, 0] for g in ("judged", "a", "a", None))
     assert np.ptp(judged) == 0
     assert (new == again).all()
     assert np.abs(np.corrcoef(new, another)[0, 1]) < 0.6
@@ -106,19 +107,19 @@ def test_a_posterior_without_equally_many_draws_is_refused(posterior):
 @pytest.mark.parametrize(
     ("probability", "what"),
     [
-        (lambda s, n, p: np.zeros(len(s)), "must be draws × pairs, \\(5, 2\\), and is \\(2,\\)"),
-        (lambda s, n, p: np.full((5, len(s)), 1.1), "not between 0 and 1"),
-        (lambda s, n, p: np.full((5, len(s)), np.nan), "not between 0 and 1"),
+        (lambda pairs, p: np.zeros(len(pairs)), "must be draws × pairs, \\(5, 2\\), and is \\(2,\\)"),
+        (lambda pairs, p: np.full((5, len(pairs)), 1.1), "not between 0 and 1"),
+        (lambda pairs, p: np.full((5, len(pairs)), np.nan), "not between 0 and 1"),
     ],
 )
 def test_what_is_no_probability_is_refused(probability, what):
     with pytest.raises(NuggeteerError, match=what):
-        model_of(probability).draw(5, 0).chances(np.array([0.1, 0.2]), np.array([0, 1]), None)
+        model_of(probability).draw(5, 0).chances(usual(np.array([0.1, 0.2]), np.array([0, 1])), None)
 
 
 def test_a_model_of_hard_steps_scores_as_a_fixed_threshold_does(sample):
-    def above(scores, nugget, p):
-        return np.broadcast_to(scores > 0.2, (len(p["x"]), len(scores)))
+    def above(pairs, p):
+        return np.broadcast_to(pairs.scores > 0.2, (len(p["x"]), len(pairs)))
 
     hard = SampledModel("hard", len(sample.key.nuggets), {"x": np.zeros(10)}, above)
     runs = ["build-101", "build-102"]

@@ -19,7 +19,9 @@ def from_steps(seed: int, per_nugget: bool, groups: int = 3, nuggets: int = 16) 
     scores = rng.random(len(nugget)).round(2)
     yes = rng.random(len(nugget)) < np.where(scores > theta[nugget], 0.8, 0.05)
     names = tuple(f"g{i}" for i in range(groups))
-    return Evidence(scores, yes, nugget, group, names, np.arange(nuggets) // 4, np.full(nuggets, 1 / 4))
+    return Evidence(
+        scores, np.zeros(len(scores)), yes, nugget, group, names, np.arange(nuggets) // 4, np.full(nuggets, 1 / 4)
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from nuggeteer.thresholds.learning import cells_of, fit_smooth
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import CURVE, GRID, curve
+from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SLOPES, SMALLEST, features
+
+usual = Pairs.of_usual_size
 
 NUGGETS, QUESTIONS, GROUPS = 60, 12, 8
+SIZE = 0.6  # what a response's length says in simulations
 
 
-def evidence_of(scores, yes, nugget, group=None, groups=("g",), nuggets=None, questions=1) -> Evidence:
+def evidence_of(scores, yes, nugget, group=None, groups=("g",), nuggets=None, questions=1, size=0.0) -> Evidence:
     nugget = np.asarray(nugget, dtype=np.int64)
     nuggets = nuggets or int(nugget.max(initial=-1)) + 1
     group = np.zeros(len(nugget), dtype=np.int64) if group is None else np.asarray(group, dtype=np.int64)
     question = np.arange(nuggets) * questions // nuggets
     weight = 1 / np.bincount(question)[question]
-    return Evidence(np.asarray(scores, float), np.asarray(yes, bool), nugget, group, tuple(groups), question, weight)
+    scores, size = np.asarray(scores, float), np.asarray(size, float) + np.zeros(len(nugget))
+    return Evidence(scores, size, np.asarray(yes, bool), nugget, group, tuple(groups), question, weight)
 
 
-def simulated(seed: int, per: int = 4, groups: int = GROUPS):
+def simulated(seed: int, per: int = 4, groups: int = GROUPS, slopes=0.0, together: float = 0.0):
     """Evidence drawn from the model itself, and what it was drawn with."""
     rng = np.random.default_rng(seed)
-    b = np.zeros(CURVE)
-    b[:3] = [-1.0, 7.0, -1.0]
+    b = np.zeros(COEFFICIENTS)
+    b[[0, 1, 2, -1]] = [-1.0, 7.0, -1.0, SIZE]
     a, c, v = rng.normal(0, 1.3, NUGGETS), rng.normal(0, 0.5, QUESTIONS), rng.normal(0, 0.4, groups)
     nugget = np.tile(np.repeat(np.arange(NUGGETS), per), groups)
     group = np.repeat(np.arange(groups), NUGGETS * per)
     scores = (rng.integers(0, 101, len(nugget)) / 100) ** 2
+    size = rng.choice(SMALLEST + SIZE_STEP * np.arange(SIZES), len(nugget))
     question = np.arange(NUGGETS) * QUESTIONS // NUGGETS
-    logit = curve(scores) @ b + a[nugget] + c[question[nugget]] + v[group]
-    yes = rng.random(len(nugget)) < 1 / (1 + np.exp(-logit))
+    x = features(scores, size) @ b
+    logit = x + a[nugget] + c[question[nugget]] + v[group] + np.broadcast_to(slopes, groups)[group] * (x - x.mean())
+    common = rng.standard_normal((groups, QUESTIONS))[group, question[nugget]]
+    normal = np.sqrt(1 - together) * rng.standard_normal(len(nugget)) - np.sqrt(together) * common
+    yes = norm.cdf(normal) < 1 / (1 + np.exp(-logit))
     names = [f"g{i}" for i in range(groups)]
-    return evidence_of(scores, yes, nugget, group, names, NUGGETS, QUESTIONS), b, a + c[question], v
+    return evidence_of(scores, yes, nugget, group, names, NUGGETS, QUESTIONS, size), b, a + c[question], v
 
 
 def test_without_any_judgement_it_is_the_prior_and_says_little():
@@ -47,10 +58,10 @@ def test_without_any_judgement_it_is_the_prior_and_says_little():
     assert fit.b == pytest.approx(PRIOR.b)
     assert fit.pairs == 0
     scores = np.array([0.0, 0.1, 0.4, 0.9])
-    chance = fit.probability(scores, np.zeros(4, np.int64))
+    chance = fit.probability(usual(scores, np.zeros(4, np.int64)))
     assert (np.diff(chance) > 0).all()
     assert 0.01 < chance[0] < chance[-1] < 0.99
-    drawn = fit.draw(2000, 0).chances(np.array([0.4]), np.array([0]), None)[:, 0]
+    drawn = fit.draw(2000, 0).chances(usual(np.array([0.4]), np.array([0])), None)[:, 0]
     low, high = np.quantile(drawn, [0.05, 0.95])
     assert low < 0.15
     assert high > 0.85
@@ -61,12 +72,45 @@ def test_the_curve_and_the_effects_of_a_simulation_are_recovered():
     fit = fit_smooth(evidence, PRIOR)
     scores = np.array([0.04, 0.16, 0.36, 0.64])
     mean = (fit.nugget_weights @ np.tile(GRID, 3)) + fit.question[fit.question_of_nugget]
-    estimated = curve(scores) @ fit.b + mean.mean() + fit.group.mean()
-    assert estimated == pytest.approx(curve(scores) @ b + of_nugget.mean() + v.mean(), abs=0.5)
+    x = features(scores, np.zeros(4))
+    estimated = x @ fit.b + mean.mean() + fit.group.mean()
+    assert estimated == pytest.approx(x @ b + of_nugget.mean() + v.mean(), abs=0.5)
+    assert fit.b[-1] == pytest.approx(SIZE, abs=0.15)
     assert np.corrcoef(mean, of_nugget)[0, 1] > 0.85
-    assert np.corrcoef(fit.group, v)[0, 1] > 0.85
     assert 0.9 < fit.spreads[0] < 1.8
     assert 0.2 < fit.spreads[3] < 0.8
+
+
+def test_effects_of_systems_are_recovered_and_slopes_not_made_up():
+    """Over 8 simulations, in which systems differ in level only."""
+    levels, slopes = [], []
+    for seed in range(1, 9):
+        evidence, _, _, v = simulated(seed)
+        fit = fit_smooth(evidence, PRIOR)
+        levels.append(np.corrcoef(fit.group, v)[0, 1])
+        slopes.append(fit.spreads[4])
+    assert np.mean(levels) > 0.85
+    assert np.mean(slopes) < 0.1
+
+
+def test_slopes_of_systems_are_recovered():
+    """Half of 16 systems follow score and length more than the others."""
+    true = np.where(np.arange(16) % 2, 0.3, -0.3)
+    found, spreads = [], []
+    for seed in range(4):
+        fit = fit_smooth(simulated(seed, groups=16, slopes=true)[0], PRIOR)
+        found.append(np.corrcoef(fit.slope, true)[0, 1])
+        spreads.append(fit.spreads[4])
+    assert np.mean(found) > 0.85
+    assert 0.2 < np.mean(spreads) < 0.4
+
+
+@pytest.mark.parametrize(("together", "low", "high"), [(0.0, 0.0, 0.08), (0.3, 0.14, 0.3)])
+def test_what_the_nuggets_of_an_answer_have_in_common_is_recovered(together, low, high):
+    """A normal number of each answer in a Gaussian copula. With 12 answers a system, its level and slope take a part
+    of what they have in common, and the prior weighs a third."""
+    fits = [fit_smooth(simulated(seed, per=1, groups=16, together=together)[0], PRIOR) for seed in range(6)]
+    assert low <= np.mean([fit.answer for fit in fits]) <= high
 
 
 def test_chances_are_the_formula_written_out():
@@ -75,15 +119,19 @@ def test_chances_are_the_formula_written_out():
     fit = fit_smooth(evidence, PRIOR)
     draws = fit.draw(400, 3)
     scores, nugget = np.array([0.0, 0.09, 0.49, 0.25]), np.array([7, 7, 7, 30])
-    got = draws.chances(scores, nugget, "g2")
-    effect = draws._effect("g2", *fit.effect_of_group("g2"))
+    size = np.array([-0.5, 0.0, 1.5, 0.25])
+    got = draws.chances(Pairs(scores, nugget, size), "g2")
+    effect, kind = draws._effect("g2")
+    mean, spread = fit.slope_of_group("g2")
     for draw in range(0, 400, 13):
         b = draws.b[min(draw * len(draws.b) // 400, len(draws.b) - 1)]
         none = np.ones(NUGGETS)
-        for s, n in zip(scores, nugget, strict=True):
-            rise = curve(np.array([s]))[0, 1:] @ b[1:]
+        for s, n, z in zip(scores, nugget, size, strict=True):
+            x = features(np.array([s]), np.array([z]))[0]
             t = fit.steepness[draws.steepness[n, draw]]
-            none[n] *= 1 - 1 / (1 + np.exp(-(b[0] + t * rise + draws.shift[n, draw] + effect[draw])))
+            logit = b[0] + t * (x[1:-1] @ b[1:-1]) + x[-1] * b[-1] + draws.shift[n, draw] + effect[draw]
+            logit += (mean + spread * SLOPES[kind[draw]]) * (x[1:] @ b[1:] - fit.centre)
+            none[n] *= 1 - 1 / (1 + np.exp(-logit))
         # The look-up between points of a grid costs less than a hundredth.
         assert got[draw] == pytest.approx(1 - none, abs=0.01)
     assert (got[:, [n for n in range(NUGGETS) if n not in (7, 30)]] == 0).all()
@@ -97,19 +145,19 @@ def test_the_mean_chance_of_one_response_is_its_probability():
         draws = fit.draw(4000, 1)
         for score in (0.01, 0.16, 0.49):
             nugget = np.arange(NUGGETS)
-            drawn = draws.chances(np.full(NUGGETS, score), nugget, group).mean(axis=0)
-            exact = fit.probability(np.full(NUGGETS, score), nugget, group)
+            drawn = draws.chances(usual(np.full(NUGGETS, score), nugget), group).mean(axis=0)
+            exact = fit.probability(usual(np.full(NUGGETS, score), nugget), group)
             assert drawn == pytest.approx(exact, abs=0.03)
 
 
 def test_probabilities_of_held_out_systems_are_calibrated():
-    """Over 8 simulated collections: expected calibration error of held-out pairs below 0.03."""
+    """Over 24 simulated collections: expected calibration error of held-out pairs below 0.03."""
     chance, truth = [], []
-    for seed in range(8):
+    for seed in range(24):
         evidence, *_ = simulated(100 + seed)
         out = evidence.group == GROUPS - 1
         fit, left = fit_smooth(evidence.only(~out), PRIOR), evidence.only(out)
-        chance.append(fit.probability(left.scores, left.nugget, f"g{GROUPS - 1}"))
+        chance.append(fit.probability(left.pairs, f"g{GROUPS - 1}"))
         truth.append(left.yes)
     p, y = np.concatenate(chance), np.concatenate(truth)
     place = np.clip((p * 10).astype(int), 0, 9)
@@ -126,7 +174,7 @@ def test_intervals_of_held_out_systems_hold_the_truth():
         evidence, *_ = simulated(300 + seed, per=2)
         out = evidence.group == GROUPS - 1
         fit, left = fit_smooth(evidence.only(~out), PRIOR), evidence.only(out)
-        chances = fit.draw(600, seed).chances(left.scores, left.nugget, f"g{GROUPS - 1}")
+        chances = fit.draw(600, seed).chances(left.pairs, f"g{GROUPS - 1}")
         found = (np.random.default_rng(seed).random(chances.shape) < chances).mean(axis=1)
         true = np.isin(np.arange(NUGGETS), left.nugget[left.yes]).mean()
         low, high = np.quantile(found, [0.025, 0.975])
@@ -150,6 +198,7 @@ def test_the_order_of_pairs_changes_no_bit(seed, order):
         evidence.groups,
         NUGGETS,
         QUESTIONS,
+        evidence.size[places],
     )
     one, two = fit_smooth(evidence, PRIOR), fit_smooth(mixed, PRIOR)
     assert one.b.tolist() == two.b.tolist()
@@ -162,7 +211,7 @@ def test_a_verdict_moves_its_own_nugget_most_and_the_others_of_its_question_a_li
         verdict: fit_smooth(evidence_of([0.2] * 6, [verdict] * 6, [0] * 6, nuggets=4, questions=2), PRIOR)
         for verdict in (False, True)
     }
-    no, yes = (fits[v].probability(scores, nugget) for v in (False, True))
+    no, yes = (fits[v].probability(usual(scores, nugget)) for v in (False, True))
     change = yes - no
     assert change[0] > 0.3
     assert change[0] > change[1] > 0
@@ -174,18 +223,10 @@ def test_a_nugget_without_a_single_yes_gets_a_threshold_between_all_and_nothing(
     evidence, *_ = simulated(5)
     none = evidence.nugget == 3
     fit = fit_smooth(
-        Evidence(
-            np.where(none, 0.01, evidence.scores),
-            evidence.yes & ~none,
-            evidence.nugget,
-            evidence.group,
-            evidence.groups,
-            evidence.question_of_nugget,
-            evidence.weight_of_nugget,
-        ),
+        replace(evidence, scores=np.where(none, 0.01, evidence.scores), yes=evidence.yes & ~none),
         PRIOR,
     )
-    low, high = fit.probability(np.array([0.01, 0.81]), np.array([3, 3]))
+    low, high = fit.probability(usual(np.array([0.01, 0.81]), np.array([3, 3])))
     assert low < 0.1
     assert 0.2 < high < 0.99
 
@@ -193,11 +234,11 @@ def test_a_nugget_without_a_single_yes_gets_a_threshold_between_all_and_nothing(
 def test_draws_of_a_group_do_not_depend_on_what_was_asked_before():
     evidence, *_ = simulated(6)
     fit = fit_smooth(evidence, PRIOR)
-    scores, nugget = np.full(NUGGETS, 0.2), np.arange(NUGGETS)
+    pairs = usual(np.full(NUGGETS, 0.2), np.arange(NUGGETS))
     first, second = fit.draw(100, 9), fit.draw(100, 9)
-    first.chances(scores, nugget, "another")
-    assert first.chances(scores, nugget, "x").tolist() == second.chances(scores, nugget, "x").tolist()
-    assert first.chances(scores, nugget, "x").tolist() != first.chances(scores, nugget, "y").tolist()
+    first.chances(pairs, "another")
+    assert first.chances(pairs, "x").tolist() == second.chances(pairs, "x").tolist()
+    assert first.chances(pairs, "x").tolist() != first.chances(pairs, "y").tolist()
 
 
 def test_cells_count_pairs():
@@ -208,13 +249,25 @@ def test_cells_count_pairs():
     for cell in range(0, len(cells.nugget), 97):
         same = (evidence.nugget == cells.nugget[cell]) & (evidence.group == cells.group[cell])
         same &= np.abs(np.sqrt(evidence.scores) - np.sqrt(cells.score[cell])) < 0.005
+        same &= np.abs(evidence.size - cells.size[cell]) <= SIZE_STEP / 2
         assert cells.count[cell] == same.sum()
         assert cells.yes[cell] == evidence.yes[same].sum()
+
+
+def test_cells_are_chances_of_their_own():
+    """Pairs of one nugget in two cells: each as if it were alone; the cells' order is the caller's."""
+    evidence, *_ = simulated(8)
+    draws = fit_smooth(evidence, PRIOR).draw(100, 2)
+    pairs = Pairs(np.array([0.1, 0.3, 0.2, 0.6]), np.array([5, 5, 9, 5]), np.array([0.0, 1.0, -1.0, 0.5]))
+    got = draws.chances(pairs, "g1", np.array([2, 0, 1, 2]))
+    assert got.shape == (100, 3)
+    for cell, members, nugget in ((2, [0, 3], 5), (0, [1], 5), (1, [2], 9)):
+        assert (got[:, cell] == draws.chances(pairs[np.array(members)], "g1")[:, nugget]).all()
 
 
 @pytest.mark.parametrize("verdict", [True, False])
 def test_all_verdicts_alike_are_no_trouble(verdict):
     fit = fit_smooth(evidence_of([0.0, 0.5, 1.0], [verdict] * 3, [0, 1, 2]), PRIOR)
-    chance = fit.probability(np.array([0.5]), np.array([1]))[0]
+    chance = fit.probability(usual(np.array([0.5]), np.array([1])))[0]
     assert (chance > 0.5) == verdict
     assert np.isfinite(fit.log10_evidence)

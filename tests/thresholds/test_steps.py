@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad, quad
 
 from nuggeteer.thresholds import steps
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps, units_of
 
 SHARED = ["global", "question", "nugget"]
@@ -31,7 +31,16 @@ def evidence_of(scores, yes, nugget, nuggets=None, question=None) -> Evidence:
     nuggets = nuggets or int(nugget.max(initial=0)) + 1
     question = np.arange(nuggets) // 2 if question is None else np.asarray(question)
     scores, yes = np.asarray(scores, dtype=float), np.asarray(yes, dtype=bool)
-    return Evidence(scores, yes, nugget, np.zeros(len(scores), dtype=np.int64), ("g",), question, np.ones(nuggets))
+    return Evidence(
+        scores,
+        np.zeros(len(scores)),
+        yes,
+        nugget,
+        np.zeros(len(scores), dtype=np.int64),
+        ("g",),
+        question,
+        np.ones(nuggets),
+    )
 
 
 def simulated(seed, nuggets, pairs, high=0.85, low=0.1, digits=2) -> Evidence:
@@ -114,8 +123,12 @@ def brute_force(evidence: Evidence, unit_of_nugget: np.ndarray) -> Truth:
     return Truth(log_evidence, float(alpha @ mass), float(beta @ mass), threshold[own], probability[own])
 
 
+def of(nugget: int) -> Pairs:
+    return Pairs.of_usual_size(SCORES, np.full(len(SCORES), nugget))
+
+
 def predicted(fit, nuggets):
-    return np.stack([fit.probability(SCORES, np.full(len(SCORES), nugget)) for nugget in range(nuggets)])
+    return np.stack([fit.probability(of(nugget)) for nugget in range(nuggets)])
 
 
 def log_evidence(fit) -> float:
@@ -146,7 +159,7 @@ def test_errors_of_each_nugget_equal_brute_force(data):
         assert fit.alpha[nugget] == pytest.approx(truth.alpha, abs=1e-7)
         assert fit.beta[nugget] == pytest.approx(truth.beta, abs=1e-7)
         assert fit.threshold(np.array([nugget])) == pytest.approx(truth.threshold[:1], abs=1e-7)
-        assert fit.probability(SCORES, np.full(len(SCORES), nugget)) == pytest.approx(truth.probability[0], abs=1e-7)
+        assert fit.probability(of(nugget)) == pytest.approx(truth.probability[0], abs=1e-7)
     assert log_evidence(fit) == pytest.approx(total, abs=1e-7)
 
 
