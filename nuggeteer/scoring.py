@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,6 +145,22 @@ class Scorer:
             return None
         return draw_together(readings, self.key, self.draws, DRAWS, self.seed)
 
+    def score_together(self, readings: Sequence[Reading]) -> Scores:
+        """The scores of runs under verdicts that they share: equal texts are equal, whosever systems they are of."""
+        together = self.draw_together(readings)
+        scores = []
+        for place, reading in enumerate(readings):
+            outcome = self.find(reading)
+            if together is not None and outcome.drawn is not None:
+                outcome = replace(outcome, drawn=together[place], probability=together[place].mean(axis=0))
+            scores.append(_run_score(reading.run, self.key, outcome, self.measures, self.resamples))
+        return self.scores(scores)
+
+    def scores(self, runs: Iterable[RunScore]) -> Scores:
+        """The scores of runs, with all that a report says of how they came about."""
+        threshold = self.model.threshold(np.arange(len(self.key.nuggets)))
+        return Scores(self.key, tuple(runs), self.measures, threshold, self.signature, tuple(self.notes))
+
 
 def score(
     collection: Collection,
@@ -160,14 +176,7 @@ def score(
     """
     loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
     scorer = Scorer(collection, measures, model, seed, jobs)
-    return Scores(
-        scorer.key,
-        tuple(scorer.score(scorer.read(run)) for run in loaded),
-        scorer.measures,
-        scorer.model.threshold(np.arange(len(scorer.key.nuggets))),
-        scorer.signature,
-        tuple(scorer.notes),
-    )
+    return scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,47 @@
+"""`nuggeteer compare`"""
+
+from __future__ import annotations
+
+import argparse
+
+from nuggeteer.cli import options
+
+SUMMARY = "compare two or more runs: ranking, which of them can be told apart"
+EXAMPLES = """\
+  nuggeteer compare
+  nuggeteer compare build-101 build-102 build-103 --by kind
+  nuggeteer compare --measure pyramid_f3 --json comparison.json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a name or a file (default: all runs)")
+    parser.add_argument("--measure", default="f3", metavar="NAME", help="what ranks the runs (default: f3)")
+    parser.add_argument(
+        "--by",
+        choices=("kind", "tag", "target"),
+        help="also slice by the questions' kind or target, or the nuggets' tag; differences are from the first RUN",
+    )
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+    options.jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.comparison import MEASURES, compare
+
+    collection = options.read(args)
+    names = args.runs or collection.run_names
+    result = compare(collection, names, [args.measure, *MEASURES], args.by, args.seed, args.jobs)
+    options.tell(collection.problems)
+    if args.json:
+        from nuggeteer.reports import as_json
+
+        options.write_json(args.json, as_json.comparison(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+        from nuggeteer.reports.comparison import comparison
+
+        comparison(terminal.console(), result)
+    return 0
