@@ -11,6 +11,7 @@ EXAMPLES = """\
   nuggeteer score build-102 build-103
   nuggeteer score runs/tonight.jsonl --questions
   nuggeteer score build-103 --measures f1,vital_score --json scores.json
+  nuggeteer score build-103 --record --label 4f2c1ab
 """
 
 
@@ -24,6 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
     parser.add_argument("--nuggets", action="store_true", help="show every nugget: found, known or guessed, where")
+    parser.add_argument("--record", action="store_true", help="keep the runs, as scored, for nuggeteer history")
+    parser.add_argument("--label", metavar="TEXT", help="what to record them under: a commit, a build number")
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -35,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.measures import DEFAULT
     from nuggeteer.scoring import score
 
+    if args.label is not None and not args.record:
+        raise NuggeteerError("--label is for what is recorded; add --record")
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     names = args.runs or collection.run_names
@@ -44,10 +49,18 @@ def run(args: argparse.Namespace) -> int:
     if not result.measures:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     options.tell(collection.problems)
+    if args.record:
+        from nuggeteer.history import History
+
+        history = History.of(collection.root)
+        recorded = history.record(result, args.label)
     if args.json:
         from nuggeteer.reports import as_json
 
-        options.write_json(args.json, as_json.scores(result))
+        data = as_json.scores(result)
+        if args.record:
+            data["recorded"] = as_json.recorded(recorded)
+        options.write_json(args.json, data)
     if args.json != "-":
         from nuggeteer.reports import terminal
 
@@ -58,4 +71,8 @@ def run(args: argparse.Namespace) -> int:
                 terminal.questions(out, result, one)
             if args.nuggets:
                 terminal.nuggets(out, result, one)
+        if args.record:
+            from nuggeteer.reports.history import recorded as tell_recorded
+
+            tell_recorded(out, recorded, str(history.path))
     return 0
