@@ -17,11 +17,15 @@ LAYERS = [
     ["formats"],
     ["collection", "idf", "sample", "simulate", "convert"],
     ["matching"],
-    ["thresholds", "judging", "measures", "intervals", "signature"],
-    ["fitting"],
+    ["thresholds", "judging", "measures", "intervals", "significance", "signature"],
+    ["fitting", "finding"],
     ["scoring"],
+    ["comparison", "diff", "suggest"],
+    ["gate"],
+    ["history", "alarm"],
+    ["trend"],
     ["reports"],
-    ["cli", "__init__", "__main__"],
+    ["cli", "testing", "__init__", "__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +13,17 @@ import numpy as np
 from nuggeteer.errors import Problem
 from nuggeteer.intervals import Interval
 from nuggeteer.measures import DEFAULT
-from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.records import AnswerKey, Bools, Vector
 from nuggeteer.scoring import RunScore, Scores, Thresholds
 
 if TYPE_CHECKING:
+    from nuggeteer.comparison import Comparison, Slices, Standing
     from nuggeteer.convert import Converted
+    from nuggeteer.diff import Change, Delta, Diff, Sighting
+    from nuggeteer.gate import Gate
+    from nuggeteer.history import Recorded
+    from nuggeteer.significance import Agreement, Factor
+    from nuggeteer.trend import Build, Fates, Life, Trend
 
 
 def scores(result: Scores) -> dict[str, Any]:
@@ -142,3 +150,309 @@ def thresholds(result: Thresholds) -> dict[str, Any]:
         "models": [asdict(model) for model in result.models],
         "chosen": result.chosen,
     }
+
+
+def each_pair(result: Comparison, standing: Standing) -> Iterator[dict[str, Any]]:
+    """Runs two by two, ranked; `higher` is the one of the higher mean."""
+    tukey, apart = standing.tukey, standing.tukey.apart
+    for a, b in combinations(standing.order, 2):
+        difference = float(tukey.means[a] - tukey.means[b])
+        critical = float(tukey.critical[a, b])
+        yield {
+            "higher": result.scores.runs[a].name,
+            "lower": result.scores.runs[b].name,
+            "difference": _number(difference),
+            "low": _number(difference - critical),
+            "high": _number(difference + critical),
+            "p": _number(tukey.p[a, b]),
+            "above": None if standing.above is None else float(standing.above[a, b]),
+            "significant": bool(apart[a, b]),
+        }
+
+
+def comparison(result: Comparison) -> dict[str, Any]:
+    first = result.standings[0]
+    return {
+        "signature": result.scores.signature,
+        "notes": list(result.scores.notes),
+        "measure": first.measure.name,
+        "runs": [_ranked(result, place, result.scores.runs[i]) for place, i in enumerate(first.order)],
+        "measures": {standing.measure.name: _standing(result, standing) for standing in result.standings},
+        "correlations": [
+            {
+                "measures": [str(measure) for measure in one.measures],
+                "answers": _correlation(one.answers),
+                "runs": _correlation(one.runs),
+            }
+            for one in result.correlations
+        ],
+        "official": {str(measure): _agreement(one) for measure, one in result.official},
+        "by": _by(result, result.slices) if result.slices else None,
+    }
+
+
+def _ranked(result: Comparison, place: int, run: RunScore) -> dict[str, Any]:
+    return {
+        "run": run.name,
+        "place": place + 1,
+        **{measure.name: _interval(run.measures[measure.name]) for measure in result.scores.measures},
+        "official": dict(run.run.info.official),
+        "pairs": {"known": run.outcome.pairs_known, "guessed": run.outcome.pairs_guessed},
+    }
+
+
+def _standing(result: Comparison, standing: Standing) -> dict[str, Any]:
+    names = [run.name for run in result.scores.runs]
+    variance, tukey = standing.variance, standing.tukey
+    return {
+        "questions": standing.questions,
+        "variance": {
+            "questions": _factor(variance.questions),
+            "runs": _factor(variance.runs),
+            "residual": {"mean_square": _number(variance.mean_square), "freedom": variance.freedom},
+        },
+        "tukey": {"pairs": tukey.pairs, "significant": tukey.significant},
+        "groups": [[names[i] for i in group] for group in standing.groups],
+        "ranks": {
+            names[i]: None if standing.ranks is None else [int(end) for end in standing.ranks[i]]
+            for i in standing.order
+        },
+        "pairs": list(each_pair(result, standing)),
+    }
+
+
+def _factor(factor: Factor) -> dict[str, Any]:
+    return {
+        "squares": _number(factor.squares),
+        "freedom": factor.freedom,
+        "f": _number(factor.f),
+        "p": _number(factor.p),
+    }
+
+
+def _correlation(one: Agreement) -> dict[str, Any]:
+    return {"n": one.n, "pearson": _number(one.pearson), "kendall_tau": _number(one.kendall_tau)}
+
+
+def _agreement(one: Agreement) -> dict[str, Any]:
+    return _correlation(one) | {"r_squared": _number(one.r_squared), "rmse": _number(one.rmse)}
+
+
+def _by(result: Comparison, slices: Slices) -> dict[str, Any]:
+    return {
+        "by": slices.by,
+        "measured": slices.measured,
+        "against": slices.against,
+        "correction": "holm",
+        "slices": [
+            {
+                "value": one.value,
+                "questions": one.questions,
+                "nuggets": one.nuggets,
+                "runs": [
+                    {
+                        "run": run.name,
+                        **{name: _number(values[i]) for name, values in one.scores.items()},
+                        "difference": _number(one.difference[i]),
+                        "p": _number(one.p[i]),
+                        "p_holm": _number(one.p_holm[i]),
+                    }
+                    for i, run in enumerate(result.scores.runs)
+                ],
+            }
+            for one in slices.slices
+        ],
+    }
+
+
+def recorded(done: list[Recorded]) -> list[dict[str, Any]]:
+    return [{"run": one.run, "build": one.build, "new": one.new, "copies": one.copies} for one in done]
+
+
+def history(trends: Sequence[Trend], fates: Sequence[Fates], limit: int) -> dict[str, Any]:
+    return {"trends": [_trend(trend, fate, limit) for trend, fate in zip(trends, fates, strict=True)]}
+
+
+def _trend(trend: Trend, fates: Fates, limit: int) -> dict[str, Any]:
+    first = max(len(trend.builds) - limit, 0)
+    earlier = len(trend.builds) - len(fates.builds)
+    return {
+        "group": trend.group,
+        "measure": trend.measure,
+        "builds": [
+            _build(trend.builds[i])
+            | {"delta": _number(trend.delta[i]), "evidence": _number(trend.alarm.evidence[i])}
+            | {turn: _turned(fates, which[:, i - earlier]) for turn, which in _turns(fates)}
+            for i in range(first, len(trend.builds))
+        ],
+        "changes": [
+            {
+                "worse": change.worse,
+                "since": trend.builds[change.since].scoring.build,
+                "noticed": trend.builds[change.at].scoring.build,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in trend.alarm.changes
+        ],
+        "lost": [
+            _fact(fates, i) | {"with": fates.builds[fates.last_lost[i]].scoring.build}
+            for i in np.flatnonzero(fates.missing).tolist()
+        ],
+        "flickering": [_fact(fates, i) | {"changes": int(fates.turns[i])} for i in fates.flickering.tolist()],
+    }
+
+
+def _turns(fates: Fates) -> tuple[tuple[str, Bools], ...]:
+    return ("gained", fates.gained), ("lost", fates.lost)
+
+
+def _turned(fates: Fates, which: Bools) -> list[dict[str, Any]]:
+    return [_fact(fates, i) for i in np.flatnonzero(which).tolist()]
+
+
+def _fact(fates: Fates, nugget: int) -> dict[str, Any]:
+    fact = fates.nuggets[nugget]
+    return {"qid": fact.qid, "nugget": fact.nugget, "importance": fact.importance}
+
+
+def _build(build: Build) -> dict[str, Any]:
+    scoring = build.scoring
+    return {
+        "build": scoring.build,
+        "time": scoring.time,
+        "label": scoring.label,
+        "run": scoring.run,
+        "signature": scoring.signature,
+        "comparable": build.comparable,
+        "unlike": list(build.unlike),
+        "unasked": list(build.unasked),
+        **asdict(build.interval),
+        "pairs": {"known": scoring.known, "guessed": scoring.guessed},
+    }
+
+
+def lives(stories: Sequence[Life]) -> dict[str, Any]:
+    return {"nuggets": [_life(story) for story in stories]}
+
+
+def _life(story: Life) -> dict[str, Any]:
+    fates = story.fates
+    last = int(fates.last_lost[0])
+    return {
+        "group": story.trend.group,
+        **_fact(fates, 0),
+        "description": fates.nuggets[0].description,
+        "builds": [
+            {
+                **{key: value for key, value in _build(build).items() if key not in ("signature", "pairs")},
+                "present": bool(fates.present[0, i]),
+                "found": bool(fates.found[0, i]),
+                "source": "known" if fates.known[0, i] else "guessed",
+                "probability": _number(fates.probability[0, i]),
+                "rank": int(fates.rank[0, i]) or None,
+                "text": story.texts[i],
+            }
+            for i, build in enumerate(fates.builds)
+        ],
+        "changes": int(fates.turns[0]),
+        "last_lost": None if last < 0 else fates.builds[last].scoring.build,
+    }
+
+
+def changes(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
+    return {
+        "signature": result.signature,
+        "notes": list(result.notes),
+        "old": _named(result.old_run.name),
+        "new": _named(result.new_run.name),
+        "delta": {measure.name: None for measure in DEFAULT}
+        | {name: _delta(delta) for name, delta in result.deltas.items()},
+        "gained": [_change(change) for change in result.gained],
+        "lost": [_change(change) for change in result.lost],
+        "kept": [_change(change) for change in result.kept],
+        "expected": {"gained": result.expected_gained, "lost": result.expected_lost},
+        "answers": {
+            "identical": int(result.identical.sum()),
+            **{
+                what: [result.key.questions[i].qid for i in which]
+                for what, which in (
+                    ("emptied", result.emptied),
+                    ("answered_anew", result.answered_anew),
+                    ("grown", result.grown),
+                    ("shrunk", result.shrunk),
+                )
+            },
+        },
+        "per_question": list(_questions_compared(result)),
+        "gates": [
+            {"rule": gate.rule, "passed": gate.passed, "why": gate.why, "lost": [_place(c) for c in gate.lost]}
+            for gate in gates
+        ],
+        "passed": all(gate.passed for gate in gates) if gates else None,
+    }
+
+
+def _delta(delta: Delta) -> dict[str, Any]:
+    return {
+        **(_interval(delta.interval) or {}),
+        "old": delta.old,
+        "new": delta.new,
+        "p": delta.p,
+        "p_randomisation": delta.p_randomisation,
+        "p_bootstrap": delta.p_bootstrap,
+    }
+
+
+def _place(change: Change) -> dict[str, Any]:
+    return {"qid": change.question.qid, "nugget": change.nugget.nugget}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    passage = change.carrier.passage
+    return {
+        **_place(change),
+        "importance": change.nugget.importance,
+        "description": change.nugget.descriptions[0],
+        "probability": change.probability,
+        "source": "known" if change.known else "guessed",
+        "effect": change.effect,
+        "text": None if passage is None else passage.text,
+        "old": _sighting(change.old),
+        "new": _sighting(change.new),
+    }
+
+
+def _sighting(sighting: Sighting) -> dict[str, Any]:
+    """`marks` are [start, end) in characters (code points) of `text`."""
+    passage = sighting.passage
+    return {
+        "found": sighting.found,
+        "source": "known" if sighting.known else "guessed",
+        "probability": sighting.probability,
+        "score": sighting.score,
+        "docid": None if passage is None else passage.docid,
+        "rank": None if passage is None else passage.rank,
+        "text": None if passage is None else passage.text,
+        "marks": None if passage is None else [list(mark) for mark in passage.marks],
+    }
+
+
+def _questions_compared(result: Diff) -> Iterator[dict[str, Any]]:
+    for i, question in enumerate(result.key.questions):
+        yield {
+            "qid": question.qid,
+            "delta": {name: _number(delta.by_question[i]) for name, delta in result.deltas.items()},
+            "identical": bool(result.identical[i]),
+            **{
+                side: {
+                    **{name: _number(values[i]) for name, values in by_question.items()},
+                    "answered": bool(outcome.answered[i]),
+                    "length": int(outcome.length[i]),
+                }
+                for side, outcome, by_question in (
+                    ("old", result.old, {name: d.old_by_question for name, d in result.deltas.items()}),
+                    ("new", result.new, {name: d.new_by_question for name, d in result.deltas.items()}),
+                )
+            },
+        }

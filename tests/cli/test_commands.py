@@ -49,7 +49,7 @@ def examples(command):
 
 def prepare(command, folder):
     """What a user has who tries the examples."""
-    if command in ("check", "score", "thresholds"):
+    if command in ("check", "compare", "diff", "history", "report", "score", "thresholds"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")

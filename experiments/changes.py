@@ -1,0 +1,80 @@
+"""Are changes as probable as `diff` says, and is its interval of the difference right?
+
+    python experiments/changes.py COLLECTION...   > experiments/changes.md
+
+On collections that humans judged whole, each run in turn plays the old build and the next one tonight's. Both runs'
+judgements are hidden but for a share of their pairs; what `diff` then says is compared with what it says from all
+judgements. Questions stay the same, so it is the *judging* part that should hold the true difference 95 % of the time.
+Between unlike systems, as here, few texts are shared, which makes guesses harder than between builds of one system.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from coverage import calibration, covered, hide
+
+from nuggeteer.collection import read_collection
+from nuggeteer.diff import Diff, diff
+
+SHARES = (0.0, 0.5)
+MEASURES = ("f3", "recall")
+
+
+def on_collection(folder: str) -> None:
+    collection = read_collection(folder)
+    names = [run.name for run in collection.judged_runs]
+    pairs = list(zip(names, names[1:] + names[:1], strict=True))
+    truth = [diff(collection, old, new, MEASURES) for old, new in pairs]
+    print(f"## {Path(folder).name}: {len(pairs)} pairs of runs\n")
+    print("| judged | measure | judging holds truth | whole holds it | width | rmse |\n|---|---|---|---|---|---|")
+    lists = {}
+    for share in SHARES:
+        rng = np.random.default_rng(1)
+        results = []
+        for old, new in pairs:
+            hidden = hide(hide(collection, old, share, rng), new, share, rng)
+            results.append(diff(hidden, old, new, MEASURES))
+        for measure in MEASURES:
+            rows = []
+            for result, true in zip(results, truth, strict=True):
+                interval, value = result.deltas[measure].interval, true.deltas[measure].interval.value
+                inside = covered(interval.judging, value), covered((interval.low, interval.high), value)
+                rows.append((*inside, interval.judging[1] - interval.judging[0], (interval.value - value) ** 2))
+            inside, whole, width, error = np.mean(rows, axis=0)
+            print(f"| {share:.0%} | {measure} | {inside:.0%} | {whole:.0%} | {width:.3f} | {error**0.5:.4f} |")
+        lists[share] = [np.concatenate(rows) for rows in zip(*map(changes, results, truth), strict=True)]
+    print("\nNuggets by the probability that they were gained or lost; those listed have another outcome decided:\n")
+    print("| judged | | nuggets | predicted | true | ECE | Brier |\n|---|---|---|---|---|---|---|")
+    for share, (chance, real, listed) in lists.items():
+        for what, own in (("all", np.ones(len(chance), dtype=bool)), ("listed", listed)):
+            error, brier, _ = calibration(chance[own], real[own])
+            mean = f"{chance[own].mean():.3f} | {real[own].mean():.3f}"
+            print(f"| {share:.0%} | {what} | {own.sum():,} | {mean} | {error:.4f} | {brier:.4f} |")
+    chance, real, _ = lists[0.0]
+    print("\nReliability with nothing judged:\n\n| nuggets | predicted | true |\n|---|---|---|")
+    for size, predicted, true in calibration(chance, real)[2]:
+        print(f"| {size:,} | {predicted:.3f} | {true:.3f} |")
+    print(flush=True)
+
+
+def changes(result: Diff, true: Diff) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every nugget, twice: the probability that it is gained, and lost; whether it is; whether it is listed."""
+    old, new = true.old.found, true.new.found
+    guessed = ~(result.old.known & result.new.known)
+    chance = np.concatenate([result.gain[guessed], result.loss[guessed]])
+    real = np.concatenate([(new & ~old)[guessed], (old & ~new)[guessed]])
+    listed = np.concatenate(
+        [(result.new.found & ~result.old.found)[guessed], (result.old.found & ~result.new.found)[guessed]]
+    )
+    return chance, real, listed
+
+
+if __name__ == "__main__":
+    print("# Changes: are they as probable as said?\n\nMade by `python experiments/changes.py COLLECTION...`.\n")
+    for folder in sys.argv[1:]:
+        on_collection(folder)

@@ -1,0 +1,135 @@
+"""`nuggeteer diff`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "what changed between two runs: nuggets gained and lost, scores; gates for build servers"
+EXAMPLES = """\
+  nuggeteer diff build-101 build-102
+  nuggeteer diff build-102 runs/tonight.jsonl --fail-if-worse 0.01
+  nuggeteer diff build-101 build-102 --max-lost-vital 2 --sure 0.8 \\
+    --markdown summary.md --junit gates.xml
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="the run to compare with, a name or a file")
+    parser.add_argument("new", metavar="NEW", help="the run in question")
+    parser.add_argument(
+        "--measures", metavar="NAMES", help="as for score; the first is the headline, which gates look at"
+    )
+    parser.add_argument("--all", action="store_true", help="show every change, and what was kept")
+    gates = parser.add_argument_group("gates; the exit code is 1 if one fails")
+    gates.add_argument(
+        "--fail-if-worse",
+        type=amount,
+        metavar="X",
+        help="fail if NEW is worse by more than X, the whole 95 %% interval being below −X",
+    )
+    gates.add_argument(
+        "--p",
+        type=share,
+        metavar="P",
+        help="with --fail-if-worse, instead of by the interval: the difference below −X and its p-value below P",
+    )
+    gates.add_argument(
+        "--max-lost-vital", type=options.natural, metavar="N", help="fail if more than N vital nuggets are lost"
+    )
+    gates.add_argument(
+        "--sure",
+        type=share,
+        metavar="P",
+        help="with --max-lost-vital: count only losses of at least this probability (default: 0.5)",
+    )
+    options.collection(parser)
+    options.report(parser)
+    parser.add_argument(
+        "--markdown", metavar="FILE", help="write a summary in GitHub's Markdown to FILE, or with - to standard output"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write gates and vital nuggets lost as JUnit XML")
+    options.seed(parser)
+    options.jobs(parser)
+
+
+def amount(text: str) -> float:
+    """A number from 0."""
+    return _number(text, float("inf"), "is not a number from 0")
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    return _number(text, 1.0, "does not lie between 0 and 1")
+
+
+def _number(text: str, most: float, wrong: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= most or value == float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    import sys
+
+    from nuggeteer.diff import diff
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.gate import SURE, not_worse, vital_kept
+    from nuggeteer.measures import DEFAULT
+    from nuggeteer.text import visible
+
+    if args.p is not None and args.fail_if_worse is None:
+        raise NuggeteerError("--p says how --fail-if-worse decides; give that too")
+    if args.sure is not None and args.max_lost_vital is None:
+        raise NuggeteerError("--sure says what --max-lost-vital counts; give that too")
+    if args.json == "-" and args.markdown == "-":
+        raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
+    collection = options.read(args)
+    measures = args.measures.split(",") if args.measures else DEFAULT
+    result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs)
+    if not result.deltas:
+        raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
+    gates = []
+    if args.fail_if_worse is not None:
+        gates.append(not_worse(result, args.fail_if_worse, args.p))
+    if args.max_lost_vital is not None:
+        gates.append(vital_kept(result, args.max_lost_vital, SURE if args.sure is None else args.sure))
+    options.tell(collection.problems)
+    if args.junit:
+        from nuggeteer.reports import junit
+
+        junit.write(args.junit, result, gates)
+    if args.markdown:
+        from nuggeteer.reports import markdown
+
+        _write(args.markdown, markdown.changes(result, gates))
+    if args.json:
+        from nuggeteer.reports import as_json
+
+        options.write_json(args.json, as_json.changes(result, gates))
+    if "-" in (args.json, args.markdown):
+        for gate in gates:
+            print(visible(str(gate)), file=sys.stderr)
+    else:
+        from nuggeteer.reports.changes import changes
+        from nuggeteer.reports.terminal import console
+
+        changes(console(), result, gates, args.all)
+    return 0 if all(gate.passed for gate in gates) else 1
+
+
+def _write(where: str, text: str) -> None:
+    import sys
+
+    from nuggeteer.formats.jsonl import write_whole
+
+    if where == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(where), lambda file: file.write(text.encode()))

@@ -1,0 +1,67 @@
+"""What changed between two runs, as JUnit XML for build servers.
+
+One test case for each gate, and one for each vital nugget lost: a failure where a gate that failed counted it, else
+skipped, which servers show and let pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree as xml
+
+from nuggeteer.diff import Diff
+from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.gate import Gate
+from nuggeteer.reports.changes import difference, in_words, nuggets_in_words, span
+from nuggeteer.text import visible
+
+
+def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
+    document = changes(result, gates)
+    write_whole(path, lambda file: file.write(document))
+
+
+def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
+    """The whole document. `visible` leaves no character that XML forbids."""
+    old, new = visible(result.old_run.name), visible(result.new_run.name)
+    blamed = {id(change) for gate in gates if not gate.passed for change in gate.lost}
+    suite = xml.Element("testsuite", name="nuggeteer diff")
+    failures = skipped = 0
+    for gate in gates:
+        case = _case(suite, "nuggeteer.gate", gate.rule)
+        if not gate.passed:
+            failures += 1
+            xml.SubElement(case, "failure", message=visible(gate.why), type="gate")
+    if not gates:
+        _case(suite, "nuggeteer.diff", "compared")
+    for change in result.vital_lost:
+        place = visible(f"{change.question.qid}/{change.nugget.nugget}")
+        case = _case(suite, "nuggeteer.vital-lost", place)
+        first, *rest = in_words(change)
+        if id(change) in blamed:
+            failures += 1
+            xml.SubElement(case, "failure", message=first, type="lost").text = "\n".join(rest)
+        else:
+            skipped += 1
+            xml.SubElement(case, "skipped", message=first)
+            xml.SubElement(case, "system-out").text = "\n".join(rest)
+    delta = result.headline
+    summary = [
+        f"{old} -> {new}",
+        f"{delta.measure.title} {difference(delta)} ({span(delta)})",
+        *nuggets_in_words(result),
+    ]
+    xml.SubElement(suite, "system-out").text = "\n".join(map(visible, summary))
+    counts = {"tests": len(suite.findall("testcase")), "failures": failures, "errors": 0, "skipped": skipped}
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    root = xml.Element("testsuites", {name: str(count) for name, count in counts.items()})
+    root.append(suite)
+    xml.indent(root)
+    document: bytes = xml.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _case(suite: xml.Element, group: str, name: str) -> xml.Element:
+    return xml.SubElement(suite, "testcase", classname=group, name=name)

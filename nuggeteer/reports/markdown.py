@@ -1,0 +1,73 @@
+"""What changed between two runs, as Markdown for a build's summary page.
+
+Whatever came from a file stands escaped within <code> in a block of HTML, which ends at the next blank line and has
+none: Markdown is not read in there, nor are mentions, references, links or emoji.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from nuggeteer.diff import Change, Diff, Sighting
+from nuggeteer.gate import Gate
+from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
+from nuggeteer.reports.passages import beginning, excerpt
+from nuggeteer.reports.terminal import number
+from nuggeteer.text import visible
+
+VITAL, OTHERS = 20, 50  # changes that are listed
+SIZE = 240  # characters of a passage
+
+
+def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
+    """The whole document; its paragraphs have an empty line between them, and none inside."""
+    parts = [f"<h3>{code(result.old_run.name)} → {code(result.new_run.name)}</h3>"]
+    parts += [f"<p>{'✅' if gate.passed else '❌'} {code(str(gate))}</p>" for gate in gates]
+    parts += [_scores(result), " ".join(nuggets_in_words(result))]
+    if vital := result.vital_lost:
+        parts.append(f"<h4>{len(vital)} vital nugget{'' if len(vital) == 1 else 's'} lost</h4>\n{_table(vital, VITAL)}")
+    others = [change for change in result.lost if not change.vital]
+    for title, found in (("Other nuggets lost", others), ("Nuggets gained", result.gained)):
+        if found:
+            parts.append(f"<details><summary>{title}: {len(found)}</summary>\n{_table(found, OTHERS)}\n</details>")
+    about = "\n".join(f"<p>{code(line)}</p>" for line in (*texts_in_words(result), *result.notes, result.signature))
+    parts.append(f"<details><summary>Answers, signature</summary>\n{about}\n</details>")
+    return "\n\n".join(parts) + "\n"
+
+
+def code(text: str) -> str:
+    return f"<code>{escape(visible(text))}</code>"
+
+
+def _scores(result: Diff) -> str:
+    lines = ["| | old | new | change | 95 % interval | p |", "|---|---:|---:|---:|---|---:|"]
+    for delta in result.deltas.values():
+        cells = (delta.measure.title, number(delta.old), number(delta.new), difference(delta), span(delta))
+        lines.append(f"| {' | '.join(cells)} | {p_value(delta.p)} |")
+    return "\n".join(lines)
+
+
+def _table(found: Sequence[Change], most: int) -> str:
+    rows = ["<table><tr><th>nugget</th><th>sure</th><th>what the answers say</th></tr>"]
+    for change in found[:most]:
+        name = f"{code(f'{change.question.qid}/{change.nugget.nugget}')}<br>{change.nugget.importance}"
+        words = [
+            f"<b>{code(beginning(change.nugget.descriptions[0]))}</b>",
+            _side("old", change.old),
+            _side("new", change.new),
+        ]
+        sure = sureness(change).plain.removesuffix(" sure")
+        rows.append(f"<tr><td>{name}</td><td>{escape(sure)}</td><td>{'<br>'.join(words)}</td></tr>")
+    if len(found) > most:
+        rows.append(f'<tr><td colspan="3">and {len(found) - most:,} more</td></tr>')
+    return "\n".join([*rows, "</table>"])
+
+
+def _side(label: str, sighting: Sighting) -> str:
+    head = f"{label} ({escape(verdict(sighting).plain)})"
+    if sighting.passage is None:
+        return f"{head}: nothing like it"
+    pieces = excerpt(sighting.passage, SIZE)
+    words = "".join(f"<b>{escape(piece)}</b>" if marked else escape(piece) for piece, marked in pieces)
+    return f"{head}: <code>{words}</code>"

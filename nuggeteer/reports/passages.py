@@ -1,0 +1,66 @@
+"""The words of an answer as they are shown: on one line, harmless, and cut around what speaks for a nugget."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import pairwise
+
+from nuggeteer.diff import Passage
+from nuggeteer.text import visible
+
+Piece = tuple[str, bool]  # some of the text, and whether it is marked
+GAP = "…"
+
+
+def pieces(passage: Passage) -> list[Piece]:
+    """The whole text, taken apart where marks begin and end."""
+    cuts = [0, *(end for mark in passage.marks for end in mark), len(passage.text)]
+    parts = ((passage.text[a:b], i % 2 == 1) for i, (a, b) in enumerate(pairwise(cuts)))
+    return [(_line(text), marked) for text, marked in parts if text]
+
+
+def excerpt(passage: Passage, size: int) -> list[Piece]:
+    """About `size` characters of it, those with the most that is marked, cut between words."""
+    whole = pieces(passage)
+    text = "".join(part for part, _ in whole)
+    if len(text) <= size:
+        return whole
+    flags = "".join(("x" if marked else " ") * len(part) for part, marked in whole)
+    start, end = _window(flags, size)
+    if start:
+        start = _after(text.find(" ", start, flags.find("x", start) + 1 or None) + 1, start)
+    if end < len(text):
+        end = _after(text.rfind(" ", flags.rfind("x", 0, end) + 1, end), end)
+    kept = [(text[a:b], flags[a] == "x") for a, b in _stretches(flags, start, end)]
+    return [(GAP, False)] * (start > 0) + kept + [(GAP, False)] * (end < len(text))
+
+
+def beginning(text: str, size: int = 160) -> str:
+    """The text, or the start of a long one."""
+    return "".join(piece for piece, _ in excerpt(Passage(text, (), None, 1), size))
+
+
+def _window(flags: str, size: int) -> tuple[int, int]:
+    """The stretch of that size with the most marked characters, these in its middle."""
+    marked = [i for i, flag in enumerate(flags) if flag == "x"]
+    if not marked:
+        return 0, size
+    # Marked characters from each on that fit.
+    last = [bisect_right(marked, at + size - 1) for at in marked]
+    best = max(range(len(marked)), key=lambda i: (last[i] - i, -i))
+    first, final = marked[best], marked[last[best] - 1] + 1
+    start = max(0, min(first - (size - (final - first)) // 2, len(flags) - size))
+    return start, start + size
+
+
+def _after(place: int, otherwise: int) -> int:
+    return place if place > 0 else otherwise
+
+
+def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
+    return [(start + found.start(), start + found.end()) for found in re.finditer("x+| +", flags[start:end])]
+
+
+def _line(text: str) -> str:
+    return visible(re.sub(r"\s+", " ", text))

@@ -1,0 +1,74 @@
+"""For tests of users' own: a run compared with its baseline, as an assertion whose message lists the nuggets.
+
+from nuggeteer.testing import assert_no_vital_lost
+
+def test_tonight():
+    assert_no_vital_lost("build-103", baseline="build-102", collection="qa")
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nuggeteer.collection import Collection, find_collection, read_collection
+from nuggeteer.diff import Diff, diff
+from nuggeteer.gate import SURE, Gate, not_worse, vital_kept
+from nuggeteer.measures import DEFAULT
+from nuggeteer.measures.base import Measure
+from nuggeteer.records import Run
+from nuggeteer.text import visible
+
+
+def assert_no_vital_lost(
+    run: str | Run,
+    baseline: str | Run,
+    collection: Collection | Path | str | None = None,
+    *,
+    most: int = 0,
+    sure: float = SURE,
+    seed: int = 0,
+) -> Diff:
+    """Fails when the run has lost more than `most` vital nuggets against the baseline, of those whose loss is at
+    least as probable as `sure`. Returns what changed.
+
+    `collection` is one that was read, or its folder; without it, the nearest folder upwards."""
+    __tracebackhide__ = True
+    result = diff(_collection(collection), baseline, run, seed=seed)
+    _hold(vital_kept(result, most, sure), result)
+    return result
+
+
+def assert_not_worse(
+    run: str | Run,
+    baseline: str | Run,
+    collection: Collection | Path | str | None = None,
+    *,
+    by: float = 0.0,
+    p: float | None = None,
+    measure: str | Measure = DEFAULT[0],
+    seed: int = 0,
+) -> Diff:
+    """Fails when the run is worse than the baseline by more than `by`, as `--fail-if-worse` does: the whole 95 %
+    interval of the difference lies below −`by`, or with `p`, the difference below −`by` and its p-value below `p`.
+    Returns what changed."""
+    __tracebackhide__ = True
+    result = diff(_collection(collection), baseline, run, [measure], seed=seed)
+    _hold(not_worse(result, by, p), result)
+    return result
+
+
+def _collection(given: Collection | Path | str | None) -> Collection:
+    return given if isinstance(given, Collection) else read_collection(given or find_collection())
+
+
+def _hold(gate: Gate, result: Diff) -> None:
+    from nuggeteer.reports.changes import in_words
+
+    __tracebackhide__ = True
+    if gate.passed:
+        return
+    lines = [f"{result.old_run.name} → {result.new_run.name}: {gate.why}"]
+    for change in gate.lost or result.lost[:5]:
+        first, *rest = in_words(change)
+        lines += [f"  {first}", *(f"    {line}" for line in rest)]
+    raise AssertionError("\n".join(map(visible, lines)))

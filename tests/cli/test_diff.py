@@ -1,0 +1,163 @@
+"""`nuggeteer diff`: exit codes, where its outputs go, and that it agrees with the library."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from xml.etree import ElementTree as xml
+
+import pytest
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection import read_collection
+from nuggeteer.diff import diff
+from nuggeteer.sample import sample_folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder: a copy of the sample."""
+    folder = tmp_path / "here"
+    shutil.copytree(sample_folder(), folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    return folder
+
+
+def test_two_equal_runs_pass_every_gate(here, capsys):
+    shutil.copy("runs/build-101.jsonl", "../same.jsonl")
+    for new in ("build-101", "../same.jsonl"):
+        assert main(["diff", "build-101", new, "--fail-if-worse", "0", "--max-lost-vital", "0"]) == 0
+        out = capsys.readouterr().out
+        assert out.count("gate passed: ") == 2
+        assert "Lost" not in out
+        assert "Gained" not in out
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ([], 0),
+        (["--fail-if-worse", "0.5"], 0),
+        (["--max-lost-vital", "0"], 1),
+        (["--max-lost-vital", "99"], 0),
+        (["--max-lost-vital", "0", "--sure", "1"], 0),
+        (["--fail-if-worse", "0.5", "--max-lost-vital", "0"], 1),
+    ],
+)
+def test_the_exit_code_is_the_gates_and_one_line_says_why(here, capsys, gate, code):
+    assert main(["diff", "build-102", "build-103", *gate]) == code
+    out = capsys.readouterr().out.splitlines()
+    said = [line for line in out if line.startswith("gate ")]
+    asked = sum(option in gate for option in ("--fail-if-worse", "--max-lost-vital"))
+    assert len(said) == asked
+    assert out[len(out) - asked :] == said
+    assert any(line.startswith("gate failed: ") for line in said) == (code == 1)
+
+
+def test_a_build_that_is_worse_for_sure_fails(here, capsys):
+    """One that answers nothing."""
+    (here / "runs" / "silent.jsonl").write_text("")
+    arguments = ["diff", "aurora", "silent", "--fail-if-worse", "0.01"]
+    assert main(arguments) == 1
+    assert "all of it below −0.01" in capsys.readouterr().out
+    assert main([*arguments, "--p", "0.05"]) == 1
+    assert "and p 0.0010, below 0.05" in capsys.readouterr().out
+    assert main([*arguments, "--measures", "recall,f3"]) == 1
+    assert "gate failed: recall " in capsys.readouterr().out
+    assert main(["diff", "silent", "aurora", "--fail-if-worse", "0"]) == 0
+
+
+def test_every_output_is_written_also_when_a_gate_fails(here, capsys):
+    outputs = ["--json", "d.json", "--markdown", "d.md", "--junit", "d.xml"]
+    assert main(["diff", "build-102", "build-103", "--max-lost-vital", "0", *outputs]) == 1
+    assert "gate failed" in capsys.readouterr().out
+    assert json.loads((here / "d.json").read_text())["passed"] is False
+    assert "❌" in (here / "d.md").read_text()
+    assert xml.parse("d.xml").getroot().get("failures") != "0"
+    assert not list(here.glob(".d*"))
+
+
+@pytest.mark.parametrize("output", ["--json", "--markdown"])
+def test_standard_output_can_be_one_of_them_and_the_gates_go_to_standard_error(here, capfdbinary, output):
+    assert main(["diff", "build-102", "build-103", "--max-lost-vital", "0", output, "-"]) == 1
+    captured = capfdbinary.readouterr()
+    if output == "--json":
+        assert json.loads(captured.out)["old"] == "build-102"
+    else:
+        assert captured.out.startswith(b"<h3>")
+    said = [line for line in captured.err.splitlines() if not line.startswith(b"warning: ")]
+    assert len(said) == 1
+    assert said[0].startswith(b"gate failed: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["build-101"],
+        ["build-101", "nobody"],
+        ["build-101", "build-102", "--fail-if-worse", "x"],
+        ["build-101", "build-102", "--fail-if-worse", "-1"],
+        ["build-101", "build-102", "--fail-if-worse", "nan"],
+        ["build-101", "build-102", "--fail-if-worse", "inf"],
+        ["build-101", "build-102", "--max-lost-vital", "-1"],
+        ["build-101", "build-102", "--max-lost-vital", "1", "--sure", "1.5"],
+        ["build-101", "build-102", "--sure", "0.5"],
+        ["build-101", "build-102", "--p", "0.05"],
+        ["build-101", "build-102", "--json", "-", "--markdown", "-"],
+        ["build-101", "build-102", "--measures", "nonsense"],
+        ["build-101", "build-102", "--junit", "runs"],
+        ["build-101", "build-102", "--markdown", "runs.jsonl/x"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_said_with_code_2(here, capsys, arguments):
+    before = {path for path in here.rglob("*") if ".nuggeteer" not in path.parts}
+    assert main(["diff", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.err
+    assert "Traceback" not in captured.err
+    assert {path for path in here.rglob("*") if ".nuggeteer" not in path.parts} == before
+
+
+def test_the_command_line_and_the_library_agree(here, capsys):
+    assert main(["diff", "build-101", "build-102", "--seed", "3", "--measures", "f1", "--json", "-"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    result = diff(read_collection(here), "build-101", "build-102", ["f1"], seed=3)
+    assert data["delta"]["f1"]["value"] == result.headline.interval.value
+    assert [c["nugget"] for c in data["lost"]] == [c.nugget.nugget for c in result.lost]
+    assert data["signature"] == result.signature
+
+
+def test_the_same_bytes_come_every_time(here):
+    for name in ("one", "other"):
+        outputs = ["--json", f"{name}.json", "--markdown", f"{name}.md", "--junit", f"{name}.xml"]
+        assert main(["diff", "build-101", "build-103", *outputs]) == 0
+    for kind in ("json", "md", "xml"):
+        assert (here / f"one.{kind}").read_bytes() == (here / f"other.{kind}").read_bytes()
+
+
+def test_a_measure_that_these_nuggets_cannot_have(here, capsys):
+    lines = [json.loads(line) for line in (here / "nuggets.jsonl").read_text(encoding="utf-8").splitlines()]
+    keep = ("qid", "nugget", "text", "descriptions", "importance")
+    bare = ("".join(json.dumps({k: n[k] for k in keep if k in n}) + "\n") for n in lines)
+    (here / "nuggets.jsonl").write_text("".join(bare))
+    assert main(["diff", "build-101", "build-102", "--measures", "macro_f3"]) == 2
+    assert "no votes" in capsys.readouterr().err
+
+
+def test_a_run_file_of_a_hostile_name_is_shown_harmless_everywhere(here, capfdbinary):
+    name = "[bold]:smile: \x1b]0;owned\x07\u202e<script>@someone\udcff.jsonl"
+    shutil.copy("runs/build-102.jsonl", name)
+    outputs = ["--json", "d.json", "--markdown", "d.md", "--junit", "d.xml"]
+    assert main(["diff", "build-101", name, "--max-lost-vital", "0", *outputs]) in (0, 1)
+    assert main(["diff", "build-101", name, "--markdown", "-"]) == 0
+    captured = capfdbinary.readouterr()
+    page, cases = ((here / f"d.{kind}").read_bytes() for kind in ("md", "xml"))
+    for output in (captured.out, captured.err, page, cases):
+        assert all(line.isprintable() for line in output.decode().split("\n"))
+    assert b"<script>" not in page + cases
+    assert json.loads((here / "d.json").read_bytes())["new"].startswith("[bold]:smile: \x1b]0;")
+    assert "&lt;script&gt;@someone\\udcff</code></h3>" in page.decode()
+    assert xml.parse("d.xml").find("testsuite/system-out").text.startswith("build-101 -> [bold]:smile: \\x1b]0;")

@@ -1,0 +1,118 @@
+"""The page on build servers, done: its workflow, its script and its tests run as they stand."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as xml
+
+import pytest
+
+from nuggeteer.sample import copy_sample
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "BUILD-SERVERS.md").read_text(encoding="utf-8")
+
+
+def block(language):
+    return re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
+
+
+def collection(folder, tonight):
+    """A collection with an accepted build and the page's manifest, and a system whose answers are those of another."""
+    copy_sample(folder)
+    runs = folder / "runs"
+    (runs / "build-101.jsonl").rename(runs / "accepted.jsonl")
+    with (folder / "runs.jsonl").open("a", encoding="utf-8") as manifest:
+        manifest.write(block("json").replace("our system", "build"))
+    return f'#!/bin/sh\ntest -s "$1"\nexec cat "{runs / tonight}.jsonl"\n'
+
+
+def program(path, text):
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+def environment(**more):
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **more}
+
+
+def shell(script, folder, **more):
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("tonight", "code"), [("accepted", 0), ("build-103", 1)])
+def test_the_workflow_runs(tmp_path, tonight, code):
+    yaml = pytest.importorskip("yaml")
+    workflow = yaml.safe_load(block("yaml"))
+    assert set(workflow) == {"name", True, "permissions", "jobs"}  # YAML 1.1 reads `on` so; GitHub does not
+    assert workflow[True]["schedule"] == [{"cron": "17 3 * * *"}]
+    steps = workflow["jobs"]["diff"]["steps"]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    program(tmp_path / "answer", collection(tmp_path / "qa", tonight))
+    summary = tmp_path / "summary.md"
+    commands = [step["run"] for step in steps if "run" in step and "pip install" not in step["run"]]
+    assert len(commands) == 2
+    assert shell(commands[0], tmp_path).returncode == 0
+    done = shell(commands[1], tmp_path, GITHUB_STEP_SUMMARY=str(summary))
+    assert done.returncode == code, done.stderr
+    assert summary.read_text(encoding="utf-8").startswith("<h3>")
+    kept = next(step for step in steps if "upload" in step.get("uses", ""))["with"]["path"].split()
+    for name in kept:
+        assert (tmp_path / name).is_file()
+    assert json.loads((tmp_path / "nuggets.json").read_text())["passed"] == (code == 0)
+    assert (int(xml.parse(tmp_path / "nuggets.xml").getroot().get("failures")) > 0) == (code == 1)
+
+
+@pytest.mark.parametrize(("tonight", "code"), [("accepted", 0), ("build-103", 1)])
+def test_the_nightly_script_accepts_or_tells(tmp_path, tonight, code):
+    folder = tmp_path / "qa"
+    answer = collection(folder, tonight)
+    program(folder / "answer", answer)
+    program(folder / "nightly.sh", block("sh"))
+    before = (folder / "runs" / "accepted.jsonl").read_bytes()
+    done = shell(str(folder / "nightly.sh"), tmp_path)
+    assert done.returncode == code, done.stderr
+    assert (folder / "runs" / "accepted.jsonl").read_bytes() == before
+    assert bool(done.stdout) == (code == 1)
+    assert ("gate failed: " in done.stdout) == (code == 1)
+    if code == 0:  # an input that is wrong is no failed gate
+        (folder / "nuggets.jsonl").write_text("{")
+        assert shell(str(folder / "nightly.sh"), tmp_path).returncode == 2
+
+
+def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path):
+    collection(tmp_path / "qa", "accepted")
+    (tmp_path / "qa" / "runs" / "build-102.jsonl").rename(tmp_path / "qa" / "runs" / "tonight.jsonl")
+    (tmp_path / "test_qa.py").write_text(block("python"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "test_qa.py"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "1 failed, 1 passed" in done.stdout
+    shown = re.search(r"AssertionError: (.*?)\n```", PAGE, re.DOTALL)[1].splitlines()
+    printed = [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("E ")]
+    printed[0] = printed[0].removeprefix("AssertionError: ")
+    # But for the probabilities, and what the page leaves out.
+    loose = [re.sub(r"\d+ %|\(\d less sure\)", "", line).strip() for line in printed]
+    for line in shown:
+        start = re.sub(r"\d+ %", "", line.removesuffix("...")).strip()
+        assert any(one.startswith(start) for one in loose), line
