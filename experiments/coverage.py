@@ -26,7 +26,7 @@ from nuggeteer.text import identity
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, features
+from nuggeteer.thresholds.smooth import COEFFICIENTS, SIZE_STEP, SIZES, SMALLEST, features
 
 SHARES = (0.0, 0.1, 0.5, 0.9)
 MEASURES = ("f3", "recall", "precision", "pyramid_f3")
@@ -135,7 +135,10 @@ def simulated(model: str, rng: np.random.Generator) -> Evidence:
     nugget = np.tile(np.repeat(np.arange(nuggets), RESPONSES), GROUPS)
     group = np.repeat(np.arange(GROUPS), nuggets * RESPONSES)
     question = np.arange(nuggets) // NUGGETS
-    scores, size = np.round(rng.beta(0.7, 3.0, len(nugget)), 3), rng.normal(0, 0.7, len(nugget))
+    scores, size = (
+        np.round(rng.beta(0.7, 3.0, len(nugget)), 3),
+        rng.choice(SMALLEST + SIZE_STEP * np.arange(SIZES), len(nugget)),
+    )
     if model == "smooth":
         b = np.zeros(COEFFICIENTS)
         b[[0, 1, 2, -1]] = rng.multivariate_normal([-1.7, 7.9, -1.2, 0.5], np.diag([0.5, 1.0, 1.0, 0.1]))

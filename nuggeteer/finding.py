@@ -162,17 +162,21 @@ class Told:
         return np.asarray(ndtr((ndtri(np.clip(chances, 1e-6, 1 - 1e-6)) + share * common) / rest).mean(axis=0))
 
 
-def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools, certain: Bools) -> Told | None:
-    """What is told by the nuggets that are known in an answer with open ones; None where there are none."""
-    nugget, together = reading.pairs.nugget, draws.together
-    settled = ~open_ & _any(~reading.guessed, nugget, len(open_))
-    asked = np.flatnonzero(settled & _any(open_, key.question, len(key.questions))[key.question])
-    if not len(asked) or not together:
+def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools) -> Told | None:
+    """What is told by known pairs of an answer with open nuggets; None where there are none.
+
+    Of each nugget, whether some known pair is a yes is held against the chance that some of *these* pairs is: to
+    ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
+    once and a no does not."""
+    nugget, together, size = reading.pairs.nugget, draws.together, len(open_)
+    decided = ~reading.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
+    if not together or not decided.any():
         return None
-    of_asked = np.isin(nugget, asked)
-    chance = draws.chances(reading.pairs[of_asked], reading.group).mean(axis=0)[asked]
+    asked = np.flatnonzero(_any(decided, nugget, size))
+    chance = draws.chances(reading.pairs[decided], reading.group).mean(axis=0)[asked]
+    found = reading.certain(size)[asked]
     above = ndtri(np.clip(chance, 1e-6, 1 - 1e-6))[:, None] + np.sqrt(together) * NORMAL
-    log_likelihood = log_ndtr(np.where(certain[asked, None], above, -above) / np.sqrt(1 - together))
+    log_likelihood = log_ndtr(np.where(found[:, None], above, -above) / np.sqrt(1 - together))
     questions, start = np.unique(key.question[asked], return_index=True)
     log_weight = np.add.reduceat(log_likelihood, start, axis=0)
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
@@ -205,7 +209,7 @@ def find(
         chances = draws.chances(pairs if undecided.all() else pairs[undecided], reading.group)
         drawn = certain | (verdicts.limits < chances)
         chance = np.where(open_, chances.mean(axis=0), chance)
-        told = tell(reading, key, draws, open_, certain)
+        told = tell(reading, key, draws, open_)
         if told:
             moved = np.flatnonzero(open_ & (told.place[key.question] >= 0))
             questions, column = np.unique(key.question[moved], return_inverse=True)
@@ -297,7 +301,7 @@ def _more_of_all(reading: Reading, key: AnswerKey, draws: Draws, rng: np.random.
     certain = reading.certain(size)
     open_ = _any(reading.guessed, nugget, size) & ~certain
     common = rng.standard_normal((len(key.questions), count), np.float32).T
-    told = tell(reading, key, draws, open_, certain)
+    told = tell(reading, key, draws, open_)
     if told:
         common = told.common(np.arange(len(key.questions)), common)
     result = np.ones((count, size), dtype=np.float32)

@@ -109,4 +109,25 @@ def test_nothing_is_told_where_all_is_open(collect):
     object.__setattr__(scorer.draws, "together", 0.5)
     reading = scorer.read("r")
     every = np.ones(len(NUGGETS), dtype=bool)
-    assert tell(reading, scorer.key, scorer.draws, every, ~every) is None
+    assert tell(reading, scorer.key, scorer.draws, every) is None
+
+
+def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by_it(collect):
+    """Two responses, the first judged for every nugget: some are settled by a yes, none by its no. What is told of
+    the rest is right on average: chances stay the same in the mean over what the judge may have found."""
+    responses = [("p", "judged response"), ("p", "open response")]
+    weights, chances = [], []
+    for case in range(8):
+        found = [bool(case >> i & 1) for i in range(3)]
+        verdicts = [
+            {"qid": "p", "nugget": str(i), "text": "judged response", "verdict": verdict}
+            for i, verdict in enumerate(found)
+        ]
+        scorer = scorer_of(collect, {"r": responses}, judgements=verdicts)
+        object.__setattr__(scorer.draws, "together", 0.5)
+        chances.append(scorer.find(scorer.read("r")).probability[3])
+        rng = np.random.default_rng(0)
+        normal = np.sqrt(0.5) * rng.standard_normal((200_000, 3)) + np.sqrt(0.5) * rng.standard_normal((200_000, 1))
+        weights.append(((normal < norm.ppf(0.3)) == found).all(axis=1).mean())
+    assert np.average(chances, weights=weights) == pytest.approx(1 - 0.7**2, abs=0.005)
+    assert max(chances) - min(chances) > 0.2

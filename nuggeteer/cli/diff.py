@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options
 
-SUMMARY = "what changed between two runs: nuggets gained and lost, scores; gates for build servers"
+SUMMARY = "what changed between two runs: nuggets gained and lost; gates for build servers"
 EXAMPLES = """\
   nuggeteer diff build-101 build-102
   nuggeteer diff build-102 runs/tonight.jsonl --fail-if-worse 0.01

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,18 +16,36 @@ from nuggeteer.cli.main import main
 from nuggeteer.sample import copy_sample
 
 HERE = Path(__file__).parent
-CASES = {
-    "score": ["score", "build-101", "build-102", "build-103", "aurora"],
-    "score-questions": ["score", "build-103", "--questions"],
-    "score-nuggets": ["score", "build-102", "--nuggets"],
-    "score-measures": ["score", "cobalt", "--measures", "f1,vital_score,strict_all_score"],
-    "check": ["check", "--collection", "."],
-    "demo": ["demo", "."],
-    "simulate": ["simulate", "made-up", "--questions", "2", "--systems", "2"],
-    "convert-key": ["convert", "trec-key", "--out", "key.txt"],
-    "help": ["--help"],
-    "help-score": ["score", "--help"],
+RECORD = [["score", f"build-10{i}", "--record", "--label", f"nightly-{i}"] for i in (1, 2, 3)]
+# What is asked, after what, and the exit code.
+CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
+    "score": (["score", "build-101", "build-102", "build-103", "aurora"], [], 0),
+    "score-questions": (["score", "build-103", "--questions"], [], 0),
+    "score-nuggets": (["score", "build-102", "--nuggets"], [], 0),
+    "score-measures": (["score", "cobalt", "--measures", "f1,vital_score,strict_all_score"], [], 0),
+    "score-record": (RECORD[0], [], 0),
+    "diff": (["diff", "build-101", "build-102"], [], 0),
+    "diff-same": (["diff", "build-101", "build-101", "--fail-if-worse", "0"], [], 0),
+    "diff-gates": (["diff", "aurora", "dune", "--fail-if-worse", "0.01", "--max-lost-vital", "2"], [], 1),
+    "diff-markdown": (["diff", "build-101", "build-102", "--max-lost-vital", "0", "--markdown", "-"], [], 1),
+    "diff-junit": (["diff", "build-101", "build-102", "--max-lost-vital", "0", "--junit", "junit.xml"], [], 1),
+    "compare": (["compare"], [], 0),
+    "compare-kind": (["compare", "build-101", "build-102", "build-103", "--by", "kind"], [], 0),
+    "compare-tag": (["compare", "--by", "tag"], [], 0),
+    "history": (["history"], RECORD, 0),
+    "history-nugget": (["history", "--nugget", "def-01/1"], RECORD, 0),
+    "check": (["check", "--collection", "."], [], 0),
+    "demo": (["demo", "."], [], 0),
+    "simulate": (["simulate", "made-up", "--questions", "2", "--systems", "2"], [], 0),
+    "convert-key": (["convert", "trec-key", "--out", "key.txt"], [], 0),
+    "help": (["--help"], [], 0),
+    "help-score": (["score", "--help"], [], 0),
+    "help-diff": (["diff", "--help"], [], 0),
+    "help-compare": (["compare", "--help"], [], 0),
+    "help-history": (["history", "--help"], [], 0),
 }
+# Made for other programs, whose lines may be long.
+WIDE = ("diff-markdown", "diff-junit")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -36,11 +55,21 @@ def test_output_is_as_it_was(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert main(CASES[name]) == 0
-    text = re.sub(r"nuggeteer:\d+\.\d+\.\d+", "nuggeteer:VERSION", capsys.readouterr().out)
-    # What is meant to be copied or read by programs is not broken: signatures, and problems with their place.
-    whole = ("nuggeteer:VERSION", "warning ", "error ")
-    assert all(len(line) <= 80 or line.startswith(whole) for line in text.splitlines())
+    nights = iter(datetime(2026, 1, 1, 3, tzinfo=UTC) + timedelta(days=day) for day in range(10))
+    monkeypatch.setattr("nuggeteer.history.now", lambda: next(nights))
+    asked, before, code = CASES[name]
+    for command in before:
+        assert main(command) == 0
+    capsys.readouterr()
+    assert main(asked) == code
+    printed = capsys.readouterr().out
+    if name == "diff-junit":
+        printed = Path("junit.xml").read_text(encoding="utf-8")
+    text = re.sub(r"nuggeteer([: ])\d+\.\d+\.\d+", r"nuggeteer\1VERSION", printed)
+    text = text.replace(str(tmp_path), "").replace("/demo/", "demo/")
+    # What is meant to be copied or read by programs is not broken: signatures, problems with their place, gates.
+    whole = ("nuggeteer:VERSION", "warning ", "error ", "gate ")
+    assert name in WIDE or all(len(line) <= 80 or line.startswith(whole) for line in text.splitlines())
     golden = HERE / f"{name}.txt"
     if os.environ.get("NUGGETEER_UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
