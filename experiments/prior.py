@@ -19,7 +19,7 @@ from nuggeteer.idf import background
 from nuggeteer.judging import Known
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.smooth import KNOTS, Prior
+from nuggeteer.thresholds.smooth import KNOTS, Prior, SmoothFit
 
 # No bends, so that the three coefficients say all.
 SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS) + [100.0])
@@ -36,6 +36,20 @@ WEAK = Prior(
 )
 
 
+def variants(fit: SmoothFit) -> float | None:
+    """The share of the variance between systems that is between variants of one, by what their names begin with
+    (`abs_t5_out_base`, `abs_t5_out_large`); None where no two do. The noise of each effect is taken off."""
+    information = fit.group_spread**-2 - fit.spreads[3] ** -2
+    effect, noise = fit.group * fit.group_spread**-2 / information, (1 / information).mean()
+    names = np.array(["_".join(name.split("_")[:2]) for name in fit.group_names])
+    families = [effect[names == name] for name in np.unique(names)]
+    freedom = sum(len(own) - 1 for own in families)
+    if not freedom:
+        return None
+    within = sum(((own - own.mean()) ** 2).sum() for own in families) / freedom
+    return float((within - noise) / (effect.var(ddof=1) - noise))
+
+
 def main() -> None:
     for name in sys.argv[1:]:
         collection = read_collection(name)
@@ -44,6 +58,9 @@ def main() -> None:
         fit = fit_smooth(gather(collection, matcher, known), WEAK)
         nugget, steepness, question, group, slope = fit.spreads
         values = [*fit.b[:3], fit.b[-1], nugget, question, group, slope, fit.answer]
+        families = variants(fit)
+        if families is not None:
+            print(f"    # of the variance between systems, {families:.2f} is between variants of one system")
         print(f'    "{Path(name).name}": ({", ".join(f"{value:.2f}" for value in values)}),  # steepness {steepness}')
 
 

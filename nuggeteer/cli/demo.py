@@ -7,7 +7,7 @@ import os
 import shlex
 from pathlib import Path
 
-SUMMARY = "put a sample collection in a folder, score it, and say what to try next"
+SUMMARY = "put a sample collection in a folder, score it, show what changed"
 EXAMPLES = """\
   nuggeteer demo
   nuggeteer demo /tmp/try
@@ -29,30 +29,35 @@ def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
     from nuggeteer.collection import read_collection
+    from nuggeteer.diff import between
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import terminal
+    from nuggeteer.reports.changes import brief
     from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import score
+    from nuggeteer.scoring import Scorer
 
     folder: Path = args.folder
     fresh = copy_sample(folder)
     collection = read_collection(folder)
     builds = [name for name in collection.run_names if name.startswith("build-")]
-    if not builds:
+    if len(builds) < 2:
         raise NuggeteerError(f"{folder}: is another collection, not the sample; name a new folder")
-    result = score(collection, builds)
+    scorer = Scorer(collection)
+    readings = [scorer.read(name) for name in builds]
     out = terminal.console()
     kept = "a sample collection" if fresh else "the sample collection that was already there"
     out.print(terminal.plain(f"{folder}: {kept}, {terminal.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
-    terminal.scores(out, result)
+    terminal.scores(out, scorer.scores(scorer.score(reading) for reading in readings))
+    out.print(Text("\nWhat changed last night\n", "bold"))
+    brief(out, between(scorer, *readings[-2:]))
     name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
-    here = shlex.quote(str(folder))
+    here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
-        (f"score --collection {here} {builds[-1]} --questions", "where the last build is weak"),
-        (f"score --collection {here} {builds[-1]} --nuggets", "each nugget: found, known or guessed"),
-        (f"score --collection {here}", "all runs, the judged systems too"),
+        (f"diff --collection {here} {old} {new}", "all that changed, and why"),
+        (f"score --collection {here} {new} --questions", "where the last build is weak"),
+        (f"compare --collection {here}", "all runs, the judged systems too: which can be told apart"),
         (f"check --collection {here}", "what reading it had to say"),
     ):
         out.print(terminal.plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)

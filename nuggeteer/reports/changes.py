@@ -49,6 +49,28 @@ def changes(out: Console, result: Diff, gates: Sequence[Gate] = (), everything: 
         out.print(plain(str(gate), "bold green" if gate.passed else "bold red"), soft_wrap=True)
 
 
+def brief(out: Console, result: Diff, most: int = 2) -> None:
+    """The headline and the changes that matter most, a few of each."""
+    delta = result.headline
+    out.print(
+        Text.assemble(
+            plain(result.old_run.name, "bold"),
+            " → ",
+            plain(result.new_run.name, "bold"),
+            f": {delta.measure.title} {difference(delta)}, 95 % interval {span(delta)}, p {p_value(delta.p)}",
+        )
+    )
+    out.print()
+    for line in nuggets_in_words(result):
+        out.print(plain(line))
+    for title, found in (("Lost", result.lost), ("Gained", result.gained)):
+        if found:
+            out.print()
+            out.print(Text(f"{title}, those that matter most", "bold"))
+        for change in found[:most]:
+            out.print(_change(out, result, change))
+
+
 def _scores(out: Console, result: Diff) -> None:
     columns = [("", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
     columns += [("95 % interval", "left"), ("judging", "right"), ("p", "right")]
