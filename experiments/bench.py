@@ -29,7 +29,7 @@ from nuggeteer.collection import Collection, read_collection
 from nuggeteer.intervals import DRAWS
 from nuggeteer.scoring import Scorer
 from nuggeteer.settings import Match
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 from nuggeteer.thresholds import Evidence, FixedThreshold
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import PAPER, models

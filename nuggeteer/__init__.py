@@ -15,28 +15,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nuggeteer.collection import Collection, check, find_collection, read_collection
+    from nuggeteer.comparison import Comparison, compare
     from nuggeteer.convert import convert_into, convert_out
     from nuggeteer.errors import InputError, NuggeteerError, Problem
     from nuggeteer.finding import Outcome
+    from nuggeteer.history import History
     from nuggeteer.intervals import Interval
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import RunScore, Scores, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
     from nuggeteer.settings import Match, Settings, Threshold
-    from nuggeteer.simulate import Shape, simulate
+    from nuggeteer.simulation import Shape, simulate
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+    from nuggeteer.trend import fates, trends
 
 _HOMES = {
     "collection": ("Collection", "check", "find_collection", "read_collection"),
+    "comparison": ("Comparison", "compare"),
     "convert": ("convert_into", "convert_out"),
     "errors": ("InputError", "NuggeteerError", "Problem"),
+    "history": ("History",),
     "intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "sample": ("copy_sample",),
     "finding": ("Outcome",),
-    "scoring": ("RunScore", "Scores", "Thresholds", "compare_thresholds", "score"),
+    "scoring": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
-    "simulate": ("Shape", "simulate"),
+    "simulation": ("Shape", "simulate"),
+    "trend": ("fates", "trends"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -44,7 +50,9 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "AnswerKey",
     "Collection",
+    "Comparison",
     "FixedThreshold",
+    "History",
     "InputError",
     "Interval",
     "Judgement",
@@ -58,6 +66,7 @@ __all__ = [
     "Run",
     "RunInfo",
     "RunScore",
+    "Scorer",
     "Scores",
     "Settings",
     "Shape",
@@ -65,14 +74,17 @@ __all__ = [
     "ThresholdModel",
     "Thresholds",
     "check",
+    "compare",
     "compare_thresholds",
     "convert_into",
     "convert_out",
     "copy_sample",
+    "fates",
     "find_collection",
     "read_collection",
     "score",
     "simulate",
+    "trends",
 ]
 
 

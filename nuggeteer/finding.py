@@ -282,7 +282,7 @@ def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, cou
             chances = draws.chances(reading.pairs[where[inside]], reading.group, cell[inside] - start)
             if more is not None:
                 chances = -np.expm1(more[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
-            verdicts = rng.random(chances.shape[::-1], np.float32).T < chances
+            verdicts = chances > rng.random(chances.shape[::-1], np.float32).T
             for number in np.unique(part // size).tolist():
                 columns = np.flatnonzero(part // size == number)
                 for one in range(len(readings)):

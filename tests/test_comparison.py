@@ -16,7 +16,7 @@ from nuggeteer.comparison import compare
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring import score
 from nuggeteer.significance import analyse_variance, holm
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 from tests.conftest import write_lines
 
 FIXED = "[threshold]\nmodel = 'fixed'\nvalue = 0.2\n"

@@ -15,7 +15,7 @@ LAYERS = [
     ["errors", "text"],
     ["records", "settings", "pairs"],
     ["formats"],
-    ["collection", "idf", "sample", "simulate", "convert"],
+    ["collection", "idf", "sample", "simulation", "convert"],
     ["matching"],
     ["thresholds", "judging", "measures", "intervals", "significance", "signature"],
     ["fitting", "finding"],

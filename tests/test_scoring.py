@@ -10,7 +10,7 @@ import pytest
 
 from nuggeteer.collection import read_collection
 from nuggeteer.scoring import score
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 from tests.conftest import write_lines
 
 NUGGETS = [

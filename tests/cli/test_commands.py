@@ -17,7 +17,7 @@ from nuggeteer.collection import read_collection
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
 from nuggeteer.sample import sample_folder
 from nuggeteer.scoring import score
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 from tests.conftest import write_lines
 
 EVERY = pytest.mark.parametrize("command", COMMANDS)

@@ -23,7 +23,7 @@ from nuggeteer.reports import as_json, junit, markdown
 from nuggeteer.reports.changes import changes, difference, in_words
 from nuggeteer.reports.passages import GAP, excerpt, pieces
 from nuggeteer.sample import copy_sample
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 from tests.conftest import write_lines
 
 # What a terminal, Markdown, GitHub, HTML, XML or a table could take for something else than words.

@@ -9,7 +9,7 @@ import pytest
 
 from nuggeteer.collection import check, read_collection
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.simulate import Shape, simulate
+from nuggeteer.simulation import Shape, simulate
 
 SMALL = Shape(questions=6, nuggets=5, systems=4, judged=3, responses=7, words=9)
 
