@@ -139,7 +139,7 @@ def harmless(output, terminal):
     text = output.decode("utf-8")
     if terminal:
         styles = {part for found in STYLE.findall(text) for part in found.split(";")}
-        assert styles <= {"", "0", "1", "2", "3", "31", "32", "33"}, styles  # no blinking, which is 5
+        assert styles <= {"", "0", "1", "2", "3", "4", "31", "32", "33"}, styles  # no blinking, which is 5
         text = STYLE.sub("", text)
     bad = {
         char
