@@ -20,7 +20,7 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.text import identity, identity_and_length
-from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
+from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, orders, size_of
 
 CELLS = 4096  # drawn at once
 ALMOST = np.float32(1 - 1e-6)
@@ -122,8 +122,8 @@ class Verdicts:
         rng = np.random.Generator(np.random.PCG64([seed, 2]))
         strata = ndtri((np.arange(draws) + 0.5) / draws).astype(np.float32)
         self.question, self.together = key.question, together
-        self.own = rng.permuted(np.tile(strata, (len(key.nuggets), 1)), axis=1).T
-        self.common = rng.permuted(np.tile(strata, (len(key.questions), 1)), axis=1).T
+        self.own = strata[orders(rng, len(key.nuggets), draws)].T
+        self.common = strata[orders(rng, len(key.questions), draws)].T
 
     @cached_property
     def limits(self) -> Vector:

@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal, norm
 
 from nuggeteer.finding import Verdicts, limits, tell
 from nuggeteer.scoring import Scorer
+from nuggeteer.thresholds import orders
 from nuggeteer.thresholds.sampled import SampledModel
 
 NUGGETS = [{"qid": "p", "nugget": str(i), "text": f"word{i} of its own"} for i in range(4)]
@@ -131,3 +132,14 @@ def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by
         weights.append(((normal < norm.ppf(0.3)) == found).all(axis=1).mean())
     assert np.average(chances, weights=weights) == pytest.approx(1 - 0.7**2, abs=0.005)
     assert max(chances) - min(chances) > 0.2
+
+
+def test_orders_are_orders_and_no_two_rows_are_alike():
+    """Each row has every number once; rank correlations of rows are those of independent orders, and no place in a
+    row tells of another's."""
+    rows = orders(np.random.default_rng(1), 200, 2000)
+    assert (np.sort(rows, axis=1) == np.arange(2000)).all()
+    correlations = np.corrcoef(rows)[np.triu_indices(200, 1)]
+    assert correlations.std() == pytest.approx(1 / np.sqrt(1999), rel=0.05)
+    assert np.abs(correlations).max() < 5 / np.sqrt(1999)
+    assert np.corrcoef(rows[:, :300].T)[np.triu_indices(300, 1)].std() == pytest.approx(1 / np.sqrt(199), rel=0.05)

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Pairs
+from nuggeteer.thresholds.model import Pairs, orders
 
 Matrix = Vector
 BINS = 100
@@ -245,10 +245,12 @@ class SmoothDraws:
         self.b = self._curves(fit)
         noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
         question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
-        state = np.empty((len(fit.nugget_weights), count), dtype=np.int16)
-        uniform = rng.random(state.shape, dtype=np.float32)
-        for nugget, cumulative in enumerate(np.cumsum(fit.nugget_weights, axis=1).astype(np.float32)):
-            state[nugget] = np.searchsorted(cumulative[:-1], uniform[nugget])
+        # Each (t, a) as often as its weight says, but for one draw more or less; then in any order.
+        ends = np.floor(np.cumsum(fit.nugget_weights, axis=1) * count + rng.random((len(fit.nugget_weights), 1)))
+        ends[:, -1] = count
+        often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
+        states = np.tile(np.arange(fit.nugget_weights.shape[1], dtype=np.int16), len(fit.nugget_weights))
+        state = np.take_along_axis(np.repeat(states, often).reshape(-1, count), orders(rng, len(ends), count), axis=1)
         within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
         within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[state]
         within += question[fit.question_of_nugget]
@@ -337,13 +339,14 @@ class SmoothDraws:
                     near = np.stack([left, left + 1], axis=1).ravel()
                     table[i] = csr_array((weights, near, start), shape=(len(asked), len(LOGITS))) @ NOT_YET
                 flat = table.ravel()
-                place = self.shift[nugget[:, None], columns] + effect[columns]
+                place = self.shift.take(columns, axis=1).take(nugget, axis=0) + effect[columns]
                 place -= np.float32(SHIFTS[0])
                 place /= np.float32(SHIFT_STEP)
                 np.clip(place, 0, len(SHIFTS) - 1.001, out=place)
                 low = place.astype(np.int32)
                 place -= low
-                low += (self.steepness[nugget[:, None], columns].astype(np.int32) * len(asked) + rows) * len(SHIFTS)
+                steepness = self.steepness.take(columns, axis=1).take(nugget, axis=0)
+                low += (steepness.astype(np.int32) * len(asked) + rows) * len(SHIFTS)
                 none = flat[low]
                 none += (flat[low + 1] - none) * place
                 result[asked[:, None], columns] = -np.expm1(none)
