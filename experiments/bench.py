@@ -164,6 +164,28 @@ def drawing(collection: Collection, name: str) -> float:
     return best_of(5, whole)[0]
 
 
+def page(collection: Path) -> dict[str, float]:
+    """The report: its size and, where there is a Chromium, how soon it is painted, in the best of five."""
+    path = collection / "report.html"
+    subprocess.run([*COMMAND, "report", "--collection", str(collection), "--output", str(path)], check=True)
+    results = {"megabytes": path.stat().st_size / 1e6}
+    if chromium := shutil.which("chromium"):
+        from playwright.sync_api import sync_playwright
+
+        painted = "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(performance.now()))))"
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            times = []
+            for _ in range(5):
+                opened = browser.new_page()
+                opened.goto(path.resolve().as_uri())
+                times.append(opened.evaluate(painted) / 1000)
+                opened.close()
+            browser.close()
+        results["seconds"] = min(times)
+    return results
+
+
 def measure(work: Path, quick: bool) -> dict[str, Any]:
     results: dict[str, Any] = {}
     say("a TREC-sized collection: 75 questions, 10 nuggets, 20 responses")
@@ -181,6 +203,8 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     collection = read_collection(large)
     results["floor_simulated"] = scoring_against_the_floor(collection, "s2")
     results["rouge"] = against_rouge(collection, "s2")
+    say("the report of the same")
+    results["page"] = page(large)
     say("2,000 draws for 500 questions x 10 nuggets")
     single = work / "single"
     simulate(single, Shape(questions=500, systems=2, judged=1, responses=1), seed=0)
@@ -232,6 +256,10 @@ def table(results: dict[str, Any]) -> str:
             one = results[name]
             what = f"scoring / tokenising, {label}, {one['pairs']:,} pairs"
             rows.append((what, f"{one['times_the_floor']:.2f} ×", "≤ 3 ×"))
+    opened = results["page"]
+    if "seconds" in opened:
+        rows.append(("`report` of 500 × 10 nuggets, painted in Chromium", f"{opened['seconds']:.2f} s", "≤ 1 s"))
+    rows.append(("its size", f"{opened['megabytes']:.1f} MB", "≤ 5 MB"))
     rouge = results["rouge"]
     rows.append(("pairs a second / rouge-score's, stemmed", f"{rouge['times_rouge']:,.0f} ×", "≥ 100 ×"))
     if "million" in results:

@@ -190,7 +190,7 @@ def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
     alike, identical = _same_texts(key, *pair)
     outcomes = _agreeing([scorer.find(reading) for reading in pair], alike[key.question])
     drawn = scorer.draw_together(pair)
-    sides = [_Side(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
+    sides = [Side(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
     before, after = reversed(sides) if turned else sides
     deltas = {measure.name: _delta(scorer, measure, before, after) for measure in scorer.measures}
 
@@ -209,7 +209,7 @@ def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
         }
     shown = np.flatnonzero(found[0] | found[1])
     marker = Marker(scorer.matcher)
-    sightings = [_sightings(marker, side, shown) for side in (before, after)]
+    sightings = [sightings_of(marker, side, shown) for side in (before, after)]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:
         for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
@@ -248,7 +248,7 @@ def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """One run: what it has, decided and drawn."""
 
     key: AnswerKey
@@ -297,7 +297,7 @@ def _agreeing(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
     return [one, replace(other, found=found, probability=probability)]
 
 
-def _delta(scorer: Scorer, measure: Measure, old: _Side, new: _Side) -> Delta:
+def _delta(scorer: Scorer, measure: Measure, old: Side, new: Side) -> Delta:
     hard = [measure(side.decided_answers) for side in (old, new)]
     certain = bool(old.outcome.known.all() and new.outcome.known.all())
     if certain or old.drawn_answers is None or new.drawn_answers is None:
@@ -334,7 +334,8 @@ def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
     return min(1.0, 2 * (fewer + 1) / (len(total) + 1))
 
 
-def _sightings(marker: Marker, side: _Side, shown: Ints) -> dict[int, Sighting]:
+def sightings_of(marker: Marker, side: Side, shown: Ints) -> dict[int, Sighting]:
+    """These nuggets in a run's answers, by their positions in the key."""
     outcome, run = side.outcome, side.reading.run
     nearest = _nearest(side.reading, shown, len(outcome.found))
     result = {}
@@ -371,7 +372,7 @@ def _nearest(reading: Reading, shown: Ints, nuggets: int) -> Ints:
     return result
 
 
-def _effect(measure: Measure, side: _Side, which: Ints) -> Vector:
+def _effect(measure: Measure, side: Side, which: Ints) -> Vector:
     """What each of these found nuggets adds to its question's value: with it, less without it."""
     if not len(which):
         return np.zeros(0)

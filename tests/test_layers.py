@@ -20,10 +20,11 @@ LAYERS = [
     ["thresholds", "judging", "measures", "intervals", "significance", "signature"],
     ["fitting", "finding"],
     ["scoring"],
-    ["comparison", "diff", "suggest"],
+    ["comparison", "diff", "suggest", "reliability"],
     ["gate"],
     ["history", "alarm"],
     ["trend"],
+    ["briefing"],
     ["reports"],
     ["cli", "testing", "__init__", "__main__"],
 ]

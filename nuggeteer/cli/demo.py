@@ -28,11 +28,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
+    from nuggeteer.briefing import brief
     from nuggeteer.collection import read_collection
     from nuggeteer.diff import between
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.reports import terminal
-    from nuggeteer.reports.changes import brief
+    from nuggeteer.reports import changes, html, terminal
     from nuggeteer.sample import copy_sample
     from nuggeteer.scoring import Scorer
 
@@ -50,13 +50,18 @@ def run(args: argparse.Namespace) -> int:
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     terminal.scores(out, scorer.scores(scorer.score(reading) for reading in readings))
     out.print(Text("\nWhat changed last night\n", "bold"))
-    brief(out, between(scorer, *readings[-2:]))
+    changes.brief(out, between(scorer, *readings[-2:]))
+    page = folder / "report.html"
+    html.write(page, brief(collection, builds[-1], builds[-2]))
+    out.print()
+    out.print(terminal.plain(f"All of it on one page, for a browser: {page}"), soft_wrap=True)
     name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),
+        (f"score --collection {here} {new} --record", "keep a build; history then shows the trend"),
         (f"compare --collection {here}", "all runs, the judged systems too: which can be told apart"),
         (f"check --collection {here}", "what reading it had to say"),
     ):

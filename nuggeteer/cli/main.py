@@ -16,7 +16,19 @@ from typing import NoReturn
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.text import visible
 
-COMMANDS = ("demo", "check", "score", "diff", "compare", "history", "thresholds", "convert", "idf", "simulate")
+COMMANDS = (
+    "demo",
+    "check",
+    "score",
+    "diff",
+    "compare",
+    "history",
+    "report",
+    "thresholds",
+    "convert",
+    "idf",
+    "simulate",
+)
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering
 system contains: it reuses human judgements, guesses the rest by n-gram

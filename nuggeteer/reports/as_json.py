@@ -38,7 +38,7 @@ def _run(result: Scores, score: RunScore) -> dict[str, Any]:
     names = _measures(score)
     outcome = score.outcome
     return {
-        "run": _named(score.name),
+        "run": named(score.name),
         "questions": len(result.key.questions),
         "unanswered": int((~outcome.answered).sum()),
         **{name: _interval(score.measures.get(name)) for name in names},
@@ -53,7 +53,7 @@ def _measures(score: RunScore) -> list[str]:
     return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
 
 
-def _named(file: str) -> str:
+def named(file: str) -> str:
     """A file's name, with bytes in it that are no UTF-8 written out, for JSON cannot hold them."""
     return file.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -121,11 +121,11 @@ def problems(found: list[Problem]) -> dict[str, Any]:
     return {
         "problems": [
             {
-                "file": _named(p.file),
+                "file": named(p.file),
                 "line": p.line,
                 "severity": p.severity,
-                "what": _named(p.what),
-                "remedy": _named(p.remedy),
+                "what": named(p.what),
+                "remedy": named(p.remedy),
             }
             for p in found
         ]
@@ -135,7 +135,7 @@ def problems(found: list[Problem]) -> dict[str, Any]:
 def converted(done: list[Converted]) -> dict[str, Any]:
     return {
         "files": [
-            {"file": _named(str(one.source)), "written": [_named(str(p)) for p in one.written], **one.counts}
+            {"file": named(str(one.source)), "written": [named(str(p)) for p in one.written], **one.counts}
             | problems(list(one.problems))
             for one in done
         ]
@@ -364,8 +364,8 @@ def changes(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
     return {
         "signature": result.signature,
         "notes": list(result.notes),
-        "old": _named(result.old_run.name),
-        "new": _named(result.new_run.name),
+        "old": named(result.old_run.name),
+        "new": named(result.new_run.name),
         "delta": {measure.name: None for measure in DEFAULT}
         | {name: _delta(delta) for name, delta in result.deltas.items()},
         "gained": [_change(change) for change in result.gained],
@@ -418,12 +418,12 @@ def _change(change: Change) -> dict[str, Any]:
         "source": "known" if change.known else "guessed",
         "effect": change.effect,
         "text": None if passage is None else passage.text,
-        "old": _sighting(change.old),
-        "new": _sighting(change.new),
+        "old": sighting_of(change.old),
+        "new": sighting_of(change.new),
     }
 
 
-def _sighting(sighting: Sighting) -> dict[str, Any]:
+def sighting_of(sighting: Sighting) -> dict[str, Any]:
     """`marks` are [start, end) in characters (code points) of `text`."""
     passage = sighting.passage
     return {

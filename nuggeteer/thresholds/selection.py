@@ -75,7 +75,7 @@ def models(prior: Prior) -> dict[str, Callable[[Evidence], Fit]]:
 
 def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
     """Every model on the same evidence, and the name of the best."""
-    folds = _folds(evidence)
+    folds = folds_of(evidence)
     compared = []
     for name, fit in models(prior).items():
         start = time.perf_counter()
@@ -89,7 +89,7 @@ def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
     return compared, best.name
 
 
-def _folds(evidence: Evidence) -> list[Bools]:
+def folds_of(evidence: Evidence) -> list[Bools]:
     """Masks of the pairs to leave out, whole groups at a time."""
     present = np.unique(evidence.group)
     if len(present) < 2:

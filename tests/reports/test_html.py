@@ -1,0 +1,382 @@
+"""The page as a file: what it holds, and that nothing in it comes out of its place."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from nuggeteer.briefing import brief
+from nuggeteer.cli.main import main
+from nuggeteer.collection import read_collection
+from nuggeteer.history import History
+from nuggeteer.reports import html
+from nuggeteer.reports.briefing import briefing as as_json
+from nuggeteer.scoring import score
+from nuggeteer.text import visible
+from tests.reports.hostile import TRICKS, hostile
+
+VOID = {"meta", "link", "br", "input", "img", "hr", "base", "path", "use", "rect"}
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes and the text inside each."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.inside: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th", "dt", "dd", "p", "li"):
+            self.said.append(" ")
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        tag = self._open[-1] if self._open else ""
+        self.inside.setdefault(tag, []).append(data)
+        if tag not in ("script", "style"):
+            self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.said))
+
+    def classes(self) -> Counter[str]:
+        return Counter(name for _, attrs in self.elements for name in (attrs.get("class") or "").split())
+
+
+@pytest.fixture(scope="module")
+def folder(_sample_folder, tmp_path_factory):
+    """The sample with two builds recorded."""
+    here = shutil.copytree(_sample_folder, tmp_path_factory.mktemp("page") / "demo")
+    for name in ("build-101", "build-102"):
+        History.of(here).record(score(read_collection(here), [name]), label=f"night of {name}")
+    return here
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return brief(read_collection(folder))
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return html.page(found)
+
+
+def cells(reader):
+    return [attrs for tag, attrs in reader.elements if tag == "button" and "data-n" in attrs]
+
+
+def test_the_headline_is_the_score_with_both_parts_of_its_interval(page, folder):
+    """Against `score` and `diff`, asked for themselves."""
+    text = Reader(page).text
+    interval = score(read_collection(folder), ["build-102"])["build-102"].measures["f3"]
+    assert f"{interval.value:.3f} F(3), 95 % interval {interval.low:.3f}–{interval.high:.3f}" in text
+    assert f"judging {interval.judging[0]:.3f}–{interval.judging[1]:.3f}" in text
+    assert f"sampling {interval.sampling[0]:.3f}–{interval.sampling[1]:.3f}" in text
+
+
+def test_every_section_has_its_heading_and_says_something(page, found):
+    reader = Reader(page)
+    text = reader.text
+    headings = [tag for tag, _ in reader.elements if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == "h1"
+    assert headings.count("h1") == 1
+    assert all(int(b[1]) <= int(a[1]) + 1 for a, b in pairwise(headings))
+    ids = {attrs["id"] for _, attrs in reader.elements if attrs.get("id")}
+    for tag, attrs in reader.elements:
+        if tag == "a":
+            assert attrs["href"].removeprefix("#") in ids
+        for name in ("aria-labelledby", "aria-describedby", "for"):
+            assert set((attrs.get(name) or "").split()) <= ids
+    assert len([1 for _, a in reader.elements if a.get("id")]) == len(ids)
+    for change in (*found.diff.lost, *found.diff.gained)[:5]:
+        assert change.nugget.descriptions[0] in text
+    for model in found.trust.thresholds.models:
+        assert model.name in text
+    assert found.scores.signature in text
+    assert "night of build-101" in text
+
+
+def test_every_table_says_what_it_is_and_what_its_heads_are_of(page):
+    reader = Reader(page)
+    tags = Counter(tag for tag, _ in reader.elements)
+    assert tags["caption"] == tags["table"] > 5
+    assert all(attrs.get("scope") in ("col", "row") for tag, attrs in reader.elements if tag == "th")
+    for tag, attrs in reader.elements:
+        if tag == "svg":
+            assert attrs["role"] == "img"
+            assert attrs["aria-label"]
+        if (attrs.get("class") or "").split()[:1] == ["scroll"]:
+            assert attrs["tabindex"] == "0"
+            assert attrs["aria-label"]
+    assert dict(reader.elements)["html"]["lang"] == "en"
+
+
+def test_the_map_has_each_nugget_once_and_tells_known_from_guessed_without_colour(page, found):
+    reader = Reader(page)
+    marks = dict(zip((int(c["data-n"]) for c in cells(reader)), reader.inside["button"], strict=False))
+    shown = sorted(int(cell["data-n"]) for cell in cells(reader))
+    assert shown == list(range(len(found.key.nuggets)))
+    outcome = found.diff.new
+    for cell in cells(reader):
+        place = int(cell["data-n"])
+        look, said = cell["class"].split(), cell["aria-label"]
+        assert ("known" in said) == bool(outcome.known[place])
+        assert ("not found" not in said) == bool(outcome.found[place])
+        assert bool({"yes", "no"} & set(look)) == bool(outcome.known[place])
+        gained = outcome.found[place] and not found.diff.old.found[place]
+        lost = found.diff.old.found[place] and not outcome.found[place]
+        assert (("gained" in look), ("lost" in look)) == (gained, lost)
+        mark = marks[place].lstrip("+−")
+        assert (mark in "✓×") if outcome.known[place] else (1 <= int(mark) <= 99)
+        if not outcome.known[place]:
+            assert abs(int(mark) - 100 * outcome.probability[place]) <= 1
+    assert outcome.known.any()
+    assert not outcome.known.all()
+
+
+def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
+    data = island(page)
+    assert len(data["nuggets"]) == len(found.key.nuggets)
+    for row, nugget, sighting in zip(data["nuggets"], found.key.nuggets, found.sightings, strict=True):
+        question, name, importance, description, _, now, _, _, _, words = row
+        assert data["questions"][question][0] == nugget.qid
+        assert (name, importance) == (nugget.nugget, nugget.importance)
+        assert description.rstrip("…") in visible(nugget.descriptions[0])
+        assert now.startswith("found" if sighting.found else "not found")
+        assert ("known" in now) == sighting.known
+        if sighting.passage and len(sighting.passage.text) < html.SIZE:
+            assert "".join(words) == visible(re.sub(r"\s+", " ", sighting.passage.text))
+            marked = [visible(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
+            assert [word for word in words[1::2] if word] == marked
+
+
+def island(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_long_passages_are_cut_around_the_marked_words_and_this_is_said(folder, monkeypatch):
+    monkeypatch.setattr(html, "EVIDENCE", 1000)
+    found = brief(read_collection(folder))
+    page = html.page(found)
+    cut = [s for s in found.sightings if s.passage and len(s.passage.text) > html.LEAST]
+    assert cut
+    assert f"{len(cut)} passages are cut to about {html.LEAST} characters" in Reader(page).text
+    for row in island(page)["nuggets"]:
+        assert len("".join(row[-1])) <= html.LEAST + 2
+
+
+def test_the_policy_names_this_style_and_this_script_and_nothing_else(page):
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)
+    rules = dict(part.strip().split(" ", 1) for part in policy.replace("&#39;", "'").split(";"))
+    assert rules["default-src"] == "'none'"
+    for kind in ("style", "script"):
+        (inside,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+    assert "unsafe" not in policy
+
+
+def test_nothing_is_asked_of_the_network_and_no_style_or_handler_stands_in_an_element(page):
+    reader = Reader(page)
+    for tag, attrs in reader.elements:
+        assert not [name for name in attrs if name.startswith("on") or name == "style"], (tag, attrs)
+        for name in ("src", "href", "xlink:href", "action", "formaction", "data"):
+            value = attrs.get(name)
+            assert value is None or value.startswith("#") or (tag, value) == ("link", "data:,")
+    style = "".join(reader.inside["style"])
+    assert "url(" not in style
+    assert "@import" not in style
+    script = page[page.rindex("<script>") :]
+    for risky in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "http"):
+        assert risky not in script
+
+
+def test_hostile_texts_stand_in_the_page_as_text(tmp_path):
+    """The elements and attributes are those of a page of harmless texts; the texts are all there to read."""
+    found = brief(read_collection(hostile(tmp_path / "bad")))
+    page = html.page(found)
+    reader = Reader(page)
+    names = {name for _, attrs in reader.elements for name in attrs}
+    assert {tag for tag, _ in reader.elements} & {"img", "iframe", "base", "object", "embed", "form"} == {"form"}
+    assert not [name for name in names if name.startswith("on")]
+    assert "autofocus" not in names
+    assert Counter(tag for tag, _ in reader.elements)["script"] == 2
+    assert Counter(tag for tag, _ in reader.elements)["style"] == 1
+    assert Counter(tag for tag, _ in reader.elements)["meta"] == 5
+    shown = reader.text
+    for i, trick in enumerate(TRICKS):
+        assert visible(f"q{i} {trick}").split()[0] in shown
+        assert re.sub(r"\s+", " ", visible(trick)) in shown
+    for character in ("\u202e", "\x1b", "\x07", "\u2028", "\x00"):
+        assert character not in page
+    raw = page[page.index('id="data">') :].split("</script>")[0].removeprefix('id="data">')
+    assert not set("<>&") & set(raw)
+    assert len(json.loads(raw)["nuggets"]) == 3 * len(TRICKS)
+
+
+def test_the_line_to_add_is_a_judgement_that_check_accepts(tmp_path):
+    """Even of hostile texts: put where the page says, it is read, and settles the guess."""
+    root = hostile(tmp_path / "bad")
+    found = brief(read_collection(root))
+    assert found.suggested
+    view = html.View(found)
+    for shown, one in zip(view.suggestions, found.suggested, strict=True):
+        assert visible(shown["line"]) == shown["line"]
+        record = json.loads(shown["line"])
+        assert record["text"] == found.new.run.texts[one.suggestion.response]
+        nugget = found.key.nuggets[one.suggestion.nugget]
+        assert (record["qid"], record["nugget"], record["verdict"]) == (nugget.qid, nugget.nugget, True)
+    place = found.suggested[0].suggestion.nugget
+    (root / "judgements" / "mine.jsonl").write_text(view.suggestions[0]["line"] + "\n", encoding="utf-8")
+    after = score(read_collection(root), [found.new.run.name]).runs[0].outcome
+    assert after.known[place]
+    assert after.found[place]
+    assert not found.score.outcome.known[place]
+
+
+def luminance(colour):
+    linear = [
+        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    ]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_is_counted_as_wcag_counts_it():
+    assert contrast("#ffffff", "#000000") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@pytest.mark.parametrize("theme", range(3), ids=["light", "dark", "print"])
+def test_every_colour_of_text_can_be_read_on_its_ground(page, theme):
+    themes = re.findall(r":root \{(.*?)\}", page, re.DOTALL)
+    assert len(themes) == 3
+    colour = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", themes[theme]))
+    pairs = [
+        (text, ground) for text in ("ink", "muted", "accent", "guess", "good", "bad") for ground in ("page", "raised")
+    ]
+    pairs += [("ink", ground) for ground in ("mark", "g0", "g1", "g2", "g3", "g4")] + [("on-yes", "yes")]
+    poor = {pair: contrast(*(colour[name] for name in pair)) for pair in pairs}
+    assert all(value >= 4.5 for value in poor.values()), poor
+    # Lines and bars need less, but must be seen.
+    assert contrast(colour["soft"], colour["page"]) > 1.5
+
+
+def test_the_same_data_make_the_same_bytes(folder, page):
+    assert html.page(brief(read_collection(folder))) == page
+
+
+def test_without_a_history_the_trend_says_how_to_start_one(sample):
+    found = brief(read_collection(sample.root))
+    text = Reader(html.page(found)).text
+    assert "score RUN --record" in text
+    assert found.trend is None
+
+
+def test_one_run_alone_has_no_changes_and_one_group_no_plot(collect):
+    collection = collect(
+        [{"qid": "q", "nugget": "1", "text": "alpha beta gamma"}, {"qid": "r", "nugget": "1", "text": "delta"}],
+        {"a": [("q", "alpha beta"), ("r", "delta")]},
+        [{"qid": "q", "nugget": "1", "text": "alpha beta", "verdict": True}],
+        {"a": "every"},
+    )
+    text = Reader(html.page(brief(collection))).text
+    assert "There is no earlier run to compare with" in text
+    assert "at least two groups of systems" in text
+    assert "Everything in this run is known" in text
+
+
+def test_where_nobody_judged_anything_it_says_so(collect):
+    nuggets = [{"qid": q, "nugget": "1", "text": f"alpha {q}"} for q in "qrs"]
+    collection = collect(nuggets, {"a": [("q", "alpha q")], "b": [("q", "beta"), ("r", "alpha r")]})
+    text = Reader(html.page(brief(collection))).text
+    assert "Nobody has judged anything" in text
+
+
+def test_a_fixed_threshold_has_guesses_without_probabilities(collect):
+    nuggets = [{"qid": q, "nugget": "1", "text": f"alpha {q} beta"} for q in "qr"]
+    runs = {"a": [("q", "alpha q beta"), ("r", "nothing")], "b": [("q", "nothing"), ("r", "nothing")]}
+    collection = collect(nuggets, runs, toml='[threshold]\nmodel = "fixed"\nvalue = 0.3\n')
+    reader = Reader(html.page(brief(collection, "a", "b")))
+    assert [mark for mark in reader.inside["button"] if "?" in mark] == ["+y?", "n?"]
+    assert "none can be said to matter most" in reader.text
+
+
+def test_equal_runs_have_nothing_to_tell(folder):
+    found = brief(read_collection(folder), "build-101", str(folder / "runs" / "build-101.jsonl"))
+    reader = Reader(html.page(found))
+    assert "No difference to build-101." in reader.text
+    assert not [cell for cell in cells(reader) if {"gained", "lost"} & set(cell["class"].split())]
+
+
+# The command
+
+
+def test_the_command_writes_the_page_and_says_where_and_of_what(folder, page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "--collection", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "build-102 (night of build-102) against build-101 (night of build-101)" in out
+    assert "report.html" in out
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_json_has_what_the_page_has(folder, found, tmp_path, capsys):
+    where = ["--collection", str(folder), "--output", str(tmp_path / "r.html")]
+    assert main(["report", *where, "--json", "-"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data == json.loads(json.dumps(as_json(found)))
+    assert data["new"] == {"run": "build-102", "build": 2, "label": "night of build-102", "time": data["new"]["time"]}
+    assert data["scores"]["runs"][0]["f3"]["value"] == found.score.measures["f3"].value
+    assert len(data["evidence"]) == len(found.key.nuggets)
+    assert [one["share"] for one in data["judge_next"]] == [one.suggestion.share for one in found.suggested]
+    assert data["changes"]["old"] == "build-101"
+    assert len(data["history"]["trends"][0]["builds"]) == 2
+    assert sum(one["pairs"] for one in data["reliability"]["bins"]) == data["thresholds"]["pairs"]
+    assert (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nobody"], ["--against", "nobody"], ["--output", "."], ["--output", "x/../runs.jsonl/y.html"]]
+)
+def test_what_cannot_be_done_is_said_with_code_2_and_leaves_nothing_behind(folder, arguments, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    before = {path for path in folder.rglob("*") if ".nuggeteer" not in path.parts}
+    assert main(["report", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    assert captured.err
+    left = {path for path in folder.rglob("*") if ".nuggeteer" not in path.parts} - before
+    assert not {path.name for path in left} - {"history.sqlite3-wal", "history.sqlite3-shm"}

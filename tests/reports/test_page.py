@@ -1,0 +1,316 @@
+"""The page in a browser: what a reader sees and can do, and that hostile texts do nothing.
+
+Skipped, with a word, where there is no Chromium.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nuggeteer.alarm import watch
+from nuggeteer.briefing import brief
+from nuggeteer.collection import read_collection
+from nuggeteer.history import History, Scoring
+from nuggeteer.intervals import Interval
+from nuggeteer.reports import html
+from nuggeteer.scoring import score
+from nuggeteer.simulation import Shape, simulate
+from nuggeteer.trend import Build, Fates, Trend
+from tests.reports.hostile import hostile
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page that is open, and all that it did unasked."""
+
+    def __init__(self, browser, path, **options):
+        self.page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page.set_default_timeout(10_000)
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
+        self.url = path.as_uri()
+        self.page.goto(self.url)
+
+    def owned(self):
+        return self.page.evaluate("window.owned === undefined ? null : window.owned")
+
+    @property
+    def focused(self):
+        return self.page.evaluate("document.activeElement.dataset.n ?? document.activeElement.tagName")
+
+
+@pytest.fixture(scope="module")
+def demo(_sample_folder, tmp_path_factory):
+    here = shutil.copytree(_sample_folder, tmp_path_factory.mktemp("browser") / "demo")
+    for name in ("build-101", "build-102"):
+        History.of(here).record(score(read_collection(here), [name]), label=f"night of {name}")
+    return brief(read_collection(here))
+
+
+@pytest.fixture(scope="module")
+def demo_page(demo, tmp_path_factory):
+    path = tmp_path_factory.mktemp("demo") / "report.html"
+    html.write(path, demo)
+    return path
+
+
+@pytest.fixture
+def visit(browser, demo_page):
+    seen = Visit(browser, demo_page)
+    yield seen
+    seen.page.close()
+
+
+def test_it_opens_without_a_complaint_and_asks_for_nothing(visit):
+    assert visit.complaints == []
+    assert [url for url in visit.requests if url != visit.url and not url.startswith("data:")] == []
+    assert visit.page.locator("h1").inner_text() == "build-102 (night of build-102)"
+    assert visit.page.locator("svg.chart").count() == 3
+    for chart in visit.page.locator("svg.chart").all():
+        assert chart.bounding_box()["height"] > 60
+
+
+def test_the_watcher_sees_what_a_page_does(browser, tmp_path):
+    """So that the tests here can fail: the same tricks in a page without walls."""
+    path = tmp_path / "open.html"
+    path.write_text("<script>window.owned=1;console.log('x')</script><img src='http://127.0.0.1:9/x.png'>")
+    seen = Visit(browser, path)
+    seen.page.wait_for_timeout(200)
+    assert seen.owned() == 1
+    assert "x" in seen.complaints
+    assert "http://127.0.0.1:9/x.png" in seen.requests
+    seen.page.close()
+
+
+def test_a_press_shows_the_evidence_of_that_nugget(visit, demo):
+    page, panel = visit.page, visit.page.locator("#evidence")
+    assert not panel.is_visible()
+    places = [i for i, one in enumerate(demo.sightings) if one.passage and one.passage.marks and one.found][:3]
+    assert places
+    for place in places:
+        page.locator(f"[data-n='{place}']").click()
+        nugget, passage = demo.key.nuggets[place], demo.sightings[place].passage
+        assert panel.is_visible()
+        assert nugget.descriptions[0] in panel.inner_text()
+        assert f"{nugget.qid}/{nugget.nugget}" in panel.inner_text()
+        assert panel.locator("blockquote").inner_text() == re.sub(r"\s+", " ", passage.text)
+        marked = [passage.text[a:b] for a, b in passage.marks]
+        assert panel.locator("mark").all_inner_texts() == marked
+        assert page.locator("[aria-pressed=true]").get_attribute("data-n") == str(place)
+    panel.locator(".close").click()
+    assert not panel.is_visible()
+    assert visit.complaints == []
+
+
+def test_all_of_it_can_be_done_with_the_keyboard(visit, demo):
+    page = visit.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.locator("#changed").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        if visit.focused.isdigit():
+            break
+    start = visit.focused
+    assert start.isdigit()
+    assert page.locator("button.cell[tabindex='0']").count() == 1
+    page.keyboard.press("ArrowRight")
+    right = visit.focused
+    assert right != start
+    page.keyboard.press("ArrowLeft")
+    assert visit.focused == start
+    page.keyboard.press("ArrowDown")
+    below = visit.focused
+    assert demo.key.question[int(below)] == demo.key.question[int(start)] + 1
+    page.keyboard.press("Enter")
+    assert page.locator("#evidence").is_visible()
+    before = page.locator("#evidence h3").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#evidence h3").inner_text() != before
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    assert visit.focused == below
+    page.keyboard.press("Escape")
+    assert not page.locator("#evidence").is_visible()
+    assert visit.focused == below
+    page.keyboard.press("Tab")
+    assert not visit.focused.isdigit()
+
+
+def test_the_focus_can_be_seen(visit):
+    cell = visit.page.locator("button.cell").first
+    visit.page.locator("#changed").focus()
+    visit.page.keyboard.press("Tab")
+    visit.page.keyboard.press("Tab")
+    assert visit.focused.isdigit()
+    assert cell.evaluate("e => getComputedStyle(e).outlineStyle + getComputedStyle(e).outlineWidth") == "solid3px"
+
+
+def test_questions_can_be_sought_and_those_without_a_change_left_out(visit, demo):
+    page = visit.page
+    rows = page.locator("#cells tbody tr:visible")
+    assert rows.count() == len(demo.key.questions)
+    page.locator("#wanted").fill("DEF-0")
+    assert rows.count() == sum("def-0" in q.qid.lower() for q in demo.key.questions)
+    page.locator("#wanted").fill("")
+    page.locator("#changed").check()
+    changed = demo.diff.old.found != demo.diff.new.found
+    assert rows.count() == len(np.unique(demo.key.question[changed]))
+    page.locator("#wanted").fill("no such question")
+    assert rows.count() == 0
+    assert page.locator("#count").inner_text() == f"0 of {len(demo.key.questions)} questions"
+    assert visit.complaints == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_follows_the_reader_s_theme_and_width(browser, demo_page, scheme, width):
+    seen = Visit(browser, demo_page, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    background = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 26)")
+    label = seen.page.evaluate("getComputedStyle(document.querySelector('svg.chart text')).fill")
+    assert label == ("rgb(87, 96, 106)" if scheme == "light" else "rgb(160, 170, 180)")
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    seen.page.close()
+
+
+def test_on_paper_all_is_dark_on_white_and_tables_are_open(browser, demo_page):
+    seen = Visit(browser, demo_page, color_scheme="dark")
+    seen.page.locator("button.cell").first.click()
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not seen.page.locator("#evidence").is_visible()
+    assert not seen.page.locator("nav").is_visible()
+    height = seen.page.evaluate(
+        "document.querySelector('.tall').clientHeight - document.querySelector('#cells').clientHeight"
+    )
+    assert abs(height) < 5
+    seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.locator("#trend details table").is_visible()
+    seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert not seen.page.locator("#trend details table").is_visible()
+    assert seen.page.pdf().startswith(b"%PDF")
+    seen.page.close()
+
+
+def test_it_says_the_same_to_those_who_listen(visit, demo):
+    """What a screen reader is told, by the browser's own tree of roles and names."""
+    page = visit.page
+    assert page.get_by_role("main").count() == 1
+    assert page.get_by_role("navigation", name="Sections").count() == 1
+    assert page.get_by_role("heading", level=1).count() == 1
+    assert page.get_by_role("button", name=re.compile("^nugget ")).count() == len(demo.key.nuggets)
+    assert page.get_by_role("button", name=re.compile("guessed: ")).count() == int((~demo.diff.new.known).sum())
+    assert page.get_by_role("img", name=re.compile("Scores of the last")).count() == 1
+    assert page.locator("#evidence").get_attribute("aria-live") == "polite"
+
+
+def test_hostile_texts_do_nothing(browser, tmp_path):
+    """Wherever they stand, and whatever is pressed."""
+    path = tmp_path / "report.html"
+    root = hostile(tmp_path / "bad")
+    names = read_collection(root).run_names
+    for name in names[1:]:
+        History.of(root).record(score(read_collection(root), [name]), label=f"<script>window.owned=11</script>{name}")
+    found = brief(read_collection(root))
+    assert found.trend
+    html.write(path, found)
+    seen = Visit(browser, path)
+    page = seen.page
+    for summary in page.locator("summary").all():
+        summary.click()
+    for cell in page.locator("button.cell").all():
+        cell.click()
+        assert page.locator("#evidence blockquote :not(mark, span)").count() == 0
+    page.locator("#wanted").fill("<script>")
+    page.wait_for_timeout(100)
+    assert seen.owned() is None
+    assert seen.complaints == []
+    assert [url for url in seen.requests if url != seen.url and not url.startswith("data:")] == []
+    assert page.evaluate("[...document.links].every(a => a.getAttribute('href').startsWith('#'))")
+    assert page.url.partition("#")[0] == seen.url
+    assert "<script>window.owned = 1</script>" in page.locator("#changes").inner_text()
+    page.close()
+
+
+@pytest.mark.parametrize("walled", [True, False], ids=["with its policy", "without"])
+def test_were_something_not_escaped_the_policy_would_stop_it(browser, demo_page, tmp_path, walled):
+    """Tricks put into the page by hand: the second wall holds by itself, and without it they do their work."""
+    text = demo_page.read_text(encoding="utf-8")
+    tricks = (
+        "<script>window.owned = 1</script><img src='data:x' onerror='window.owned = 2'>"
+        "<img src='http://127.0.0.1:9/x.png'><style>body { color: red }</style>"
+    )
+    broken = text.replace('<main id="main" tabindex="-1">', f'<main id="main" tabindex="-1">{tricks}')
+    assert broken != text
+    if not walled:
+        broken = re.sub(r"<meta http-equiv=.*?>", "", broken, count=1)
+    path = tmp_path / "broken.html"
+    path.write_text(broken, encoding="utf-8")
+    seen = Visit(browser, path)
+    seen.page.wait_for_timeout(200)
+    red = seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(255, 0, 0)"
+    assert (seen.owned() is None) == walled
+    assert red == (not walled)
+    if walled:
+        assert any("Content Security Policy" in line for line in seen.complaints)
+    seen.page.close()
+
+
+def thirty(found):
+    """Thirty builds, as if recorded."""
+    score_ = found.score.measures["f3"]
+    builds = tuple(
+        Build(
+            Scoring(i, i, "nightly", f"build {i}", f"2026-01-{i + 1:02d}T03:00:00Z", None, found.scores.signature, 5, 5,
+                    Interval(0.4 + i / 200, 0.4, 0.3, 0.6, score_.judging, score_.sampling))
+        )
+        for i in range(30)
+    )  # fmt: skip
+    value = np.array([build.interval.value for build in builds])
+    nuggets = (len(found.key.nuggets), 30)
+    flags = np.random.default_rng(0).random(nuggets) < 0.5
+    fates = Fates((), builds, np.ones(nuggets, bool), flags, flags, np.full(nuggets, 0.5), np.ones(nuggets, int))
+    return replace(found, trend=Trend(None, "f3", builds, watch(value)), fates=fates)
+
+
+@pytest.fixture(scope="module")
+def big_page(tmp_path_factory):
+    """500 questions of 10 nuggets, 30 builds."""
+    root = tmp_path_factory.mktemp("big")
+    simulate(root / "c", Shape(questions=500, nuggets=10, systems=3, judged=1, responses=10, words=25))
+    path = root / "report.html"
+    html.write(path, thirty(brief(read_collection(root / "c"))))
+    return path
+
+
+def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
+    """Under 5 MB. How fast it opens is measured (`scripts/bench`), not tested."""
+    assert big_page.stat().st_size < 5_000_000
+    seen = Visit(browser, big_page)
+    assert seen.page.locator("button.cell").count() == 5000
+    assert seen.complaints == []
+    seen.page.evaluate("document.querySelectorAll('button.cell')[2500].click()")
+    assert seen.page.locator("#evidence").is_visible()
+    seen.page.close()
