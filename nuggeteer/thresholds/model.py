@@ -41,8 +41,8 @@ def size_of(characters: Ints) -> Vector:
 def orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
     """rows × count: a random order of the numbers below `count` in each row.
 
-    A few shuffled orders are read with steps and from places of each row's own, in a third of the time of as many
-    shuffles. Rows next to each other are of different shuffles; of others one pair in 10⁵ or so is a little alike."""
+    A few shuffled orders are read with steps and from places of each row's own, which is faster than as many shuffles.
+    Rows next to each other are of different shuffles; of others a pair in very many is a little alike."""
     shuffled = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (SHUFFLED, 1)), axis=1)
     steps = np.flatnonzero(np.gcd(np.arange(1, count + 1), count) == 1).astype(np.int32) + 1
     step, begin = rng.choice(steps, (rows, 1)), rng.integers(count, size=(rows, 1), dtype=np.int32)
