@@ -1,0 +1,69 @@
+"""What a matcher is: texts and nuggets in, match scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.idf import Idf
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.settings import Match
+
+
+class Matcher(Protocol):
+    """Match scores of texts for every nugget of their question. The same input gives the same scores, to the bit, for
+    any number of workers and whatever else is asked in the same call."""
+
+    @property
+    def signature(self) -> str:
+        """The matcher and its settings, for the signature of scores."""
+        ...
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        """For each text one score from 0 to 1 a nugget of its question, laid end to end.
+
+        `texts` are in the form in which texts are compared (`text.identity`), `question` the position in the key of
+        each one's question."""
+        ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A matcher that learns from judged texts. It scores those as if nobody had judged the systems that they are from,
+    so that thresholds learn what its scores are worth on a new system."""
+
+    @property
+    def signature(self) -> str: ...
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector: ...
+
+    def score_judged(self, jobs: int = 1) -> Vector:
+        """Scores of the texts of `Material.judged`, laid end to end, each by what was learned without its group."""
+        ...
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What humans said, as matchers learn from it: texts (`text.identity`), their questions' positions in the key, the
+    number of the group whose systems they are from; and for each pair of a text and a nugget of its question, laid end
+    to end, whether it was decided, and how."""
+
+    texts: Sequence[str]
+    question: npt.NDArray[np.int32]
+    group: Ints
+    decided: Bools
+    yes: Bools
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a matcher is made from: the key, the settings and word weights of the collection, and what was judged."""
+
+    key: AnswerKey
+    settings: Match
+    idf: Idf | None
+    judged: Judged
