@@ -14,8 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
+from nuggeteer.contradictions import contradictions, idle_retractions, near_contradictions, set_aside, unknown_runs
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
+from nuggeteer.formats.audits import read_audit
+from nuggeteer.formats.judgements import Anything, read_folder, standing
+from nuggeteer.formats.matches import read_matches
 from nuggeteer.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
@@ -24,7 +28,10 @@ from nuggeteer.text import identity, words
 
 @dataclass(frozen=True)
 class Collection:
-    """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for."""
+    """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
+
+    `judgements` are what humans said and did not take back; what machines said is apart, in `machine`.
+    """
 
     root: Path
     key: AnswerKey
@@ -32,6 +39,7 @@ class Collection:
     manifest: dict[str, RunInfo]
     settings: Settings
     problems: list[Problem] = field(default_factory=list)
+    machine: tuple[Judgement, ...] = ()
 
     @cached_property
     def run_names(self) -> tuple[str, ...]:
@@ -102,7 +110,7 @@ def find_collection(start: Path | None = None) -> Path:
 def read_collection(root: Path | str) -> Collection:
     """Read a collection; raises `InputError` on anything that would make a score wrong."""
     problems: list[Problem] = []
-    collection = _read(Path(root), problems)
+    collection, _ = _read(Path(root), problems)
     collection.problems[:] = _or_stop(problems)
     return collection
 
@@ -110,12 +118,13 @@ def read_collection(root: Path | str) -> Collection:
 def check(root: Path | str) -> list[Problem]:
     """Everything wrong in any file of a collection, in the order of files and lines."""
     problems: list[Problem] = []
-    collection = _read(Path(root), problems)
+    collection, entries = _read(Path(root), problems)
     runs = []
     for name in collection.run_names:
         path = collection.root / "runs" / f"{name}.jsonl"
         runs.append(_read_run(path, collection._info(name), collection.key, problems))
     _check_texts_of_judgements(collection, runs, problems)
+    _check_judgements(collection, entries, problems)
     path = collection.root / "runs.jsonl"
     for line, info in canonical.MANIFEST.read(path, []) if path.is_file() else ():
         if info.run not in collection.run_names:
@@ -126,6 +135,13 @@ def check(root: Path | str) -> list[Problem]:
             read_table(table)
         except InputError as error:
             problems.extend(error.problems)
+    for path in sorted((collection.root / "judgements" / "audits").glob("*.jsonl")):
+        try:
+            read_audit(path)
+        except InputError as error:
+            problems.extend(error.problems)
+    if collection.settings.match.matcher == "external":
+        read_matches(Path(collection.settings.match.external), collection.key, problems)
     order: dict[str, int] = {}
     for problem in problems:
         order.setdefault(problem.file, len(order))
@@ -138,7 +154,7 @@ def _or_stop(problems: list[Problem]) -> list[Problem]:
     return problems
 
 
-def _read(root: Path, problems: list[Problem]) -> Collection:
+def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
     if not (root / "nuggets.jsonl").is_file():
         remedy = "name a collection's folder; nuggeteer demo makes one to try"
         raise fail(root, "this folder has no nuggets.jsonl", remedy)
@@ -149,8 +165,13 @@ def _read(root: Path, problems: list[Problem]) -> Collection:
         settings = Settings()
     key = _read_key(root, problems)
     manifest = _read_manifest(root / "runs.jsonl", problems)
-    judgements = _read_judgements(root / "judgements", key, problems)
-    return Collection(root, key, judgements, manifest, settings)
+    entries = _read_judgements(root / "judgements", key, problems)
+    verdicts = standing(entries)
+    human = [verdict for verdict in verdicts if not verdict.record.machine]
+    problems.extend(contradictions(human))
+    judgements = tuple(verdict.record for verdict in human)
+    machine = tuple(verdict.record for verdict in verdicts if verdict.record.machine)
+    return Collection(root, key, judgements, manifest, settings, machine=machine), entries
 
 
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
@@ -248,32 +269,23 @@ def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
     return manifest
 
 
-def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> tuple[Judgement, ...]:
-    judgements: list[Judgement] = []
-    said: dict[tuple[str, str, str], tuple[bool, str, int]] = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for line, judgement in canonical.JUDGEMENTS.read(path, problems):
-
-            def warn(what: str, remedy: str, path: Path = path, line: int = line) -> None:
-                problems.append(Problem(str(path), line, what, remedy, "warning"))
-
-            if (judgement.qid, judgement.nugget) not in key.nugget_position:
-                if judgement.qid not in key.position:
-                    warn(f"unknown question {judgement.qid!r}", "the verdict is not used; correct the qid")
-                else:
-                    what = f"question {judgement.qid!r} has no nugget {judgement.nugget!r}"
-                    warn(what, "the verdict is not used; correct the nugget")
-                continue
-            if judgement.partial and judgement.verdict:
-                what, remedy = "a yes cannot be partial", "a partly supported nugget has the verdict false"
-                problems.append(Problem(str(path), line, what, remedy))
-            place = (judgement.qid, judgement.nugget, identity(judgement.text))
-            verdict, other, where = said.setdefault(place, (judgement.verdict, str(path), line))
-            if verdict != judgement.verdict:
-                what = f"this contradicts {other}:{where} on nugget {judgement.nugget!r} of {judgement.qid!r}"
-                warn(what, "the yes counts; settle it and delete one")
-            judgements.append(judgement)
-    return tuple(judgements)
+def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:
+    """Every line about a nugget of the key, taken back or not."""
+    entries = []
+    for entry in read_folder(folder, problems):
+        file, line, record = entry
+        if (record.qid, record.nugget) not in key.nugget_position:
+            what, remedy = f"unknown question {record.qid!r}", "the verdict is not used; correct the qid"
+            if record.qid in key.position:
+                what = f"question {record.qid!r} has no nugget {record.nugget!r}"
+                remedy = "the verdict is not used; correct the nugget"
+            problems.append(Problem(file, line, what, remedy, "warning"))
+            continue
+        if isinstance(record, Judgement) and record.partial and record.verdict:
+            what, remedy = "a yes cannot be partial", "a partly supported nugget has the verdict false"
+            problems.append(Problem(file, line, what, remedy))
+        entries.append(entry)
+    return entries
 
 
 def _read_run(path: Path, info: RunInfo, key: AnswerKey, problems: list[Problem]) -> Run:
@@ -327,3 +339,11 @@ def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"
         problems.append(Problem(str(collection.root / "judgements"), None, what, remedy, "warning"))
+
+
+def _check_judgements(collection: Collection, entries: list[Anything], problems: list[Problem]) -> None:
+    verdicts = standing(entries)
+    problems.extend(near_contradictions([verdict for verdict in verdicts if not verdict.record.machine]))
+    problems.extend(idle_retractions(entries, verdicts))
+    problems.extend(unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))
+    problems.extend(set_aside(collection.root / "judgements"))

@@ -7,6 +7,9 @@ Nuggeteer §2.3 and its second footnote:
 3. Else, if the text stands in a run judged `every`: no. In a run judged `best` that has no yes for the
    nugget: no. In a run judged `best` that has one elsewhere: unknown, for only the best was marked.
 4. Else unknown: to be guessed.
+
+Verdicts are what humans said and did not take back, `Collection.judgements`. A machine's are not among them: it is an
+instrument, to be calibrated against these.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ class Known:
         ]
         standing = [
             np.array(
-                [self._row(q, identity(t), run.name) for q, t in zip(run.question.tolist(), run.texts, strict=True)],
+                [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.identical, strict=True)],
                 dtype=np.int64,
             )
             for run in judged_runs

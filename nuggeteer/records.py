@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.text import identity
+
 Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
 Vector = npt.NDArray[np.floating[Any]]
@@ -17,6 +19,8 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
 
 NO_KEYS: Mapping[str, Any] = {}
+# A tag: only who knows something of the world sees that the nugget bears on the question.
+WORLD_KNOWLEDGE = "world-knowledge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,10 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A human verdict on one (nugget, response text).
+    """A verdict on one (nugget, response text).
 
-    `partial` marks a no that its assessor called partly supported; only measures that say so count it.
+    `partial` marks a no that its assessor called partly supported; only measures that say so count it. `machine` marks
+    a verdict that no human gave, such as a language model's: it is kept and compared, and never known.
     """
 
     qid: str
@@ -67,6 +72,21 @@ class Judgement:
     at: str | None = None
     reason: str | None = None
     span: Any = None
+    machine: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """An assessor takes back what they said of a (nugget, response text) before that time."""
+
+    qid: str
+    nugget: str
+    text: str
+    assessor: str
+    at: str
+    run: str | None = None
+    reason: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -109,6 +129,11 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def identical(self) -> list[str]:
+        """The texts as they are compared (`text.identity`), for who asks again and again."""
+        return list(map(identity, self.texts))
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]
@@ -153,6 +178,11 @@ class AnswerKey:
     @cached_property
     def okay(self) -> Bools:
         return np.array([n.importance == "okay" for n in self.nuggets], dtype=bool)
+
+    @cached_property
+    def world_knowledge(self) -> Bools:
+        """Nuggets that credit who finds them and cost nobody recall (Babko-Malaya 2008, §4)."""
+        return np.array([WORLD_KNOWLEDGE in n.tags for n in self.nuggets], dtype=bool)
 
     @cached_property
     def weighted(self) -> bool:

@@ -281,11 +281,128 @@ def test_a_verdict_that_contradicts_another_names_both_lines(folder, other_file)
     line = add(folder / file, {**JUDGEMENTS[0], "text": " he  BUILT a reactor.", "verdict": False})
     (problem,) = check(folder)
     assert str(problem) == (
-        f"{folder}/{file}:{line}: this contradicts {folder}/judgements/a1.jsonl:1 on nugget '1' of 'q1'; "
-        "the yes counts; settle it and delete one"
+        f"{folder}/{file}:{line}: this contradicts {folder}/judgements/a1.jsonl:1 on nugget '1' of 'q1', "
+        "where the text differs in case or white space only; the yes counts; settle it and delete one"
     )
     assert problem.severity == "warning"
     assert len(read_everything(folder).judgements) == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ({"assessor": "b"}, " by 'b' on nugget '1' of 'q1'"),
+        ({"assessor": "a"}, ", by 'a' too, on nugget '1' of 'q1'"),
+        ({}, " on nugget '1' of 'q1'"),
+    ],
+)
+def test_a_contradiction_names_the_other_assessor(folder, others, says):
+    path = write_lines(folder / "judgements" / "a1.jsonl", [{**JUDGEMENTS[0], **others}])
+    line = add(path, {**JUDGEMENTS[0], "verdict": False, "assessor": "a"})
+    assert found(folder) == [("judgements/a1.jsonl", line, "warning", f"this contradicts {path}:1{says}")]
+
+
+def test_each_verdict_that_has_an_opposite_before_it_is_told_once(folder):
+    path = folder / "judgements" / "a1.jsonl"
+    for second, verdict in enumerate((False, True, False)):
+        add(path, {**JUDGEMENTS[0], "verdict": verdict, "at": f"2026-01-01T00:00:0{second}Z"})
+    assert [(line, what.split()[2]) for _, line, _, what in found(folder)] == [
+        (2, f"{path}:1"),
+        (3, f"{path}:2"),
+        (4, f"{path}:1"),
+    ]
+
+
+def test_texts_that_differ_in_punctuation_only_and_are_judged_otherwise_are_hinted_at(folder):
+    add(folder / "runs" / "new.jsonl", {"qid": "q1", "text": "He built – a réactor!"})
+    add(folder / "judgements" / "a1.jsonl", {**JUDGEMENTS[0], "text": "He built – a réactor!", "verdict": False})
+    ((file, line, severity, what),) = found(folder)
+    assert (file, line, severity) == ("judgements/a1.jsonl", 2, "warning")
+    assert "a1.jsonl:1 on nugget '1' of 'q1', where the text differs in punctuation or accents only" in what
+    assert read_collection(folder).problems == []
+
+
+def test_a_verdict_that_names_no_run_is_told_once_a_file_and_used(folder):
+    """A run of the manifest has a name, whether its file is there or not."""
+    path = folder / "judgements" / "a1.jsonl"
+    for text in ("He built a reactor.", "It sank."):
+        add(path, {**JUDGEMENTS[0], "text": text, "run": "nwe"})
+    add(path, {**JUDGEMENTS[0], "run": "new"})
+    (folder / "runs" / "new.jsonl").unlink()
+    told = [problem for problem in found(folder) if problem[0] == "judgements/a1.jsonl"]
+    assert told == [("judgements/a1.jsonl", 2, "warning", "unknown run 'nwe' (2 verdicts)")]
+    assert len(read_collection(folder).judgements) == 4
+
+
+RETRACTION = {**JUDGEMENTS[0], "assessor": "a", "at": "2026-01-02T00:00:00Z", "retracted": True}
+del RETRACTION["verdict"]
+
+
+def test_a_contradiction_that_was_taken_back_is_none(folder):
+    add(folder / "judgements" / "a1.jsonl", {**JUDGEMENTS[0], "verdict": False, "assessor": "a"})
+    add(folder / "judgements" / "b.jsonl", RETRACTION)
+    assert check(folder) == []
+    assert len(read_collection(folder).judgements) == 1
+
+
+def test_a_retraction_of_nothing_is_told(folder):
+    """The first verdict there is nobody's."""
+    line = add(folder / "judgements" / "a1.jsonl", RETRACTION)
+    ((file, number, severity, what),) = found(folder)
+    assert (file, number, severity) == ("judgements/a1.jsonl", line, "warning")
+    assert "takes nothing back: 'a' had not judged nugget '1' of 'q1'" in what
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"retracted": False}, "'retracted' is false, not true"),
+        ({"verdict": False}, "a retraction has no 'verdict'"),
+        ({"at": "yesterday"}, "'at' is 'yesterday', not a time"),
+        ({"at": None}, "'at' is null, not a string"),
+        ({"assessor": None}, "'assessor' is null, not a string"),
+    ],
+)
+def test_a_retraction_that_cannot_be_is_an_error(folder, wrong, says):
+    line = add(folder / "judgements" / "a1.jsonl", {**RETRACTION, **wrong})
+    assert found(folder) == [("judgements/a1.jsonl", line, "error", says)]
+
+
+def test_machines_contradict_nobody(folder):
+    for assessor in ("m1", "m2"):
+        verdict = {**JUDGEMENTS[0], "assessor": assessor, "verdict": assessor == "m2", "machine": True}
+        add(folder / "judgements" / "m.jsonl", verdict)
+    assert check(folder) == []
+    collection = read_collection(folder)
+    assert len(collection.judgements) == 1
+    assert [judgement.assessor for judgement in collection.machine] == ["m1", "m2"]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_torn_last_line_is_told_for_what_it_is_and_stops_nothing(folder, cut):
+    path = folder / "judgements" / "a1.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:cut])
+    ((file, line, severity, what),) = found(folder)
+    assert (file, line, severity) == ("judgements/a1.jsonl", 2, "warning")
+    assert "torn" in what
+    assert len(read_collection(folder).judgements) == 1
+
+
+def test_a_file_of_judgements_that_cannot_be_read_is_an_error_among_the_rest(folder):
+    (folder / "judgements" / "z.jsonl").mkdir()
+    bad = add(folder / "judgements" / "a1.jsonl", b"{")
+    assert [(file, line) for file, line, *_ in found(folder)] == [
+        ("judgements/a1.jsonl", bad),
+        ("judgements/z.jsonl", None),
+    ]
+
+
+def test_a_torn_line_that_was_set_aside_is_told_until_it_is_deleted(folder):
+    (folder / "judgements" / "a1.jsonl.torn-20260101T000000.000000Z").write_bytes(b'{"qid": "q1", "nug')
+    ((file, line, severity, what),) = found(folder)
+    assert (file, line, severity) == ("judgements/a1.jsonl.torn-20260101T000000.000000Z", None, "warning")
+    assert "set aside" in what
 
 
 def test_the_same_verdict_twice_is_no_problem(folder):

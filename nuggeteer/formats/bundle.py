@@ -17,6 +17,7 @@ import orjson
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl, write_whole
+from nuggeteer.formats.judgements import read_folder, standing
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
@@ -28,8 +29,8 @@ _LONGEST_NAME = 200
 class Bundle:
     """Records without a folder. `garbled` keeps every line that its reader did not understand.
 
-    Bytes that are not UTF-8 stand in `garbled` as lone surrogates (`surrogateescape`), so that they can be
-    written as they were.
+    `passed_over` are verdicts of a collection that were taken back, or a machine's. Bytes that are not UTF-8 stand in
+    `garbled` as lone surrogates (`surrogateescape`), so that they can be written as they were.
     """
 
     questions: dict[str, Question] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Bundle:
     runs: dict[str, RunInfo] = field(default_factory=dict)
     responses: dict[str, list[Response]] = field(default_factory=dict)
     judgements: list[Judgement] = field(default_factory=list)
+    passed_over: list[Judgement] = field(default_factory=list)
     garbled: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -103,8 +105,11 @@ def read_bundle(folder: Path) -> Bundle:
         bundle.runs.setdefault(info.run, info)
     for path in sorted((folder / "runs").glob("*.jsonl")):
         bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
-    for path in sorted((folder / "judgements").glob("*.jsonl")):
-        bundle.judgements.extend(lines(canonical.JUDGEMENTS, path))
+    entries = read_folder(folder / "judgements", problems)
+    bundle.judgements = [verdict.record for verdict in standing(entries) if not verdict.record.machine]
+    stand = set(map(id, bundle.judgements))
+    said = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
+    bundle.passed_over = [judgement for judgement in said if id(judgement) not in stand]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
     return bundle
@@ -136,7 +141,7 @@ class _Target:
         self._nuggets = {(n.qid, n.nugget): n for n in there.nuggets}
         self._runs = dict(there.runs)
         self._responses = dict(there.responses)
-        self._verdicts = set(map(_line, there.judgements))
+        self._verdicts = set(map(_line, there.judgements + there.passed_over))
         self._planned: dict[Path, bytes] = {}
 
     def plan(self, source: str, bundle: Bundle) -> dict[Path, bytes]:

@@ -4,14 +4,17 @@
     nuggets.jsonl       qid, nugget, text | descriptions, importance, weight?, votes?, tags?
     runs.jsonl          run, group?, judged?, official?
     runs/NAME.jsonl     qid, text, docid?, rank?
-    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?
+    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?
+    or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, retracted
 
-Keys that are not listed are kept as they are, in `extra`.
+Keys that are not listed are kept as they are, in `extra`. A retraction has no `verdict`, so that a reader who knows
+nothing of retractions stumbles over it and does not take it for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from reprlib import Repr
 from typing import Any, Generic, TypeVar, get_args
@@ -26,6 +29,7 @@ from nuggeteer.records import (
     Nugget,
     Question,
     Response,
+    Retraction,
     RunInfo,
 )
 
@@ -129,6 +133,32 @@ def _anything(value: Any) -> Any:
     return value
 
 
+def moment(at: str) -> datetime | None:
+    """When that was, if it says so as ISO 8601 does; without a zone it is UTC."""
+    try:
+        when = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def _moment(value: Any) -> str:
+    if moment(_text(value)) is None:
+        raise _Wrong(f"is {_shown(value)}, not a time", "write it like 2026-01-31T09:30:00.000000Z")
+    return str(value)
+
+
+def _true(value: Any) -> None:
+    if value is not True:
+        raise _Wrong(f"is {_shown(value) if value is not False else 'false'}, not true", "write true, or leave it out")
+
+
+def _retraction(retracted: None, extra: Mapping[str, Any], **fields: Any) -> Retraction:
+    if "verdict" in extra:
+        raise _Wrong("a retraction has no 'verdict'", "keep 'retracted' or 'verdict'")
+    return Retraction(extra=extra, **fields)
+
+
 class Layout(Generic[Record]):
     """One kind of line: its keys, those it cannot do without, and what becomes of it."""
 
@@ -219,14 +249,29 @@ JUDGEMENTS = Layout(
         "at": _text,
         "reason": _text,
         "span": _anything,
+        "machine": _boolean,
+    },
+)
+RETRACTIONS = Layout(
+    _retraction,
+    ("qid", "nugget", "text", "assessor", "at", "retracted"),
+    {
+        "qid": _name,
+        "nugget": _name,
+        "text": _text,
+        "assessor": _text,
+        "at": _moment,
+        "run": _text,
+        "reason": _text,
+        "retracted": _true,
     },
 )
 
 
-_SILENT = (("partial", False), ("judged", "none"))
+_SILENT = (("partial", False), ("machine", False), ("judged", "none"))
 
 
-def as_line(record: Question | Nugget | RunInfo | Response | Judgement) -> dict[str, Any]:
+def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:
     """A record as the object of its line; keys that say nothing are left out."""
     line: dict[str, Any] = {}
     for key in record.__slots__:
@@ -240,4 +285,6 @@ def as_line(record: Question | Nugget | RunInfo | Response | Judgement) -> dict[
                 continue
             value = list(value) if key == "tags" else dict(value)
         line[key] = value
+    if isinstance(record, Retraction):
+        line["retracted"] = True
     return {**line, **record.extra}

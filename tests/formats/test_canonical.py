@@ -16,10 +16,12 @@ from nuggeteer.formats.canonical import (
     NUGGETS,
     QUESTIONS,
     RESPONSES,
+    RETRACTIONS,
     WrongLine,
     as_line,
+    moment,
 )
-from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.records import Judgement, Nugget, Question, Response, Retraction, RunInfo
 
 KINDS = {
     "question": (QUESTIONS, {"qid": "q1", "text": "Who?"}),
@@ -27,6 +29,10 @@ KINDS = {
     "run": (MANIFEST, {"run": "r1"}),
     "response": (RESPONSES, {"qid": "q1", "text": "An answer."}),
     "judgement": (JUDGEMENTS, {"qid": "q1", "nugget": "1", "text": "An answer.", "verdict": False}),
+    "retraction": (
+        RETRACTIONS,
+        {"qid": "q1", "nugget": "1", "text": "An answer.", "assessor": "a", "at": "2026-01-31", "retracted": True},
+    ),
 }
 EVERY = pytest.mark.parametrize(("layout", "least"), KINDS.values(), ids=KINDS)
 
@@ -72,7 +78,13 @@ records = st.one_of(
     st.tuples(st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extras)),
     st.tuples(
         st.just(JUDGEMENTS),
-        st.builds(Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, extras),
+        st.builds(
+            Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, st.booleans(), extras
+        ),
+    ),
+    st.tuples(
+        st.just(RETRACTIONS),
+        st.builds(Retraction, ids, ids, texts, texts, st.datetimes().map(str), maybe, maybe, extras),
     ),
 )
 
@@ -107,7 +119,9 @@ def lines(draw):
             "partial": st.just(True),
             **dict.fromkeys(["docid", "run", "assessor", "at", "reason"], texts),
             "span": json_values.filter(lambda value: value is not None),
+            "machine": st.just(True),
         },
+        "retraction": {"run": texts, "reason": texts},
     }[kind]
     layout, least = KINDS[kind]
     line = {**least, **draw(st.fixed_dictionaries({}, optional=optional)), **draw(extras)}
@@ -172,6 +186,8 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         "judged": lambda v: v in ("none", "best", "every"),
         "verdict": lambda v: isinstance(v, bool),
         "partial": lambda v: isinstance(v, bool),
+        "machine": lambda v: isinstance(v, bool),
+        "retracted": lambda v: v is True,
         "rank": lambda v: type(v) is int,
         "weight": lambda v: is_number(v) and 0 <= v <= 1,
         "votes": lambda v: isinstance(v, dict) and set(map(str, v.values())) <= {"vital", "okay"},
@@ -185,8 +201,10 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         if key == "descriptions":
             del line["text"]
         fits = may.get(key, is_text)(value)
-        if layout is JUDGEMENTS and key == "run":
+        if layout in (JUDGEMENTS, RETRACTIONS) and key == "run":
             fits = is_text(value)
+        if layout is RETRACTIONS and key == "at":
+            fits = is_text(value) and moment(value) is not None
         if value is None:
             fits = key not in layout.required and not (layout is NUGGETS and key in ("text", "descriptions"))
         if fits:
@@ -248,6 +266,7 @@ def test_the_documentation_names_every_key():
         "runs.jsonl": MANIFEST,
         "runs/NAME.jsonl": RESPONSES,
         "judgements/*.jsonl": JUDGEMENTS,
+        "or-a-retraction": RETRACTIONS,
     }
     assert {name: list(layout.checks) for name, layout in layouts.items()} == listed
 
@@ -257,3 +276,28 @@ def test_written_lines_are_valid_json(kind):
     layout, least = KINDS[kind]
     line = as_line(layout.parse(least))
     assert json.loads(orjson.dumps(line)) == least
+
+
+def test_a_retraction_is_no_verdict_to_a_reader_who_knows_nothing_of_retractions():
+    """The layout of verdicts, which is all that an older reader has, refuses the line."""
+    with pytest.raises(WrongLine, match="no 'verdict'"):
+        JUDGEMENTS.parse(KINDS["retraction"][1])
+
+
+def test_a_line_is_a_verdict_or_a_retraction_and_not_both():
+    with pytest.raises(WrongLine, match="a retraction has no 'verdict'"):
+        RETRACTIONS.parse({**KINDS["retraction"][1], "verdict": True})
+
+
+@pytest.mark.parametrize(
+    ("at", "means"),
+    [
+        ("2026-01-31T09:30:00.000001Z", "2026-01-31 09:30:00.000001+00:00"),
+        ("2026-01-31T10:30:00+01:00", "2026-01-31 10:30:00+01:00"),
+        ("2026-01-31", "2026-01-31 00:00:00+00:00"),
+        ("last week", "None"),
+        ("", "None"),
+    ],
+)
+def test_a_time_is_iso_8601_and_utc_without_a_zone(at, means):
+    assert str(moment(at)) == means

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +18,7 @@ from nuggeteer.collection import read_collection
 from nuggeteer.convert import FORMATS, convert_into, convert_out
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import read_bundle
+from nuggeteer.ledger import Ledger
 from nuggeteer.sample import sample_folder
 from nuggeteer.scoring import score
 from tests.conftest import shared, write_lines
@@ -101,6 +103,26 @@ def test_public_assignments_score_as_their_metrics_files_say(tmp_path):
             for measure in measures:
                 assert scored.by_question[measure][place[row["qid"]]] == pytest.approx(row[measure], abs=1e-9)
     assert rows == 200
+
+
+def test_what_was_taken_back_or_a_machine_said_is_not_written_and_converting_again_does_not_bring_it_back(tmp_path):
+    source = tmp_path / "a.jsonl"
+    source.write_text(json.dumps(ASSIGNMENT) + "\n")
+    convert_into("nuggetizer-assignments", [source], tmp_path / "c")
+    first, *others = read_collection(tmp_path / "c").judgements
+    ledger = Ledger(tmp_path / "c", "autonuggetizer")
+    ledger.retract(first)
+    Ledger(tmp_path / "c", "gpt").append(replace(first, verdict=not first.verdict, assessor=None, machine=True))
+    before = sorted((path, path.read_bytes()) for path in (tmp_path / "c").rglob("*.jsonl"))
+    convert_into("nuggetizer-assignments", [source], tmp_path / "c")
+    assert sorted((path, path.read_bytes()) for path in (tmp_path / "c").rglob("*.jsonl")) == before
+    assert list(read_collection(tmp_path / "c").judgements) == others
+    convert_out("nuggetizer-assignments", tmp_path / "c", tmp_path / "out.jsonl", first.run)
+    (line,) = objects(tmp_path / "out.jsonl")
+    assert [nugget["assignment"] for nugget in line["nuggets"]] == [
+        "not_assigned",
+        *(nugget["assignment"] for nugget in ASSIGNMENT["nuggets"][1:]),
+    ]
 
 
 def test_the_nuggets_file_adds_nothing_to_its_assignments(tmp_path):

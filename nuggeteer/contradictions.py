@@ -1,0 +1,97 @@
+"""What is strange about judgements taken together: who contradicts whom, what names nothing, what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from nuggeteer.errors import Problem
+from nuggeteer.formats.judgements import Anything, Verdict
+from nuggeteer.records import Judgement, Retraction
+from nuggeteer.text import identity, words
+
+Place = tuple[str, str, str]
+
+
+def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+    """A yes and a no on the same nugget and text."""
+    for verdict, other in _opposed(verdicts, identity):
+        mine, yours = verdict.record, other.record
+        by = f" by {yours.assessor!r}" if yours.assessor else ""
+        if mine.assessor and mine.assessor == yours.assessor:
+            by = f", by {mine.assessor!r} too,"
+        what = f"this contradicts {other.place}{by} on nugget {mine.nugget!r} of {mine.qid!r}"
+        if mine.text != yours.text:
+            what += ", where the text differs in case or white space only"
+        yield _warning(verdict, what, "the yes counts; settle it and delete one")
+
+
+def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+    """A yes and a no on texts that have the same words in the same order."""
+    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or identity(text)):
+        if identity(verdict.record.text) != identity(other.record.text):
+            what = f"this is judged otherwise than {other.place} on nugget {verdict.record.nugget!r} of "
+            what += f"{verdict.record.qid!r}, where the text differs in punctuation or accents only"
+            yield _warning(verdict, what, "both count, each for its own text; see whether one of them is a slip")
+
+
+def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
+    """Each verdict with the first before it that says the opposite of the same nugget and the `same` text."""
+    said: dict[tuple[str, str], set[bool]] = {}
+    for _, _, record in verdicts:
+        said.setdefault((record.qid, record.nugget), set()).add(record.verdict)
+    split = {nugget for nugget, both in said.items() if len(both) == 2}
+    first: dict[tuple[str, str, str, bool], Verdict] = {}
+    for verdict in verdicts:
+        _, _, record = verdict
+        if (record.qid, record.nugget) in split:
+            text = same(record.text)
+            first.setdefault((record.qid, record.nugget, text, record.verdict), verdict)
+            if other := first.get((record.qid, record.nugget, text, not record.verdict)):
+                yield verdict, other
+
+
+def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+    """Retractions that take nothing back."""
+    if not any(isinstance(entry.record, Retraction) for entry in entries):
+        return
+    stand = {(verdict.file, verdict.line) for verdict in verdicts}
+    gone = {
+        (entry.record.assessor, _place(entry.record))
+        for entry in entries
+        if isinstance(entry.record, Judgement) and (entry.file, entry.line) not in stand
+    }
+    for entry in entries:
+        if isinstance(entry.record, Retraction) and (entry.record.assessor, _place(entry.record)) not in gone:
+            what = (
+                f"this takes nothing back: {entry.record.assessor!r} had not judged nugget {entry.record.nugget!r} of "
+            )
+            what += f"{entry.record.qid!r} on this text before"
+            yield _warning(entry, what, "look for the verdict in a file that is missing, or delete the line")
+
+
+def unknown_runs(verdicts: Sequence[Verdict], runs: Collection[str]) -> Iterator[Problem]:
+    """Verdicts that name a run which is not there, by the first of each file."""
+    found: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.record.run is not None and verdict.record.run not in runs:
+            found.setdefault((verdict.file, verdict.record.run), []).append(verdict)
+    for (_, run), those in found.items():
+        what = f"unknown run {run!r} ({len(those)} verdicts)"
+        yield _warning(those[0], what, "fine if it was taken away; else correct the name: the verdicts hold in any run")
+
+
+def set_aside(folder: Path) -> Iterator[Problem]:
+    """Torn lines that were set aside."""
+    for path in sorted(folder.glob("*.jsonl.torn-*")):
+        if path.suffix != ".jsonl":
+            what = "a torn line was set aside here: writing it was cut short, and nobody was told that it was written"
+            yield Problem(str(path), None, what, "judge that pair again if need be, then delete this file", "warning")
+
+
+def _warning(entry: Anything | Verdict, what: str, remedy: str) -> Problem:
+    return Problem(entry.file, entry.line, what, remedy, "warning")
+
+
+def _place(record: Judgement | Retraction) -> Place:
+    return record.qid, record.nugget, identity(record.text)

@@ -1,0 +1,100 @@
+"""The files in `judgements/`: verdicts and retractions, in whatever order of files and lines, and what stands of them.
+
+A retraction undoes what its assessor said, before it by `at`, of that nugget and text (`text.identity`), in any file.
+A verdict without a time, or with one that nobody can read, is from before every retraction. Nothing else undoes a
+verdict: an opposite one by the same assessor is a contradiction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from nuggeteer.errors import Problem
+from nuggeteer.formats.append import quiet, torn
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, moment
+from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl
+from nuggeteer.records import Judgement, Retraction
+from nuggeteer.text import identity
+
+Record = TypeVar("Record", covariant=True)
+KEYS = (*JUDGEMENTS.checks, "retracted")
+
+
+class Entry(NamedTuple, Generic[Record]):
+    """A record and where it stands."""
+
+    file: str
+    line: int
+    record: Record
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+Anything = Entry[Judgement | Retraction]
+Verdict = Entry[Judgement]
+
+
+def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
+    """Every good line of every file, by file and line; once, for a merge may leave one twice."""
+    found: list[Anything] = []
+    seen: dict[tuple[str | None, ...], Judgement | Retraction] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for entry in read_file(path, problems):
+            record = entry.record
+            said = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
+            first = seen.setdefault(said, record)
+            if first is record or first != record:
+                found.append(entry)
+    return found
+
+
+def read_file(path: Path, problems: list[Problem]) -> Iterator[Anything]:
+    """Every good line. A torn last line is a warning: it was never confirmed to anybody."""
+    file, earlier = str(path), len(problems)
+    verdict, retraction = JUDGEMENTS.parse, RETRACTIONS.parse
+    with quiet(path):
+        for number, line in read_jsonl(path, problems, KEYS):
+            try:
+                yield Entry(file, number, retraction(line) if "retracted" in line else verdict(line))
+            except WrongLine as wrong:
+                problems.extend(Problem(file, number, what, remedy) for what, remedy in wrong.args)
+        if any(problem.severity == "error" for problem in problems[earlier:]) and (last := _torn_line(path)):
+            what = "the last line is torn: writing it was cut short, and nobody was told that it was written"
+            remedy = "the next verdict of its assessor sets it aside; if the file is a copy, copy it again"
+            told = [problem for problem in problems[earlier:] if problem.line != last]
+            problems[earlier:] = [*told, Problem(file, last, what, remedy, "warning")]
+
+
+def _torn_line(path: Path) -> int | None:
+    """The number of a torn last line."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    rest = torn(content)
+    return content.count(b"\n") + 1 if rest and len(rest) <= LONGEST_LINE else None
+
+
+def standing(entries: Sequence[Anything]) -> list[Verdict]:
+    """The verdicts that nobody took back."""
+    undone: dict[tuple[str | None, str, str], dict[str, datetime]] = {}
+    for _, _, record in entries:
+        if isinstance(record, Retraction) and (when := moment(record.at)):
+            latest = undone.setdefault((record.assessor, record.qid, record.nugget), {})
+            same = identity(record.text)
+            latest[same] = max(when, latest.get(same, when))
+    found: list[Verdict] = []
+    for file, line, record in entries:
+        if isinstance(record, Retraction):
+            continue
+        if undone and (latest := undone.get((record.assessor, record.qid, record.nugget), {})):
+            end = latest.get(identity(record.text))
+            if end and (record.at is None or (when := moment(record.at)) is None or when < end):
+                continue
+        found.append(Entry(file, line, record))
+    return found

@@ -1,0 +1,99 @@
+"""Verdicts from a spreadsheet: CSV or TSV in UTF-8, with or without a byte-order mark.
+
+The first row names the columns, in any order: qid, nugget, text and verdict, and of partial, docid, run, assessor, at,
+reason, span and machine those that there are; others are kept. Between cells stand commas, semicolons (as Excel
+writes them in many countries) or tabs. A verdict is yes, no, true, false, y, n, 1 or 0, in any case; so are partial and
+machine. A row without a verdict is one that nobody judged.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.errors import Problem, fail
+from nuggeteer.formats.canonical import JUDGEMENTS, WrongLine
+from nuggeteer.formats.jsonl import LONGEST_LINE
+from nuggeteer.formats.judgements import Entry, Verdict
+
+WORDS = {**dict.fromkeys(("yes", "y", "true", "1"), True), **dict.fromkeys(("no", "n", "false", "0"), False)}
+
+
+def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], int]:
+    """The verdicts, by the lines on which their rows begin, and the number of rows without one."""
+    verdicts: list[Verdict] = []
+    unjudged = 0
+    for number, row in _rows(path, problems):
+        if "verdict" not in row:
+            unjudged += 1
+            continue
+        line: dict[str, Any] = dict(row)
+        bad = []
+        for key in ("verdict", "partial", "machine"):
+            if key in row:
+                value = WORDS.get(row[key].strip().casefold())
+                if value is None:
+                    bad.append((f"{key!r} is {row[key]!r:.60}", "write yes or no"))
+                line[key] = value
+        try:
+            if bad:
+                raise WrongLine(*bad)
+            verdicts.append(Entry(str(path), number, JUDGEMENTS.parse(line)))
+        except WrongLine as wrong:
+            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+    return verdicts, unjudged
+
+
+def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, cells by column, but for those that are blank) of each row that is not blank."""
+    text = _text(path)
+    columns, delimiter = _columns(path, text)
+    csv.field_size_limit(LONGEST_LINE)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    next(rows)
+    number = rows.line_num
+    try:
+        for cells in rows:
+            begins, number = number + 1, rows.line_num
+            row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
+            if len(cells) > len(columns) and any(map(str.strip, cells)):
+                what = f"{len(cells)} cells, and {len(columns)} columns"
+                problems.append(Problem(str(path), begins, what, "put quotes around a cell that holds a delimiter"))
+            elif row:
+                row |= {name: row[name].strip() for name in ("qid", "nugget") if name in row}
+                yield begins, row
+    except csv.Error as error:
+        raise fail(path, f"not CSV: {error}", "mend its quotes", number + 1) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return content.decode("utf-8-sig")
+    except OSError as error:
+        raise fail(path, f"cannot be read: {error.strerror}", "check the name and the permissions") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise fail(path, "is not UTF-8", "save it as CSV UTF-8", line) from error
+
+
+def _columns(path: Path, text: str) -> tuple[list[str], str]:
+    """The names of the columns, and what stands between cells."""
+    for delimiter in ",;\t":
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        columns = [_column(cell) for cell in first]
+        if set(JUDGEMENTS.required) <= set(columns):
+            twice = {name for name in columns if name and columns.count(name) > 1}
+            if twice:
+                raise fail(path, f"the column {min(twice)!r} stands twice", "keep one of them", 1)
+            return columns, delimiter
+    what = "the first row does not name the columns " + ", ".join(JUDGEMENTS.required)
+    raise fail(path, what, "add such a row, with commas, semicolons or tabs between", 1)
+
+
+def _column(cell: str) -> str:
+    name = cell.strip()
+    return name.casefold() if name.casefold() in JUDGEMENTS.checks else name

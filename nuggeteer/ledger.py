@@ -1,0 +1,217 @@
+"""The ledger: `judgements/ASSESSOR.jsonl`, to which what an assessor says is appended, and never anything else done.
+
+Lines stand in the order in which they were written, so that a diff shows what was judged since, and git merges two
+copies line by line (`.gitattributes`). A verdict is taken back by another line, a retraction (formats/judgements.py).
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.formats.append import append, append_line
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line, moment
+from nuggeteer.formats.jsonl import LONGEST_LINE, write_whole
+from nuggeteer.records import Judgement, Retraction
+from nuggeteer.text import identity
+
+__all__ = ["Ledger", "append_line", "assessor_name", "default_assessor"]
+
+_FIRST = ("qid", "nugget", "verdict", "retracted", "text")  # what a reader of a diff looks for
+_TICK = timedelta(microseconds=1)
+_LONGEST_NAME = 100
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no files on Windows
+_ATTRIBUTES = b"# Lines are records whose order means nothing: git keeps those of both sides.\n*.jsonl merge=union\n"
+_Place = tuple[str, str, str]
+
+
+class Ledger:
+    """One assessor's file. Whatever a method has returned from is on the disk.
+
+    `problems` tells of torn lines that were found on the way and set aside.
+    """
+
+    def __init__(self, root: Path, assessor: str) -> None:
+        self.assessor = assessor_name(assessor)
+        self.problems: list[Problem] = []
+        folder = Path(root) / "judgements"
+        self.path = folder / f"{self.assessor}.jsonl"
+        for other in folder.glob("*.jsonl"):
+            if other.stem != self.assessor and identity(other.stem) == identity(self.assessor):
+                what = f"{other} is there already, and is the same file as {self.path.name} on many a disk"
+                raise NuggeteerError(f"{what}; take {other.stem!r} or quite another name for the assessor")
+
+    def append(self, judgement: Judgement) -> Judgement:
+        """Write a verdict; returns it as written, with its assessor and time."""
+        return self.extend([judgement])[0]
+
+    def extend(self, judgements: Sequence[Judgement]) -> list[Judgement]:
+        """Write several verdicts, all or none; returns them as written."""
+        for judgement in judgements:
+            if judgement.assessor not in (None, self.assessor):
+                raise NuggeteerError(f"a verdict of {judgement.assessor!r} is not for the ledger of {self.assessor!r}")
+            if judgement.partial and judgement.verdict:
+                raise NuggeteerError("a yes cannot be partial")
+        written: list[Judgement] = []
+        if not judgements:
+            return written
+
+        def lines(content: bytes) -> bytes:
+            undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), b""
+            written.clear()
+            for judgement in judgements:
+                after = undone.get((judgement.qid, judgement.nugget, identity(judgement.text)))
+                line, record = self._verdict(judgement, now, after)
+                written.append(record)
+                data += line
+            return data
+
+        self._write(lines)
+        return written
+
+    def retract(self, judgement: Judgement, reason: str | None = None) -> None:
+        """Take back all that this assessor has said of that nugget and text until now."""
+        if judgement.assessor != self.assessor:
+            whose = "nobody" if judgement.assessor is None else repr(judgement.assessor)
+            raise NuggeteerError(f"{self.assessor!r} cannot take back a verdict of {whose}")
+        place = (judgement.qid, judgement.nugget, identity(judgement.text))
+
+        def line(content: bytes) -> bytes:
+            said = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(place)]
+            at = max([_now(), *(when + _TICK for when in said if when)])
+            who = (self.assessor, _time(at), judgement.run, reason)
+            extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
+            data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *who, extra))
+            _read_back(data)
+            return data
+
+        self._write(line)
+
+    def _verdict(self, judgement: Judgement, now: datetime, after: datetime | None) -> tuple[bytes, Judgement]:
+        """A verdict as its line, and as that will be read. It is later than the retraction `after`, or void."""
+        at = judgement.at
+        if at is None:
+            at = _time(max(now, after + _TICK) if after else now)
+        elif after and ((when := moment(at)) is None or when < after):
+            what = f"the verdict of {at} on nugget {judgement.nugget!r} of {judgement.qid!r} was taken back since"
+            raise NuggeteerError(f"{what}; judge it anew")
+        complete = replace(judgement, assessor=self.assessor, at=at, extra={"tool": _tool(), **judgement.extra})
+        line = _line(complete)
+        record = _read_back(line)
+        if not isinstance(record, Judgement) or _core(record) != _core(complete):
+            raise NuggeteerError(f"a ledger cannot hold {complete!r:.200}")
+        return line, record
+
+    def _write(self, lines: Callable[[bytes], bytes]) -> None:
+        def with_attributes(content: bytes) -> bytes:
+            if not content:
+                _merge_by_union(self.path.parent)
+            return lines(content)
+
+        aside = append(self.path, with_attributes)
+        if aside:
+            what = f"its last line was torn, for writing it was cut short; it is now in {aside.name}"
+            remedy = "nobody was told that it was written; judge that pair again if need be, then delete that file"
+            self.problems.append(Problem(str(self.path), None, what, remedy, "warning"))
+
+
+def assessor_name(name: str) -> str:
+    """The name itself, if a file can be called so everywhere; raises otherwise."""
+    if name != _safe(name) or not name:
+        raise NuggeteerError(
+            f"{name!r:.100} cannot be an assessor's name, for it names a file: use letters, digits and . _ @ + -"
+        )
+    return name
+
+
+def default_assessor() -> str:
+    """$NUGGETEER_ASSESSOR, else the login name; made safe as a file name."""
+    name = os.environ.get("NUGGETEER_ASSESSOR", "")
+    if not name:
+        with suppress(Exception):  # KeyError or OSError, by version, where the user has no name
+            name = getpass.getuser()
+    if not (safe := _safe(name)):
+        raise NuggeteerError("nobody knows who you are; say so with --assessor NAME or in NUGGETEER_ASSESSOR")
+    return safe
+
+
+def _safe(name: str) -> str:
+    """A name of letters, digits and a few marks that is a file's on any system; "" if nothing is left."""
+    kept = (char if char.isalnum() or char in " ._@+-" else "-" for char in unicodedata.normalize("NFC", name))
+    found = "".join(kept).lstrip(" .@+-")[:_LONGEST_NAME].rstrip(" .-")
+    while len(found.encode()) > 2 * _LONGEST_NAME:
+        found = found[:-1].rstrip(" .-")
+    return f"_{found}" if _RESERVED.fullmatch(found) else found
+
+
+def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retraction]) -> dict[_Place, datetime]:
+    """When each place was last spoken of, in the lines that have the key."""
+    found: dict[_Place, datetime] = {}
+    for line in content.split(b"\n") if key in content else ():
+        if key in line:
+            with suppress(WrongLine, orjson.JSONDecodeError, AttributeError):  # reading tells of these
+                record = parse(orjson.loads(line))
+                if when := moment(record.at or ""):
+                    place = (record.qid, record.nugget, identity(record.text))
+                    found[place] = max(when, found.get(place, when))
+    return found
+
+
+def _line(record: Judgement | Retraction) -> bytes:
+    said = as_line(record)
+    if clash := record.extra.keys() & {*JUDGEMENTS.checks, *RETRACTIONS.checks}:
+        raise NuggeteerError(f"{', '.join(sorted(clash))}: among the extra keys of a verdict, where it means nothing")
+    said = {key: said[key] for key in (*(key for key in _FIRST if key in said), *said)}
+    try:
+        line = orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
+    except orjson.JSONEncodeError as error:
+        raise NuggeteerError(f"a verdict cannot be written: {error}") from error
+    if len(line) > LONGEST_LINE:
+        raise NuggeteerError(f"a verdict cannot be written: its line would be longer than {LONGEST_LINE:,} bytes")
+    return line
+
+
+def _read_back(line: bytes) -> Judgement | Retraction:
+    said = orjson.loads(line)
+    try:
+        return RETRACTIONS.parse(said) if "retracted" in said else JUDGEMENTS.parse(said)
+    except WrongLine as wrong:
+        raise NuggeteerError("a verdict cannot be written: " + "; ".join(what for what, _ in wrong.args)) from wrong
+
+
+def _core(judgement: Judgement) -> Judgement:
+    """Without the parts that JSON may write otherwise."""
+    return replace(judgement, span=None, extra={})
+
+
+def _merge_by_union(folder: Path) -> None:
+    path = folder / ".gitattributes"
+    if not path.exists():
+        with suppress(NuggeteerError):  # a help for git, and no reason to lose a verdict
+            write_whole(path, lambda file: file.write(_ATTRIBUTES))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _time(when: datetime) -> str:
+    return when.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+@cache
+def _tool() -> str:
+    return f"nuggeteer {version('nuggeteer')}"
