@@ -1,0 +1,175 @@
+"""Does an audit hold the true score 95 % of the time, however wrong the guesses are, and how wide is it?
+
+    python experiments/audit.py COLLECTION...   > experiments/audit.md
+
+On a collection that humans judged whole each run in turn is tonight's build, with nothing of it judged. Its guesses are
+taken as the model makes them, or spoilt; audits are drawn, and answered by the recorded humans.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from coverage import covered, hide
+from scipy.special import stdtrit
+
+from nuggeteer.betting import bound_below
+from nuggeteer.collection import read_collection
+from nuggeteer.envelope import form
+from nuggeteer.estimate import Drawn, Side, State, in_random_order, looks
+from nuggeteer.formats.audits import Head
+from nuggeteer.measures import Answers, Measure, parse
+from nuggeteer.records import AnswerKey, Bools, Vector
+from nuggeteer.scoring import Scorer
+
+SIZES = (20, 30, 100, 300)
+AUDITS = {"recall": 12, "f3": 4}  # of each run
+MEASURES = tuple(map(parse, AUDITS))
+SPOILT = {
+    "as they are": "the model's",
+    "swapped": "each nugget has the guess of another, drawn at random",
+    "inverted": "1 − p for p",
+    "sure, 1 in 20 wrong": "0.02 or 0.98, right but for one in twenty",
+}
+Pair = tuple[float, float]
+
+
+def spoil(how: str, guess: Vector, truth: Bools, rng: np.random.Generator) -> Vector:
+    if how == "swapped":
+        return rng.permutation(guess)
+    if how == "inverted":
+        return 1 - guess
+    if how == "as they are":
+        return guess
+    wrong = rng.permutation(len(guess)) < len(guess) / 20
+    return np.where(truth != wrong, 0.98, 0.02)
+
+
+def student(values: Vector) -> Pair:
+    size = len(values)
+    half = stdtrit(size - 1, 0.975) * values.std(ddof=1) / np.sqrt(size) if size > 1 else np.inf
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def by_question(measure: Measure, key: AnswerKey, state: State, found: Bools) -> Vector:
+    return measure(Answers(key, found, np.zeros_like(found), state.length))
+
+
+class Audits:
+    """Of one run with its guesses: the truth, what the guesses say, and what audits of it say."""
+
+    def __init__(self, key: AnswerKey, state: State, truth: Bools, guess: Vector, own: Pair | None, measure: Measure):
+        self.key, self.state, self.truth, self.guess, self.measure = key, state, truth, guess, measure
+        form_ = form(measure, key)
+        assert form_ is not None
+        self.form = form_
+        self.values = by_question(measure, key, state, truth)
+        self.true = float(np.nanmean(self.values))
+        rng = np.random.default_rng(1)
+        drawn = state.found | (state.open_ & (rng.random((2000, len(guess))) < guess))
+        scores = by_question(measure, key, state, drawn)
+        self.expected = scores.mean(axis=0)
+        self.own = own or tuple(np.quantile(np.nanmean(scores, axis=1), [0.025, 0.975]).tolist())
+
+    def intervals(self, rng: np.random.Generator) -> dict[int, dict[str, Pair]]:
+        """By the number judged, the interval of each method."""
+        nugget, size = in_random_order(self.state, self.guess, self.form, rng)
+        head = Head("", "", "", "", self.measure.name, 0, 0, "", "", {})
+        drawn = Drawn(head, nugget, self.guess[nugget], size)
+        # looks() takes the truth of those that count from the state, and knows of no others.
+        below, above = looks(drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.form)
+        differences = (self.values - self.expected)[self.form.defined]
+        order = rng.permutation(len(differences))
+        found: dict[int, dict[str, Pair]] = {}
+        for count in SIZES:
+            sides = [
+                bound_below(self.part(side, count), side.spread, count, *ends)
+                for side, ends in ((below, (0.0, 1.0)), (above, (-1.0, 0.0)))
+            ]
+            middle = (below.looks.estimate[:count] - above.looks.estimate[:count]) / 2
+            # Student's interval knows of no correction for what is left, as the estimates have it built in.
+            asked = max(round(count / len(nugget) * len(differences)), 2)
+            low, high = student(differences[order[:asked]])
+            few = np.sqrt(1 - asked / len(differences))
+            centre, expected = (low + high) / 2, float(np.nanmean(self.expected))
+            half = (high - low) / 2 * few
+            found[count] = {
+                "audit": (sides[0], -sides[1]),
+                "t": student(middle),
+                "whole": (expected + centre - half, expected + centre + half),
+                "model": self.own,
+            }
+        return found
+
+    @staticmethod
+    def part(side: Side, count: int):
+        one = side.looks
+        return replace(
+            one,
+            estimate=one.estimate[:count],
+            least=one.least[:count],
+            centre=one.centre[:count],
+            scale=one.scale[:count],
+        )
+
+
+def on_collection(folder: str) -> None:
+    collection = read_collection(folder)
+    names = [run.name for run in collection.judged_runs]
+    key = collection.key
+    truths = Scorer(collection, MEASURES)
+    kept: dict[tuple[str, str, int, str], list[tuple[bool, float]]] = {}
+    for number, name in enumerate(names):
+        hidden = hide(collection, name, 0.0, np.random.default_rng(1))
+        scorer = Scorer(hidden, MEASURES)
+        reading = scorer.read(name)
+        score, state = scorer.score(reading), State.of(reading, key)
+        truth = State.of(truths.read(name), key).found
+        for how in SPOILT:
+            rng = np.random.default_rng([number, list(SPOILT).index(how)])
+            guess = score.outcome.probability.copy()
+            guess[state.open_] = spoil(how, guess[state.open_], truth[state.open_], rng)
+            for measure in MEASURES:
+                own = score.measures[measure.name].judging if how == "as they are" else None
+                audits = Audits(key, state, truth, guess, own, measure)
+                for _ in range(AUDITS[measure.name]):
+                    for count, intervals in audits.intervals(rng).items():
+                        for method, one in intervals.items():
+                            row = (covered(one, audits.true), min(one[1], 1) - max(one[0], 0))
+                            kept.setdefault((measure.name, how, count, method), []).append(row)
+    print(f"\n## {Path(folder).name}: {len(names)} runs, {len(key.questions)} questions, {len(key.nuggets)} nuggets")
+    for measure in MEASURES:
+        print(f"\n### {measure.name}, {AUDITS[measure.name]} audits of each run\n")
+        print("| guesses | judged | audit | | t | | whole | | model | |\n|---|---|---|---|---|---|---|---|---|---|")
+        for how in SPOILT:
+            for count in SIZES:
+                cells = []
+                for method in ("audit", "t", "whole", "model"):
+                    inside, width = np.mean(kept[measure.name, how, count, method], axis=0)
+                    cells.append(f"{inside:.1%} | {width:.3f}")
+                print(f"| {how} | {count} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    names = " ".join(Path(name).name for name in sys.argv[1:])
+    print(f"# Audits\n\nMade by `python experiments/audit.py {names}`.\n")
+    print("How often the interval holds the true score, and its mean width, by the number of nuggets judged.\n")
+    print("- audit: what `score --audited` says")
+    print("- t: Student's interval of the same estimates, of F by its tangent")
+    print("- whole: Student's interval of whole questions drawn, as many as make up as many nuggets but two at least")
+    print("- model: what the guesses say by themselves, without an audit; spoilt ones as if they were independent\n")
+    print("Guesses:\n")
+    for how, what in SPOILT.items():
+        print(f"- {how}: {what}")
+    for folder in sys.argv[1:]:
+        began = time.perf_counter()
+        on_collection(folder)
+        print(f"{folder}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

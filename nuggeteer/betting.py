@@ -1,0 +1,67 @@
+"""A bound on an unknown total that holds for any number of looks, by bets at fair odds.
+
+Something is drawn, then something of what is left, and so on; each draw gives an estimate of the total whose mean,
+given all draws before, is the total. Who claims that the total is no more than m offers fair odds against estimates
+above m. Capital that is bet against a true claim ever grows to 1/p with probability p at most (Ville 1939), so a claim
+that has lost 1/p is refuted, at whatever draw one stops. The bound is the least m that is not (Waudby-Smith & Ramdas
+2024; draws with unequal chances and without replacement: Shekhar, Xu, Lipton, Liang & Ramdas 2023).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuggeteer.records import Vector
+
+LOG_CAPITAL = float(np.log(40))  # 2.5 % on either side
+MOST = 0.75  # of the capital at stake in one bet
+WEIGHT_OF_GUESS = 4.0  # in draws, of the spread that was expected
+
+
+@dataclass(frozen=True)
+class Looks:
+    """One entry a draw: the `estimate` of the total, the `least` that it could have been, and the `centre` that it has
+    where a guess was right. `scale` is what the spread about the centre is proportional to, as ever less is left.
+    All but `estimate` are known before the draw."""
+
+    estimate: Vector
+    least: Vector
+    centre: Vector
+    scale: Vector
+
+    def first(self, draws: int) -> Looks:
+        """As if there had been no more than these."""
+        return Looks(self.estimate[:draws], self.least[:draws], self.centre[:draws], self.scale[:draws])
+
+
+def bound_below(looks: Looks, spread: float, planned: int, floor: float, ceiling: float) -> float:
+    """What the total is not below, with 97.5 % confidence: a number from `floor` to `ceiling`, between which it lies
+    in any case. Bets are those that are best for `planned` draws with the `spread` seen so far, `spread` at first."""
+    size = len(looks.estimate)
+    if not size:
+        return floor
+    error = (looks.estimate - looks.centre) / looks.scale
+    draw = np.arange(size)
+    away = (error - np.cumsum(error) / (WEIGHT_OF_GUESS + draw + 1)) ** 2
+    variance = (WEIGHT_OF_GUESS * spread**2 + np.cumsum(away) - away) / (WEIGHT_OF_GUESS + draw)
+    with np.errstate(divide="ignore"):
+        bet = np.sqrt(2 * LOG_CAPITAL / (np.maximum(planned, draw + 1) * variance)) / looks.scale
+
+    def refuted(claim: float) -> bool:
+        room = claim - looks.least
+        if (room <= 0).any():
+            return True
+        stake = np.minimum(bet * room, MOST)
+        capital = np.cumsum(np.log1p(stake * ((looks.estimate - looks.least) / room - 1)))
+        return bool(capital.max() >= LOG_CAPITAL)
+
+    low, high = floor, ceiling
+    for _ in range(50):
+        middle = (low + high) / 2
+        if refuted(middle):
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,198 @@
+"""Functions that are linear in the nuggets found and never above, or never below, a measure, whatever is found.
+
+Recall is linear itself. Precision and F are not, but they are concave in the weight R and the number c of the nuggets
+found (F(β) is a weighted harmonic mean of recall and of min(1, 100 c / length)). So a tangent at any point is never
+below; and what is linear and not above at the corners of all that (R, c) can be is nowhere above. Of the former we take
+the tangent at what the guesses expect, of the latter the highest there.
+
+A nugget of world knowledge counts in the whole that recall is out of only where it is found, which is not concave:
+until it is judged the function below takes none of these as found, and the one above all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from nuggeteer.measures import Measure
+from nuggeteer.measures.base import per_question
+from nuggeteer.measures.f import ALLOWANCE
+from nuggeteer.records import AnswerKey, Bools, Vector
+
+Kind = Literal["linear", "precision", "f"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a measure is made of: the `weight` of each nugget in recall, which nuggets `count` towards the allowance,
+    what partial support earns, and what is done with recall. A question that asks for nothing has the value `empty`."""
+
+    key: AnswerKey
+    kind: Kind
+    weight: Vector
+    beta: float = 1.0
+    partly: float = 0.0
+    empty: float = float("nan")
+
+    @property
+    def count(self) -> Bools:
+        return (self.key.vital | self.key.okay) & (self.kind != "linear")
+
+    @cached_property
+    def asks(self) -> Bools:
+        """The questions whose answers are worth more or less."""
+        asked = np.where(self.key.world_knowledge, 0.0, self.weight)
+        return np.asarray((self.kind == "precision") | (per_question(asked, self.key) > 0))
+
+    @property
+    def defined(self) -> Bools:
+        """The questions that have a value."""
+        return np.asarray(self.asks | (not np.isnan(self.empty)))
+
+    @property
+    def matters(self) -> Bools:
+        """The nuggets that can make a difference."""
+        weighs = (self.weight > 0) & (self.kind != "precision")
+        return np.asarray((weighs | self.count) & self.asks[self.key.question])
+
+
+def form(measure: Measure, key: AnswerKey) -> Form | None:
+    """None for a measure that is not of these: macro F."""
+    name, vital = measure.name, key.vital.astype(float)
+    if name == "recall":
+        return Form(key, "linear", vital)
+    if name == "precision":
+        return Form(key, "precision", vital)
+    if parts := re.fullmatch(r"(pyramid_)?f([\d.]+)", name):
+        return Form(key, "f", key.weight if parts[1] else vital, float(parts[2]))
+    if parts := re.fullmatch(r"(strict_)?(vital|all|weighted)_score", name):
+        weight = {"vital": vital, "all": np.ones(len(vital)), "weighted": vital + 0.5 * key.okay}[parts[2]]
+        return Form(key, "linear", weight, partly=0.0 if parts[1] else 0.5, empty=0.0)
+    return None
+
+
+@dataclass(frozen=True)
+class Line:
+    """constant + Σ slope · found, over the nuggets of a question that are open."""
+
+    constant: float
+    slope: Vector
+
+
+def lines(
+    form: Form, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
+) -> tuple[Line, Line]:
+    """Below and above a question's value. Of its nuggets some are `open_`, each found with a `chance`; of the others it
+    is known which were `found`, and which partly."""
+    if not form.asks[question]:
+        return (Line(0.0, np.zeros(int(open_.sum()))),) * 2
+    own = slice(int(form.key.offsets[question]), int(form.key.offsets[question + 1]))
+    weight, worldly, count = form.weight[own], form.key.world_knowledge[own], form.count[own][open_].astype(float)
+    earned = weight * np.where(open_, 0.0, found + form.partly * (partly & ~found))
+    counted = float((form.count[own] & found & ~open_).sum())
+    both = []
+    for unearned in (0.0, float(weight[worldly & open_].sum())):
+        known_world = float(earned[worldly].sum()) + unearned
+        scale = 1 / (float(weight[~worldly].sum()) + known_world or 1.0)
+        base = scale * (float(earned[~worldly].sum()) + known_world)
+        both.append((base, scale * np.where(worldly, 0.0, weight)[open_]))
+    if form.kind == "linear":
+        return Line(*both[0]), Line(*both[1])
+    (low, low_weight), (high, high_weight) = both
+    likely = chance[open_]
+    curve = _Curve(form, length)
+    return (
+        _under(curve, low, counted, low_weight, count, likely),
+        _tangent(curve, high, counted, high_weight, count, likely),
+    )
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """The value of an answer as a function of its recall and of how many nuggets it has."""
+
+    form: Form
+    length: int
+
+    def __call__(self, recall: Vector, count: Vector) -> Vector:
+        allowed = ALLOWANCE * count
+        precision = np.minimum(allowed / self.length, 1.0) if self.length else np.zeros_like(allowed)
+        if self.form.kind == "precision":
+            return precision
+        square = self.form.beta**2
+        below = square * precision + recall
+        return np.asarray((square + 1) * precision * recall / np.where(below > 0, below, 1.0))
+
+    def gradient(self, recall: float, count: float) -> tuple[float, float]:
+        """By recall and by count; where the curve has a kink, one of those that make a tangent."""
+        if not self.length:
+            return 0.0, 0.0
+        precision = min(ALLOWANCE * count / self.length, 1.0)
+        more = ALLOWANCE / self.length if precision < 1 else 0.0
+        if self.form.kind == "precision":
+            return 0.0, more
+        square = self.form.beta**2
+        below = square * precision + recall
+        if below == 0:  # as if both were small alike
+            precision = recall = 1.0
+            below = square + 1
+        by_recall = (square + 1) * square * precision**2 / below**2
+        return by_recall, (square + 1) * recall**2 / below**2 * more
+
+
+def _tangent(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> Line:
+    more, others = float(weight @ likely), float(count @ likely)
+    by_recall, by_count = curve.gradient(recall + more, counted + others)
+    value = float(curve(np.array(recall + more), np.array(counted + others)))
+    return Line(value - by_recall * more - by_count * others, by_recall * weight + by_count * count)
+
+
+def _under(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> Line:
+    corner = _corners(weight, count)
+    value = curve(recall + corner[:, 0], counted + corner[:, 1])
+    plane = _highest(corner, value, np.array([weight @ likely, count @ likely]))
+    # Below at every corner, whatever the rounding.
+    plane[0] -= max(float((plane[0] + corner @ plane[1:] - value).max()), 0.0)
+    return Line(float(plane[0]), plane[1] * weight + plane[2] * count)
+
+
+def _highest(corner: Vector, value: Vector, here: Vector) -> Vector:
+    """The plane that is not above the values at the corners and highest here: it stands on three of them, of which the
+    point is amidst. From any such three on, the corner that is lowest under the plane takes the place of one."""
+    if len(corner) < 3:
+        along = corner[-1] - corner[0]
+        slope = (value[-1] - value[0]) / max(float(along @ along), 1e-300) * along
+        return np.array([value[0], *slope])
+    rows = np.column_stack([np.ones(len(corner)), corner])
+    point = np.array([1.0, *here])
+    fans = np.array([[0, i, i + 1] for i in range(1, len(corner) - 1)])
+    three = fans[np.argmax([_shares(rows[fan], point).min() for fan in fans])]
+    for _ in range(10 * len(corner)):
+        plane = np.linalg.solve(rows[three], value[three])
+        under = value - rows @ plane
+        lowest = int(under.argmin())
+        if under[lowest] >= -1e-12:
+            break
+        swaps = [np.where(np.arange(3) == i, lowest, three) for i in range(3)]
+        three = swaps[int(np.argmax([_shares(rows[swap], point).min() for swap in swaps]))]
+    return np.asarray(plane)
+
+
+def _shares(rows: Vector, point: Vector) -> Vector:
+    """Of what shares of three corners the point is made up; all are positive where it is amidst them."""
+    if abs(np.linalg.det(rows)) < 1e-12:
+        return np.full(3, -np.inf)
+    return np.linalg.solve(rows.T, point)
+
+
+def _corners(weight: Vector, count: Vector) -> Vector:
+    """The corners of all sums of some of the (weight, count), in order around: a polygon whose edges are these."""
+    edge, often = np.unique(weight + 1j * count, return_counts=True)
+    edge = (edge * often)[edge != 0]
+    edge = edge[np.argsort(np.angle(edge), kind="stable")]
+    around = np.cumsum(np.concatenate([[0], edge, -edge]))[:-1] if len(edge) > 1 else np.concatenate([[0], edge])
+    return np.column_stack([around.real, around.imag])

@@ -1,0 +1,153 @@
+"""Audits and plans: as JSON, and on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.audit import AuditResult
+from nuggeteer.estimate import Audited
+from nuggeteer.planning import Plan
+from nuggeteer.reports.as_json import named
+from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+
+
+def audit_as_json(result: AuditResult) -> dict[str, Any]:
+    head = result.head
+    return {
+        "audit": head.audit,
+        "at": head.at,
+        "measure": head.measure,
+        "seed": head.seed,
+        "planned": result.planned,
+        "judged": result.judged,
+        "waiting": result.waiting,
+        "nuggets": result.units,
+        "scores": {name: _score(one) for name, one in result.measures.items()},
+    }
+
+
+def _score(one: Audited | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    expected = dict(zip(("value", "low", "high"), one.expected, strict=True)) if one.expected else None
+    return {
+        "value": one.value,
+        "low": one.low,
+        "high": one.high,
+        "expected": expected,
+        "disagrees": one.disagrees,
+    }
+
+
+def audits(out: Console, results: Sequence[AuditResult]) -> None:
+    """One line a run and measure, and what that means."""
+    columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "left")]
+    columns += [("guesses said", "right"), ("judging", "left"), ("judged", "right")]
+    rows: list[list[str | Text]] = []
+    for result in results:
+        first = True
+        for one in result.measures.values():
+            if one is None:
+                continue
+            low, high = one.low, one.high
+            row: list[str | Text] = [plain(result.head.run if first else "", "bold"), one.measure.title]
+            row += [number(one.value), f"{low:.3f}–{high:.3f}" if low is not None else UNDEFINED]
+            row += [number(one.expected[0]) if one.expected else UNDEFINED]
+            row += [f"{one.expected[1]:.3f}–{one.expected[2]:.3f}" if one.expected else UNDEFINED]
+            row += [f"{result.judged}/{max(result.planned, result.judged)}" if first else ""]
+            rows.append(row)
+            first = False
+    out.print()
+    out.print(table("Audited: what holds however wrong the guesses are", columns, rows))
+    for line in _remarks(results):
+        out.print()
+        out.print(plain(line))
+
+
+def _remarks(results: Sequence[AuditResult]) -> list[str]:
+    lines = [
+        "audited: the score that all verdicts on these questions would give; the interval holds it 95 % of the time, "
+        "whenever you stop. Which questions were asked is not in it. guesses said, judging: when the audit was drawn."
+    ]
+    for result in results:
+        run = result.head.run
+        wrong = [one.measure.title for one in result.measures.values() if one is not None and one.disagrees]
+        if wrong:
+            lines.append(
+                f"The guesses disagree with the audit of {run} on {', '.join(wrong)}: the intervals have nothing in "
+                "common. Trust the audit, and judge more before you trust the guesses."
+            )
+        if result.judged < result.planned:
+            missing = result.planned - result.judged
+            after = f" ({result.waiting} after the first of them are settled, and wait for it)" * bool(result.waiting)
+            lines.append(
+                f"Of {run}'s audit {missing} of {result.planned} are not judged{after}; the interval is of those that "
+                f"are. Go on with nuggeteer judge {run} --audit {result.planned}."
+            )
+        silent = [name for name, one in result.measures.items() if one is None]
+        if silent:
+            lines.append(
+                f"The audit of {run} says nothing of {', '.join(silent)}: it was drawn for {result.head.measure}, and "
+                "some nuggets that count there could not be drawn."
+            )
+    return lines
+
+
+def plan_as_json(plan: Plan) -> dict[str, Any]:
+    now = plan.now
+    return {
+        "run": named(plan.run),
+        "measure": plan.measure.name,
+        "width": plan.width,
+        "now": {"value": now.value, "low": now.low, "high": now.high, "judging": now.judging, "sampling": now.sampling},
+        "sampling_width": plan.sampling,
+        "judging_width": plan.part,
+        "guided": plan.guided,
+        "audited": plan.audited,
+        "open": plan.open_nuggets,
+        "questions": plan.questions,
+        "questions_needed": plan.questions_needed,
+    }
+
+
+def plan(out: Console, result: Plan) -> None:
+    """A plan in words and a table."""
+    now = result.now
+    judging = now.judging[1] - now.judging[0] if now.judging else None
+    whole = now.high - now.low if now.low is not None and now.high is not None else None
+    rows: list[list[str | Text]] = [
+        ["the whole interval", number(whole), number(result.width)],
+        ["of it: what guesses leave open (judging)", number(judging), number(result.part)],
+        [f"of it: the choice of {result.questions} questions (sampling)", number(result.sampling), ""],
+    ]
+    title = f"{result.run}, {result.measure.title}: {number(now.value)}"
+    out.print(table(title, [("width of", "left"), ("now", "right"), ("wanted", "right")], rows))
+    out.print()
+    if result.questions_needed is not None:
+        out.print(
+            f"With every verdict known the interval is still {result.sampling:.3f} wide: judging is not the "
+            f"bottleneck. {result.width:.3f} takes about {result.questions_needed} questions like these."
+        )
+        out.print()
+    if not result.open_nuggets:
+        out.print("Nothing is left to judge.")
+        return
+    only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
+    out.print(f"Of the {result.open_nuggets} open nuggets, a judging part of {result.part:.3f}{only} takes about:")
+    out.print()
+    run, count = result.run, result.audited or "N"
+    ways: list[list[str | Text]] = [
+        [plain(f"nuggeteer judge {run}"), _many(result.guided, "verdict"), "if the guesses are as sure as they say"],
+        [plain(f"nuggeteer judge {run} --audit {count}"), _many(result.audited, "nugget"), "however wrong they are"],
+    ]
+    out.print(table("", [("with", "left"), ("judge", "right"), ("and it holds", "wrap")], ways))
+
+
+def _many(count: int | None, what: str) -> str:
+    if not count:
+        return "cannot be" if count is None else "none more"
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
