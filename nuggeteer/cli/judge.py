@@ -1,0 +1,235 @@
+"""`nuggeteer judge`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nuggeteer.cli import options
+
+if TYPE_CHECKING:
+    from nuggeteer.judge.outlook import Outlook
+    from nuggeteer.judge.session import Session
+
+SUMMARY = "judge by hand where it tells most; what was judged is kept"
+EXAMPLES = """\
+  nuggeteer judge build-103
+  nuggeteer judge build-103 --question rag-02 --assessor ann
+  nuggeteer judge build-103 --against build-102 --width 0.1
+  nuggeteer judge build-103 --list 5
+  nuggeteer judge build-103 --plan 0.1
+  nuggeteer judge build-103 --audit 50
+  nuggeteer judge --import verdicts.csv --assessor bob
+  nuggeteer judge --log --assessor bob
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="the run to judge, a name or a file")
+    parser.add_argument("--against", metavar="OLD", help="judge what tells most of the difference to this run")
+    parser.add_argument("--measure", metavar="NAME", help="the score that is to become surer (default: f3)")
+    parser.add_argument("--question", metavar="QID", help="this question only")
+    parser.add_argument("--nugget", metavar="ID", help="nuggets of this id only")
+    parser.add_argument(
+        "--assessor", metavar="NAME", help="who judges (default: $NUGGETEER_ASSESSOR, else the login name)"
+    )
+    parser.add_argument(
+        "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is so narrow"
+    )
+    how = parser.add_argument_group("how")
+    ways = how.add_mutually_exclusive_group()
+    ways.add_argument(
+        "--plain",
+        action="store_true",
+        help="line by line; the default where there is no terminal, or a dumb one (TERM=dumb)",
+    )
+    ways.add_argument(
+        "--browser", action="store_true", help="in a browser on this machine; needs the extra nuggeteer[browser]"
+    )
+    else_ = parser.add_argument_group("instead of what tells most")
+    what = else_.add_mutually_exclusive_group()
+    what.add_argument(
+        "--audit",
+        type=options.positive,
+        metavar="N",
+        help="judge N nuggets drawn at random, blind; score --audited then needs no model",
+    )
+    what.add_argument(
+        "--list",
+        type=options.positive,
+        nargs="?",
+        const=10,
+        metavar="COUNT",
+        help="only list the pairs most worth judging (default: 10)",
+    )
+    what.add_argument("--plan", type=width, metavar="WIDTH", help="only say how many verdicts a width needs")
+    what.add_argument(
+        "--import", type=Path, dest="import_", metavar="FILE", help="take over verdicts made elsewhere (FORMATS.md)"
+    )
+    what.add_argument("--log", action="store_true", help="who judged what, when and why; newest last")
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+
+
+def width(text: str) -> float:
+    """A width of an interval, above 0 and below 2."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a width, a number above 0 and below 2")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
+
+    if args.log:
+        return _log(_fitting(args, "--log", "question", "nugget", "assessor"))
+    if args.import_:
+        return _import(_fitting(args, "--import", "assessor"))
+    if args.run is None:
+        raise NuggeteerError("judge needs a run, by name or by file")
+    if args.list is not None:
+        return _list(_fitting(args, "--list", "run", "against", "measure"))
+    if args.plan is not None:
+        return _plan(_fitting(args, "--plan", "run", "measure"))
+    if args.json:
+        raise NuggeteerError("--json is for what judge reports: --list, --plan, --import or --log")
+    if args.audit is not None:
+        _fitting(args, "--audit", "run", "measure", "assessor", "plain", "browser")
+    return _browser(args) if args.browser else _judge(args)
+
+
+def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namespace:
+    """The command line, if it says nothing that would mean nothing."""
+    from nuggeteer.errors import NuggeteerError
+
+    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain", "browser"):
+        if name not in fits and getattr(args, name):
+            raise NuggeteerError(f"{what} and {'a run' if name == 'run' else f'--{name}'} do not go together")
+    return args
+
+
+def _log(args: argparse.Namespace) -> int:
+    from nuggeteer.collection import find_collection
+    from nuggeteer.log import read_log
+    from nuggeteer.reports import ledger
+    from nuggeteer.reports.terminal import console
+
+    found = read_log(args.collection or find_collection(), args.assessor, args.question, args.nugget)
+    options.tell(list(found.problems))
+    if args.json:
+        options.write_json(args.json, ledger.log_json(found))
+    if args.json != "-":
+        ledger.log(console(), found)
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from nuggeteer.importing import import_verdicts
+    from nuggeteer.reports import ledger
+    from nuggeteer.reports.terminal import console
+
+    collection = options.read(args)
+    options.tell(collection.problems)
+    done = import_verdicts(collection, args.import_, args.assessor)
+    options.tell(list(done.problems))
+    if args.json:
+        options.write_json(args.json, ledger.imported_json(done))
+    if args.json != "-":
+        ledger.imported(console(), done)
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    from nuggeteer.reports import suggestions
+    from nuggeteer.reports.terminal import console
+
+    outlook = _outlook(args)
+    options.tell(outlook.collection.problems)
+    runs = tuple(reading.run for reading in outlook.readings)
+    worth = suggestions.Worth(outlook.key, runs, outlook.measure, outlook.interval, outlook.suggested, outlook.forecast)
+    if args.json:
+        options.write_json(args.json, suggestions.suggestions_as_json(worth))
+    if args.json != "-":
+        suggestions.suggestions(console(), worth)
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from nuggeteer.planning import plan
+    from nuggeteer.reports import audit
+    from nuggeteer.reports.terminal import console
+
+    outlook = _outlook(args)
+    options.tell(outlook.collection.problems)
+    found = plan(outlook.scorer, outlook.readings[0], outlook.measure, args.plan)
+    if args.json:
+        options.write_json(args.json, audit.plan_as_json(found))
+    if args.json != "-":
+        audit.plan(console(), found)
+    return 0
+
+
+def _outlook(args: argparse.Namespace) -> Outlook:
+    from nuggeteer.collection import find_collection
+    from nuggeteer.judge.outlook import AHEAD, Outlook, Subject
+
+    root: Path = args.collection or find_collection()
+    return Outlook(Subject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or AHEAD)
+
+
+def _session(args: argparse.Namespace) -> Session:
+    from nuggeteer.judge.session import Filter, Session
+    from nuggeteer.ledger import Ledger, default_assessor
+
+    outlook = _outlook(args)
+    ledger = Ledger(outlook.collection.root, args.assessor or default_assessor())
+    return Session(outlook, ledger, Filter(args.question, args.nugget), outlook.audit(args.audit))
+
+
+def _judge(args: argparse.Namespace) -> int:
+    import sys
+
+    from nuggeteer.text import visible
+
+    session = _session(args)
+    options.tell(session.outlook.collection.problems)
+    if args.plain or not _can_draw():
+        from nuggeteer.judge.plain import Plain
+
+        Plain(session, sys.stdin, sys.stdout, args.width).run()
+    else:
+        from nuggeteer.judge.app import run as run_app
+
+        run_app(session, args.width)
+    options.tell(list(session.ledger.problems))
+    verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
+    print(visible(f"{verdicts} by {session.ledger.assessor}. The same command goes on from here."))
+    return 0
+
+
+def _can_draw() -> bool:
+    import os
+    import sys
+
+    if "TEXTUAL_DRIVER" in os.environ:  # the other end of `--browser`
+        return True
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+def _browser(args: argparse.Namespace) -> int:
+    from nuggeteer.judge.browser import serve
+
+    _session(args)  # what is wrong is said here, not in the browser
+    words = [args.run, "--seed", str(args.seed)]
+    for name in ("against", "measure", "question", "nugget", "assessor", "width", "audit", "collection"):
+        value = getattr(args, name)
+        if value is not None:
+            words += [f"--{name}={value}"]
+    serve(words)
+    return 0
