@@ -86,6 +86,16 @@ def convert_into(
     ]
 
 
+def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, list[str], list[Problem]]:
+    """Write annotated snippets in another notation, which the names of both say (`formats.annotation`). Returns how
+    many they are, what the new one has no place for, and warnings."""
+    from nuggeteer.formats.annotation import read_snippets, write_snippets
+
+    problems: list[Problem] = []
+    snippets = read_snippets(Path(source), problems)
+    return len(snippets), write_snippets(Path(target), snippets), problems
+
+
 def _counts(bundle: Bundle) -> dict[str, int]:
     return {
         "questions": len(bundle.questions),

@@ -14,6 +14,7 @@ EXAMPLES = """\
       --columns qid,run,docid,rank,nuggets,text
   nuggeteer convert nuggetizer-assignments assignments.jsonl --into rag
   nuggeteer convert rag-answers --collection rag --run my-run --out my-run.jsonl
+  nuggeteer convert annotation first.txt --out first.jsonl
 
 formats:
   trec-key                TREC QA answer key
@@ -22,6 +23,8 @@ formats:
   nuggetizer-nuggets      AutoNuggetizer nuggets
   nuggetizer-assignments  AutoNuggetizer assignments
   rag-answers             TREC RAG 2024 or 2025 answers
+  annotation              snippets with nuggets marked: .txt ([[brackets]]),
+                          .jsonl (offsets) or a folder (brat), by their names
 """
 
 
@@ -41,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.convert import convert_into, convert_out
     from nuggeteer.errors import NuggeteerError
 
+    if args.format == "annotation":
+        return _annotation(args)
     if args.out:
         if args.files:
             raise NuggeteerError("--out writes a file and reads none; name the collection with --collection")
@@ -64,4 +69,18 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports import as_json
 
         options.write_json(args.json, as_json.converted(done))
+    return 0
+
+
+def _annotation(args: argparse.Namespace) -> int:
+    from nuggeteer.convert import convert_annotation
+    from nuggeteer.errors import NuggeteerError
+
+    if not args.out or len(args.files) != 1:
+        raise NuggeteerError("an annotation is converted from one FILE to --out FILE, and into no collection")
+    count, lost, problems = convert_annotation(args.files[0], args.out)
+    options.tell(problems)
+    options.say(f"{args.out}: {count} snippets")
+    if lost:
+        options.say(f"  without {', '.join(lost)}, for which there is no place")
     return 0

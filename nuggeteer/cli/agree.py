@@ -1,0 +1,86 @@
+"""`nuggeteer agree`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "how far assessors agree, with each other and with the tool; or annotators"
+EXAMPLES = """\
+  nuggeteer agree
+  nuggeteer agree --list 5
+  nuggeteer agree first.txt second.txt
+  nuggeteer agree first.txt second.txt --list --json agreement.json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="two annotations of the same snippets: [[double brackets]] (.txt), offsets (.jsonl), brat's "
+        "(a folder); without any: the assessors of the collection",
+    )
+    parser.add_argument(
+        "--list",
+        nargs="?",
+        type=options.positive,
+        const=10,
+        default=0,
+        metavar="COUNT",
+        help="show where they differ (default: 10 places)",
+    )
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+    options.jobs(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
+
+    if len(args.files) not in (0, 2):
+        raise NuggeteerError("name two annotations to compare, or none for the assessors of a collection")
+    return _annotations(args) if args.files else _assessors(args)
+
+
+def _assessors(args: argparse.Namespace) -> int:
+    from nuggeteer.agreement import agree
+    from nuggeteer.reports.agreement import assessors, assessors_as_json
+
+    def tell(line: str) -> None:
+        if sys.stderr.isatty():
+            print(line, file=sys.stderr)
+
+    collection = options.read(args)
+    result = agree(collection, args.seed, args.jobs, tell)
+    options.tell(collection.problems)
+    if args.json:
+        options.write_json(args.json, assessors_as_json(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+
+        assessors(terminal.console(), result, args.list)
+    return 0
+
+
+def _annotations(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import Problem
+    from nuggeteer.gale.annotation import agree_on
+    from nuggeteer.reports.agreement import annotators, annotators_as_json
+
+    problems: list[Problem] = []
+    result = agree_on(args.files[0], args.files[1], args.seed, problems)
+    options.tell(problems)
+    if args.json:
+        options.write_json(args.json, annotators_as_json(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+
+        annotators(terminal.console(), result, args.list)
+    return 0

@@ -1,0 +1,81 @@
+"""`nuggeteer distill`"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "score distillers by nugs, or propose nugs for their nuggets"
+EXAMPLES = """\
+  nuggeteer distill --example
+  nuggeteer distill gale.jsonl --json gale-scores.json
+  nuggeteer distill found.jsonl --propose nugs.jsonl
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files of one evaluation (FORMATS.md)")
+    parser.add_argument("--example", action="store_true", help="read the two queries of White et al. 2008, too")
+    parser.add_argument(
+        "--prior",
+        type=prior,
+        metavar="R,W,M,O",
+        help="counts added to right, wrong, missing and other in the Bayesian tables (default: 1,1,1,1)",
+    )
+    parser.add_argument(
+        "--propose", type=Path, metavar="NEW", help="sort nuggets that are in no nug into proposed ones; write NEW"
+    )
+    options.report(parser)
+    options.seed(parser)
+
+
+def prior(text: str) -> tuple[float, ...]:
+    """Four numbers from 0."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if len(values) != 4 or not all(math.isfinite(value) and value >= 0 for value in values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not four numbers from 0 with commas between")
+    return values
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError, fail
+    from nuggeteer.formats.distillation import read_distillation, write_distillation
+    from nuggeteer.gale.distillation import EXAMPLE, PRIOR, distill
+
+    files = [*([EXAMPLE] if args.example else []), *args.files]
+    if not files:
+        raise NuggeteerError("name a file of nuggets and nugs, or try --example")
+    if args.propose and args.propose.exists():
+        raise fail(args.propose, "is there already, and may hold somebody's work", "name a new file")
+    evaluation = read_distillation(files, ready=args.propose is None)
+    options.tell(list(evaluation.problems))
+    if args.propose:
+        from nuggeteer.gale.nugs import propose
+        from nuggeteer.reports.distillation import proposal, proposal_as_json
+
+        proposed = propose(evaluation)
+        write_distillation(args.propose, proposed.distillation)
+        if args.json:
+            options.write_json(args.json, proposal_as_json(proposed))
+        if args.json != "-":
+            from nuggeteer.reports import terminal
+
+            proposal(terminal.console(), proposed, str(args.propose))
+        return 0
+    result = distill(evaluation, args.prior or PRIOR, args.seed)
+    if args.json:
+        from nuggeteer.reports.distillation import as_json
+
+        options.write_json(args.json, as_json(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+        from nuggeteer.reports.distillation import distilled
+
+        distilled(terminal.console(), result)
+    return 0

@@ -1,0 +1,225 @@
+"""`nuggeteer nuggetize`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nuggeteer.cli import options
+
+if TYPE_CHECKING:
+    from nuggeteer.errors import Problem
+    from nuggeteer.formats.annotation import Snippet
+    from nuggeteer.gale.nuggetizer import Nuggetizer
+    from nuggeteer.gale.templates import Template
+
+SUMMARY = "cut text into typed nuggets; score, count or propose with them"
+EXAMPLES = """\
+  nuggeteer nuggetize snippets.txt
+  nuggeteer nuggetize snippets.txt \\
+      --template "WHERE HAS [Chen Yunlin] BEEN AND WHEN?"
+  nuggeteer nuggetize snippets.txt --out automatic.jsonl
+  nuggeteer nuggetize --corrected corrected.txt
+  nuggeteer nuggetize --score judged.jsonl
+  nuggeteer nuggetize good-answer.txt --propose proposed.jsonl --question q9
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="one text a line, or .jsonl with the key text; - is standard input; with --propose also runs",
+    )
+    parser.add_argument(
+        "--template",
+        metavar="QUERY",
+        help="keep the types of nuggets that answer it: a template's name, or a query with its arguments in brackets",
+    )
+    parser.add_argument("--templates", type=Path, metavar="FILE", help="templates of your own (TOML)")
+    parser.add_argument(
+        "--model", metavar="NAME", help="a spaCy model of English, or its folder (default: en_core_web_sm)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the nuggets as an annotation, for a human to edit"
+    )
+    parser.add_argument(
+        "--corrected", type=Path, metavar="FILE", help="count against this annotation, which a human has corrected"
+    )
+    parser.add_argument("--score", type=Path, metavar="FILE", help="precision and recall of these judged snippets")
+    parser.add_argument(
+        "--propose", type=Path, metavar="FILE", help="write nuggets proposed from good answers, for a human to edit"
+    )
+    parser.add_argument("--question", metavar="QID", help="with --propose: the question that the answers are to")
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
+
+    if sum(map(bool, (args.out, args.corrected, args.score, args.propose))) > 1:
+        raise NuggeteerError("--out, --corrected, --score and --propose are different things to do; keep one")
+    target = args.out or args.propose
+    if target and target.exists():
+        raise NuggeteerError(f"{target}: is there already, and somebody may have edited it; name another file")
+    named = args.score or args.corrected
+    if bool(args.files) == bool(named):
+        raise NuggeteerError("name a file of texts, or - for standard input" if not named else f"name {named} only")
+    if args.question and not args.propose:
+        raise NuggeteerError("--question goes with --propose")
+    if args.score and args.template:
+        raise NuggeteerError(f"{args.score} says its templates itself; leave out --template")
+    if args.score:
+        return _score(args)
+    if args.corrected:
+        return _corrected(args)
+    return _propose(args) if args.propose else _cut(args)
+
+
+def _nuggetizer(args: argparse.Namespace) -> Nuggetizer:
+    from nuggeteer.gale import parser
+    from nuggeteer.gale.nuggetizer import Nuggetizer
+
+    return Nuggetizer(args.model or parser.DEFAULT)
+
+
+def _templates(args: argparse.Namespace) -> tuple[dict[str, Template], Template | None]:
+    """All there are, and the one that is asked for."""
+    from nuggeteer.gale.templates import find_template, read_templates
+
+    templates = read_templates(args.templates)
+    return templates, None if args.template is None else find_template(args.template, templates)
+
+
+def _read(names: list[str], problems: list[Problem]) -> list[Snippet]:
+    from nuggeteer.formats.snippets import read_texts
+
+    return [one for name in names for one in read_texts(Path("/dev/stdin" if name == "-" else name), problems)]
+
+
+def _cut(args: argparse.Namespace) -> int:
+    from nuggeteer.formats.annotation import write_snippets
+    from nuggeteer.gale.automatic import cut
+    from nuggeteer.reports.nuggetize import cuts, cuts_as_json
+
+    problems: list[Problem] = []
+    templates, template = _templates(args)
+    texts = _read(args.files, problems)
+    nuggetizer = _nuggetizer(args)
+    found = cut(texts, nuggetizer, templates, template)
+    options.tell(problems)
+    if args.out:
+        lost = write_snippets(args.out, [one.annotation for one in found])
+        for what in lost:
+            options.say(f"{args.out}: there is no place for {what} in this format")
+    _report(args, cuts_as_json(found, nuggetizer.name), lambda out: cuts(out, found, nuggetizer.name))
+    return 0
+
+
+def _report(args: argparse.Namespace, data: dict[str, Any], draw: Any) -> None:
+    if args.json:
+        options.write_json(args.json, data)
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+
+        draw(terminal.console())
+
+
+def _corrected(args: argparse.Namespace) -> int:
+    from nuggeteer.formats.annotation import read_snippets
+    from nuggeteer.gale.automatic import compare, cut
+    from nuggeteer.reports.nuggetize import corrections, corrections_as_json
+
+    problems: list[Problem] = []
+    templates, template = _templates(args)
+    snippets = read_snippets(args.corrected, problems)
+    nuggetizer = _nuggetizer(args)
+    result = compare(cut(snippets, nuggetizer, templates, template), nuggetizer.name)
+    options.tell(problems)
+    _report(args, corrections_as_json(result), lambda out: corrections(out, result))
+    return 0
+
+
+def _score(args: argparse.Namespace) -> int:
+    from nuggeteer.formats.snippets import read_judged
+    from nuggeteer.gale.automatic import score
+    from nuggeteer.reports.nuggetize import scores, scores_as_json
+
+    problems: list[Problem] = []
+    templates, _ = _templates(args)
+    snippets, asked = read_judged(args.score, problems)
+    result = score(snippets, asked, _nuggetizer(args), templates, args.seed)
+    options.tell(problems)
+    _report(args, scores_as_json(result), lambda out: scores(out, result))
+    return 0
+
+
+def _propose(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError, Problem
+    from nuggeteer.formats.canonical import as_line
+    from nuggeteer.formats.jsonl import write_jsonl
+    from nuggeteer.gale.parser import NoParser
+    from nuggeteer.gale.proposal import as_nuggets, propose
+    from nuggeteer.reports.nuggetize import candidates, candidates_as_json
+
+    if args.propose.name == "nuggets.jsonl":
+        raise NuggeteerError(f"{args.propose}: proposals go to a file of their own; a human adds them to the nuggets")
+    problems: list[Problem] = []
+    _, template = _templates(args)
+    answers = _answers(args, problems)
+    nuggetizer = None
+    try:
+        nuggetizer = _nuggetizer(args)
+    except NoParser as error:
+        if args.model or template:
+            raise
+        problems.append(
+            Problem("nuggetize", None, f"no parser: {error}", "until then, sentences are proposed", "warning")
+        )
+    found = propose(answers, nuggetizer, template)
+    if not found:
+        raise NuggeteerError("there is no fact in these answers to propose")
+    write_jsonl(args.propose, map(as_line, as_nuggets(found)))
+    options.tell(problems)
+    model = nuggetizer.name if nuggetizer else None
+    _report(args, candidates_as_json(found, model), lambda out: candidates(out, found, model, str(args.propose)))
+    return 0
+
+
+def _answers(args: argparse.Namespace, problems: list[Problem]) -> list[Snippet]:
+    """Texts of files and of runs, each to its question."""
+    from dataclasses import replace
+
+    from nuggeteer.errors import InputError, NuggeteerError
+
+    found = []
+    for name in args.files:
+        path = _run_or_file(args, name)
+        for one in _read([path], problems):
+            run = {"run": Path(path).stem} if one.qid is not None else {}
+            if one.qid is None and args.question is None:
+                raise InputError([one.problem("to which question is this an answer?", "name it with --question QID")])
+            if args.question in (None, one.qid) or one.qid is None:
+                found.append(replace(one, qid=one.qid or args.question, extra={**run, **one.extra}))
+    if not found:
+        raise NuggeteerError(f"no answer to {args.question} in {', '.join(args.files)}")
+    return found
+
+
+def _run_or_file(args: argparse.Namespace, name: str) -> str:
+    """A file's name, or that of a run's file in the collection."""
+    if name == "-" or Path(name).is_file():
+        return name
+    from nuggeteer.collection import find_collection
+    from nuggeteer.errors import NuggeteerError
+
+    try:
+        root = args.collection or find_collection()
+    except NuggeteerError:
+        return name
+    run = root / "runs" / f"{name}.jsonl"
+    return str(run) if run.is_file() else name

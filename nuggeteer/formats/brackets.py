@@ -1,0 +1,198 @@
+r"""The double brackets in which the GALE papers print nuggets (Babko-Malaya 2008, 2010).
+
+    Language: English
+    Query: q7
+    Snippet 1: A U.N. policeman from India's southern state of Kerala, was shot to death
+    Nugget 1: [[A U.N. policeman]] from India's southern state of Kerala, [[was shot to death]]
+    Nugget 2 (location): A U.N. policeman [[from India's southern state of Kerala]], was shot to death
+
+    Snippet 2: Chen Yunlin visited Taiwan in January
+    Nugget: Chen Yunlin visited [[Taiwan]]-LOC [[in January]]-TMP
+
+All brackets of a line are one nugget, in pieces; but with one of the paper's ten types behind each, as in the last
+line, each is a nugget of its own. Nuggets belong to the snippet above; their numbers say nothing. A line `Query`,
+`Medium`, `Language` or `Structure` holds for all snippets below it, until the next of its name; with nothing after
+the colon it takes that back. A nugget repeats the snippet's text, but for white space.
+
+`\[`, `\]`, `\\` and `\-` stand for these characters themselves, `\n`, `\r`, `\t` and `\s` for a line feed, a carriage
+return, a tab and a space. A single bracket is a character like others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.errors import InputError, Problem
+from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans, type_name, wrong_spans
+from nuggeteer.formats.canonical import _name, _Wrong
+from nuggeteer.formats.jsonl import read_lines, write_whole
+
+TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # so that an "[[anti]]-NATO" has none
+_MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
+_HEAD = re.compile(r"(Query|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
+_SNIPPET = re.compile(r"Snippet\s+((?:\\.|[^\\:])*):\s?(.*)", re.DOTALL)
+_NUGGET = re.compile(r"Nuggets?\s*[\w-]*\s*(?:\(([^()]*)\)\s*)?[:.]\s?(.*)", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
+_KEEP = {"\n": r"\n", "\r": r"\r", "\\": r"\\", "[": r"\[", "]": r"\]"}
+_EDGE = {" ": r"\s", "\t": r"\t"}
+
+
+def unmark(marked: str) -> tuple[str, tuple[Extent, ...]]:
+    """A marked text without its marks, and the nuggets that they mark; raises `_Wrong` (what, what to do)."""
+    text: list[str] = []
+    spans: list[tuple[int, int]] = []
+    types: list[str | None] = []
+    length, start = 0, -1
+    for match in _MARKS.finditer(marked):
+        escaped, opening, closing, kind = match.groups()
+        if opening:
+            if start >= 0:
+                raise _Wrong("'[[' inside of '[[': brackets cannot be nested", r"close the first, or write \[")
+            start = length
+            continue
+        if closing:
+            if start < 0:
+                raise _Wrong("']]' without '[['", r"open it, or write \]")
+            spans.append((start, length))
+            types.append(kind)
+            start = -1
+            continue
+        piece = match[0]
+        if escaped is not None:
+            if escaped not in "[]\\-:" + "".join(_ESCAPED) or not escaped:
+                raise _Wrong(f"a backslash before {escaped!r}", r"write \\ for a backslash")
+            piece = _ESCAPED.get(escaped, escaped)
+        text.append(piece)
+        length += len(piece)
+    if start >= 0:
+        raise _Wrong("'[[' is not closed", r"write ]] where the nugget ends, or \[ for a bracket of the text")
+    if not any(types):
+        return "".join(text), (Extent(tuple(spans)),) if spans else ()
+    if not all(types):
+        raise _Wrong("some brackets have a type and some have none", "write -TYPE after each ]], or after none")
+    return "".join(text), tuple(Extent((span,), kind) for span, kind in zip(spans, types, strict=True))
+
+
+def mark(text: str, spans: Spans) -> str:
+    """The text with a nugget's pieces in double brackets, on one line."""
+    opening, closing = {start for start, _ in spans}, {end for _, end in spans}
+    last = len(text) - 1
+    result = []
+    for place, char in enumerate(text):
+        if place in closing:
+            result.append("]]")
+        if place in opening:
+            result.append("[[")
+        if char == "-" and place in closing:
+            char = r"\-"
+        edge = place in (0, last) and char in _EDGE
+        result.append(_EDGE[char] if edge else _KEEP.get(char, char))
+    return "".join(result) + ("]]" if len(text) in closing else "")
+
+
+def fit(marked: str, spans: Spans, text: str) -> Spans:
+    """The spans in a text that is the same but for white space; raises `_Wrong` where it is not."""
+    if marked == text:
+        return spans
+    there = [place for place, char in enumerate(text) if not char.isspace()]
+    here = [place for place, char in enumerate(marked) if not char.isspace()]
+    for a, b in zip(here, there, strict=False):
+        if marked[a] != text[b]:
+            raise _Wrong(
+                f"the nugget's text is not its snippet's: {marked[a : a + 20]!r} stands for {text[b : b + 20]!r}",
+                "copy the snippet's text",
+            )
+    if len(here) != len(there):
+        more = "stops before" if len(here) < len(there) else "goes on after"
+        raise _Wrong(f"the nugget's text {more} its snippet's end", "copy the snippet's text whole")
+    number = {place: i for i, place in enumerate(here)}
+    fitted = []
+    for start, end in spans:
+        inside = [number[place] for place in range(start, end) if place in number]
+        if not inside:
+            raise _Wrong("'[[ ]]' marks nothing", "put the brackets around words")
+        fitted.append((there[inside[0]], there[inside[-1]] + 1))
+    return tuple(fitted)
+
+
+def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
+    """All snippets of a file in this notation; what is wrong goes to `problems`."""
+    found: list[Problem] = []
+    head: dict[str, str | None] = {}
+    snippets: list[Snippet] = []
+    nuggets: list[list[Extent]] = []
+    for number, raw in read_lines(path, found):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            found.append(Problem(str(path), number, "is not UTF-8", "save the file as UTF-8"))
+            continue
+        try:
+            if match := _HEAD.fullmatch(line):
+                head[match[1].lower()] = _name(match[2]) if match[2] else None
+            elif match := _SNIPPET.fullmatch(line):
+                text, marks = unmark(match[2])
+                if marks:
+                    raise _Wrong("a snippet has no double brackets", r"write them in Nugget lines, or write \[")
+                if not text.strip():
+                    raise _Wrong("the snippet has no text", "write it, or delete the line")
+                name = _name(unmark(match[1].strip())[0])
+                one = Snippet(name, text, qid=head.get("query"), file=str(path), line=number)
+                conditions: dict[str, Any] = {condition: head.get(condition) for condition in CONDITIONS}
+                snippets.append(replace(one, **conditions))
+                nuggets.append([])
+            elif match := _NUGGET.fullmatch(line):
+                if not snippets:
+                    raise _Wrong("a nugget before any snippet", "write 'Snippet NAME: text' above it")
+                nuggets[-1] += _nuggets(match[2], match[1], snippets[-1].text)
+            else:
+                raise _Wrong(
+                    "the line is neither Snippet, Nugget, Query, Medium, Language nor Structure",
+                    "write 'Snippet NAME: text' or 'Nugget: text with [[brackets]]', each on one line",
+                )
+        except _Wrong as wrong:
+            found.append(Problem(str(path), number, *wrong.args))
+    # Blank lines are for the eye.
+    problems += [problem for problem in found if not problem.what.startswith("blank line")]
+    return [replace(one, nuggets=tuple(own)) for one, own in zip(snippets, nuggets, strict=True)]
+
+
+def _nuggets(marked: str, kind: str | None, text: str) -> list[Extent]:
+    own, extents = unmark(marked)
+    if not extents:
+        raise _Wrong("no [[double brackets]] in this nugget", "mark the words that make it")
+    found = []
+    for extent in extents:
+        if kind and extent.type:
+            raise _Wrong(f"two types, {kind!r} and {extent.type!r}", "keep one")
+        spans = fit(own, extent.spans, text)
+        if wrong := wrong_spans(spans, text):
+            raise _Wrong(wrong, "mark some words, each once")
+        found.append(Extent(spans, type_name(kind) if kind else extent.type))
+    return found
+
+
+def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
+    """Write snippets in this notation."""
+    lines: list[str] = []
+    head: dict[str, str | None] = {}
+    for one in snippets:
+        lines += [""] if lines else []
+        for name, value in (("query", one.qid), *((name, getattr(one, name)) for name in CONDITIONS)):
+            if head.get(name) != value:
+                lines.append(f"{name.capitalize()}: {value or ''}".rstrip())
+                head[name] = value
+        label = "".join(rf"\{char}" if char in "\\:[]" else char for char in one.snippet)
+        lines.append(f"Snippet {label}: {mark(one.text, ())}")
+        for number, nugget in enumerate(one.nuggets, 1):
+            kind = f" ({nugget.type})" if nugget.type else ""
+            lines.append(f"Nugget {number}{kind}: {mark(one.text, nugget.spans)}")
+    try:
+        body = "".join(f"{line}\n" for line in lines).encode()
+    except UnicodeEncodeError as error:
+        raise InputError([Problem(str(path), None, "a text is no Unicode", "mend its surrogates")]) from error
+    write_whole(path, lambda file: file.write(body))

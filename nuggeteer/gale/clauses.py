@@ -1,0 +1,195 @@
+"""Clauses in a parsed text: finite verbs with their arguments, and verbs of saying with what is said.
+
+Nuggets have a fixed granularity (Babko-Malaya 2008, §3.1): the core verb with its arguments in their maximal extent,
+without what modifies it; conjuncts in nuggets of their own; speech whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice, pairwise, product
+from typing import TYPE_CHECKING
+
+from nuggeteer.gale.phrases import NOTHING, OBJECTS, SUBJECTS, Phrases, Tokens, listed, subjects, union, whole, within
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+HEADS = ("ROOT", "conj", "ccomp", "relcl", "advcl", "parataxis")
+FINITE = ("VBD", "VBP", "VBZ")
+FEWEST_QUOTED = 4  # tokens; shorter quotations are names and turns of phrase
+MOST_WAYS = 64  # to choose among conjuncts; lists of lists stay whole
+_QUOTED = re.compile(r"“[^“”]+”|\"[^\"]+\"|``[^`]{1,5000}?''|‘[^‘’]+’(?!\w)")
+
+
+class Clauses:
+    """Verbs and statements of one parsed text."""
+
+    def __init__(self, phrases: Phrases) -> None:
+        self.doc = phrases.doc
+        self.phrases = phrases
+
+    @cached_property
+    def verbs(self) -> list[Token]:
+        """Finite verbs of clauses: neither infinitives, gerunds and participles, nor what is only supposed."""
+        return [token for token in self.doc if self._core(token)]
+
+    def _core(self, token: Token) -> bool:
+        first = token
+        while first.dep_ == "conj" and first.head.pos_ in ("VERB", "AUX"):
+            first = first.head
+        if token.pos_ not in ("VERB", "AUX") or first.dep_ not in HEADS or not (finite(token) or self._helped(token)):
+            return False
+        if first.dep_ == "ccomp":
+            return self.says(first.head)
+        if first.dep_ == "advcl":
+            return not any(c.lower_ in listed("conditional") for c in first.children if c.dep_ in ("mark", "advmod"))
+        return True
+
+    def _helped(self, token: Token) -> bool:
+        """Whether it shares the auxiliary of the verb that it is conjoined to: was shot and killed."""
+        if any(child.dep_ in ("aux", "auxpass") for child in token.children):
+            return False
+        while token.dep_ == "conj" and token.tag_ == token.head.tag_:
+            token = token.head
+            if finite(token):
+                return True
+        return False
+
+    def says(self, token: Token) -> bool:
+        """A finite verb of saying."""
+        lemma = token.lemma_.lower()
+        if token.pos_ != "VERB" or not finite(token):
+            return False
+        return lemma in listed("saying") or (lemma in listed("utterable") and self._utters(token))
+
+    def _utters(self, verb: Token) -> bool:
+        """Whether a clause or a quotation is what is said: "added that", and not "added salt"."""
+        if any(child.dep_ in ("auxpass", "nsubjpass") for child in verb.children):
+            return False
+        return any(child.dep_ == "ccomp" or child.is_quote for child in verb.children)
+
+    def clause(self, verb: Token) -> list[Tokens]:
+        """The verb with its arguments in their maximal extent, once for each way to choose among conjuncts."""
+        own = (whole(verb) | self._antecedent(verb)) - self._apart(verb)
+        if verb.dep_ == "conj" and not subjects(verb):
+            own |= self._shared(verb)
+        heads = [child for child in verb.children if self._splits(child)]
+        objects = [c for child in verb.children if child.dep_ in ("prep", "agent") for c in child.children]
+        heads += [child for child in objects if child.dep_ == "pobj" and child.i in own and any(conjuncts(child))]
+        ways = [[(whole(head), part) for part in parts(head, conjuncts(head))] for head in heads]
+        chosen = list(islice(product(*ways), MOST_WAYS + 1))
+        if len(chosen) > MOST_WAYS:
+            return [own]
+        return [own - union(every - part for every, part in way) for way in chosen]
+
+    def _antecedent(self, verb: Token) -> Tokens:
+        """What a relative pronoun that is the subject stands for."""
+        if verb.dep_ != "relcl" or not any(subject.tag_ in ("WP", "WDT") for subject in subjects(verb)):
+            return NOTHING
+        return frozenset(range(verb.head.left_edge.i, verb.head.i + 1))
+
+    def _splits(self, child: Token) -> bool:
+        """Whether an argument's conjuncts make nuggets each: not the subjects of what several do together."""
+        if next(conjuncts(child), None) is None:
+            return False
+        if child.dep_ in ("nsubj", "nsubjpass"):
+            return child.head.lemma_.lower() not in listed("together")
+        return child.dep_ in OBJECTS
+
+    def _shared(self, verb: Token) -> Tokens:
+        """The subject, and the auxiliaries, that a conjoined verb shares with the first one."""
+        head = verb.head
+        while head.dep_ == "conj" and not subjects(head):
+            head = head.head
+        aux = not any(child.dep_ in ("aux", "auxpass") for child in verb.children) and verb.tag_ in ("VB", "VBN", "VBG")
+        deps = (*SUBJECTS, "aux", "auxpass") if aux else SUBJECTS
+        return union(whole(child) for child in head.children if child.dep_ in deps)
+
+    def _apart(self, verb: Token) -> Tokens:
+        """What hangs on a verb and is no part of its core."""
+        result: set[int] = set()
+        for child in verb.children:
+            if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
+                result |= whole(child)
+            elif child.dep_ in ("cc", "preconj", "mark", "discourse", "intj") or child.tag_ == "WRB":
+                result.add(child.i)
+        for kind, tokens in self.phrases.modifiers:
+            if verb.i not in tokens and (kind != "MOD" or tokens <= whole(verb)):
+                result |= tokens
+        for child in verb.subtree:
+            if child is not verb and child.dep_ == "relcl" and finite(child) and verb.i not in whole(child):
+                result |= whole(child)
+        return frozenset(result)
+
+    @cached_property
+    def quotations(self) -> list[tuple[Tokens, Token]]:
+        """Direct speech, each with the verb that says it, which stands in the sentence where it begins or ends."""
+        found = []
+        for match in _QUOTED.finditer(self.doc.text):
+            span = self.phrases.span(*match.span())
+            if len(span) - 2 < FEWEST_QUOTED:
+                continue
+            around = [*span[-1].sent, *span[0].sent]
+            verb = next((t for t in around if not span.start <= t.i < span.end and self.says(t)), None)
+            if verb is not None:
+                found.append((within(span), verb))
+        return found
+
+    def statements(self, verb: Token) -> list[Tokens]:
+        """The verb of saying with all that is said, once for each of its conjoined clauses."""
+        said = [child for child in verb.children if child.dep_ == "ccomp"]
+        utterance = union(map(whole, said))
+        own = whole(verb) - self._beside(verb, utterance)
+        own |= union(tokens for _, tokens in self.phrases.modifiers if not utterance.isdisjoint(tokens))
+        own |= union(tokens for tokens, sayer in self.quotations if sayer == verb)
+        if verb.dep_ == "conj" and not subjects(verb):
+            own |= self._shared(verb)
+        quoted = any(sayer == verb for _, sayer in self.quotations)
+        for clause in said:
+            others = [other for other in conjuncts(clause) if subjects(other)]
+            if others and not quoted:
+                return [own - (whole(clause) - part) for part in parts(clause, others)]
+        return [own]
+
+    def _beside(self, verb: Token, utterance: Tokens) -> Tokens:
+        """What modifies the saying itself, and other clauses."""
+        result: set[int] = set()
+        for child in verb.children:
+            if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
+                result |= whole(child)
+            elif child.dep_ in ("cc", "mark"):
+                result.add(child.i)
+        for _, tokens in self.phrases.modifiers:
+            if tokens <= whole(verb) and verb.i not in tokens and utterance.isdisjoint(tokens):
+                result |= tokens
+        return frozenset(result)
+
+
+def finite(verb: Token) -> bool:
+    """Neither an infinitive nor a gerund or a participle without an auxiliary."""
+    helpers = (child for child in verb.children if child.dep_ in ("aux", "auxpass"))
+    return verb.tag_ in FINITE or any(child.tag_ in (*FINITE, "MD") for child in helpers)
+
+
+def conjuncts(head: Token) -> Iterator[Token]:
+    """What is conjoined to a token, in order: food, medicines and other goods."""
+    while other := next((child for child in head.children if child.dep_ == "conj" and child.i > head.i), None):
+        yield other
+        head = other
+
+
+def parts(head: Token, others: Iterable[Token]) -> list[Tokens]:
+    """Each conjunct with what stands between it and the next: a modifier belongs to the conjunct it follows.
+
+    A conjunction goes with what comes after it, as in the papers: "and other goods".
+    """
+    cuts = [head.left_edge.i]
+    for other in others:
+        start = other.left_edge.i
+        before = other.doc[start - 1] if start else other
+        cuts.append(start - 1 if before.dep_ == "cc" else start)
+    cuts.append(head.right_edge.i + 1)
+    return [frozenset(range(a, b)) for a, b in pairwise(cuts)]

@@ -1,0 +1,309 @@
+"""How well distillers answer: the statistics of White et al. 2008.
+
+Each nug contributes one count to a distiller's contingency table, split among four cells by its relevance R and by the
+degree of membership D of the distiller's most precise nugget in it (equations 1 to 4):
+
+                     not in the answer           in the answer
+    not relevant     other    (1 − R)(1 − D)     wrong   (1 − R) D, redundant nuggets, irrelevant text
+    relevant         missing  R (1 − D)          right   R D
+
+A nug that only world knowledge makes relevant is never missing: its R (1 − D) counts as other (Babko-Malaya 2008, §4).
+Measures are of the table as it is, *empirical*, or with prior counts added, *Bayesian*. Over queries tables add up.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtr, ndtri, xlogy
+
+from nuggeteer.formats.distillation import Distillation, DistilledNugget, Nug
+from nuggeteer.intervals import CONFIDENCE, question_draws
+from nuggeteer.measures.base import ratio
+from nuggeteer.records import WORLD_KNOWLEDGE, Bools, Ints, Vector
+
+RIGHT, WRONG, MISSING, OTHER = range(4)
+CELLS = ("right", "wrong", "missing", "other")
+PRIOR = (1.0, 1.0, 1.0, 1.0)  # §7.4: one count in each cell; the order of magnitude of other nugs is in the data
+MODELS = ("empirical", "bayesian")
+EXAMPLE = Path(__file__).parent / "white-2008.jsonl"
+
+
+# Measures of contingency tables (..., 4), in the order of CELLS; NaN where undefined.
+
+
+def precision(table: Vector) -> Vector:
+    """P(x = 1 | y = 1), equation 6: of what the distiller gave, the share that is right."""
+    return _share(table[..., RIGHT], table[..., RIGHT] + table[..., WRONG])
+
+
+def recall(table: Vector) -> Vector:
+    """P(y = 1 | x = 1), equation 7: of what is relevant, the share that the distiller gave."""
+    return _share(table[..., RIGHT], table[..., RIGHT] + table[..., MISSING])
+
+
+def rightness(table: Vector) -> Vector:
+    """P(x = y = 1) / (1 − P(x = y = 0)), equation 8: of all that was observed, the share that is right."""
+    return _share(table[..., RIGHT], table[..., :OTHER].sum(axis=-1))
+
+
+def accuracy(table: Vector) -> Vector:
+    """P(x = y), equation 9: near 1 whatever the distiller does, where there are many other nugs."""
+    return _share(table[..., RIGHT] + table[..., OTHER], table.sum(axis=-1))
+
+
+def f(table: Vector) -> Vector:
+    """The harmonic mean of precision and recall; undefined where either is, 0 where both are."""
+    return harmonic(precision(table), recall(table))
+
+
+def harmonic(one: Vector, other: Vector) -> Vector:
+    return ratio(2 * one * other, one + other, otherwise=0.0)
+
+
+def proficiency(table: Vector) -> Vector:
+    """I(x, y) / H(x), equations 12 to 14: of the information that all distillers give, this one's share."""
+    size = table.sum(axis=-1)
+    p = ratio(table, size[..., None], otherwise=np.nan)
+    x = np.stack([p[..., WRONG] + p[..., OTHER], p[..., RIGHT] + p[..., MISSING]], axis=-1)
+    y = np.stack([p[..., MISSING] + p[..., OTHER], p[..., RIGHT] + p[..., WRONG]], axis=-1)
+    of_x, of_y = (-xlogy(one, one).sum(axis=-1) for one in (x, y))
+    independent = np.stack(
+        [x[..., i] * y[..., j] for i, j in ((1, 1), (0, 1), (1, 0), (0, 0))],
+        axis=-1,
+    )
+    shared = xlogy(p, ratio(p, independent, otherwise=1.0)).sum(axis=-1)
+    nothing = np.where(np.isnan(size) | (size == 0), np.nan, np.where(of_y > 0, 0.0, 1.0))
+    # Mathematically within [0, 1]; rounding may leave it by the last bits.
+    result: Vector = np.clip(np.where(of_x > 0, ratio(shared, of_x, otherwise=0.0), nothing), 0.0, 1.0)
+    return result
+
+
+def _share(part: Vector, whole: Vector) -> Vector:
+    return ratio(part, whole, otherwise=np.nan)
+
+
+TABLE_MEASURES: dict[str, Callable[[Vector], Vector]] = {
+    "precision": precision,
+    "recall": recall,
+    "rightness": rightness,
+    "accuracy": accuracy,
+    "f": f,
+    "proficiency": proficiency,
+}
+MEASURES = (*TABLE_MEASURES, "cw_recall", "cw_f")
+
+
+# Counts.
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What each distiller's nuggets count, nug by nug, and each answer's irrelevant text.
+
+    `cells` is distillers × nugs × CELLS, redundant nuggets among the wrong; `redundant` and `credit` are distillers ×
+    nugs, `irrelevant` is distillers × queries. `credit` is what equation 11 sums, NaN where citations are not recorded;
+    `asked` are the nugs that can be missing.
+    """
+
+    query: Ints
+    asked: Bools
+    cells: Vector
+    redundant: Vector
+    credit: Vector
+    irrelevant: Vector
+
+    def by_query(self) -> tuple[Vector, Vector]:
+        """distillers × queries × CELLS; and × 2: credit, and the nugs that it is of."""
+        size = self.irrelevant.shape[1]
+        tables = np.stack([_sums(cell.T, self.query, size).T for cell in np.moveaxis(self.cells, 2, 0)], axis=2)
+        tables[..., WRONG] += self.irrelevant
+        whole = np.where(self.asked, 1.0, self.credit)
+        cited = np.stack([_sums(part.T, self.query, size).T for part in (self.credit, whole)], axis=2)
+        return tables, cited
+
+
+def _sums(rows: Vector, group: Ints, size: int) -> Vector:
+    result = np.zeros((size, *rows.shape[1:]))
+    np.add.at(result, group, rows)
+    return result
+
+
+def count(distillation: Distillation) -> Counts:
+    """Equations 1 to 4, and what equation 11 sums, for each distiller and nug."""
+    one = distillation
+    queries = {query.qid: i for i, query in enumerate(one.queries)}
+    who = {distiller.distiller: i for i, distiller in enumerate(one.distillers)}
+    given: dict[tuple[int, int], list[tuple[float, DistilledNugget]]] = defaultdict(list)
+    place = {(nug.qid, nug.nug): i for i, nug in enumerate(one.nugs)}
+    for nugget in one.nuggets:
+        for nug, degree in (nugget.nugs or {}).items():
+            if degree > 0:
+                given[who[nugget.distiller], place[nugget.qid, nug]].append((degree, nugget))
+    best, redundant, credit = (np.zeros((len(who), len(place))) for _ in range(3))
+    for (row, column), own in given.items():
+        degrees = [degree for degree, _ in own]
+        best[row, column] = max(degrees)
+        redundant[row, column] = sum(degrees) - max(degrees)
+        cited = citation_f(one.nugs[column], [nugget for _, nugget in own])
+        credit[row, column] = sum(degrees) / len(degrees) * np.sqrt(cited)
+    relevance = np.array([nug.relevance for nug in one.nugs])
+    asked = np.array([WORLD_KNOWLEDGE not in nug.tags for nug in one.nugs], dtype=bool)
+    unseen = relevance * (1 - best)
+    cells = np.stack(
+        [
+            relevance * best,
+            (1 - relevance) * best + redundant,
+            np.where(asked, unseen, 0.0),
+            (1 - relevance) * (1 - best) + np.where(asked, 0.0, unseen),
+        ],
+        axis=2,
+    )
+    irrelevant = np.zeros((len(who), len(queries)))
+    for answer in one.answers:
+        density = one.corpus.characters_per_nug
+        irrelevant[who[answer.distiller], queries[answer.qid]] = answer.irrelevant / density if density else 0.0
+    query = np.array([queries[nug.qid] for nug in one.nugs], dtype=np.int64)
+    return Counts(query, asked, cells, redundant, credit, irrelevant)
+
+
+def citation_f(nug: Nug, nuggets: Sequence[DistilledNugget]) -> float:
+    """F of the documents cited for a distiller's nuggets in a nug, against those that support it; NaN where either is
+    not recorded, or both are empty."""
+    if nug.support is None or any(nugget.citations is None for nugget in nuggets):
+        return float("nan")
+    cited = {docid for nugget in nuggets for docid in nugget.citations or ()}
+    support = set(nug.support)
+    both = len(cited) + len(support)
+    return 2 * len(cited & support) / both if both else float("nan")
+
+
+# Scores.
+
+Range = tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Measures under one model, of each distiller or of each machine against the humans: values, NaN where undefined,
+    and their intervals."""
+
+    values: Mapping[str, Vector]
+    intervals: Mapping[str, list[Range]]
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """What an evaluation says of its distillers. `tables` are distillers × CELLS, with everything in them."""
+
+    distillation: Distillation
+    counts: Counts
+    tables: Vector
+    prior: tuple[float, ...]
+    models: Mapping[str, Scores]
+    ratios: Mapping[str, Scores]
+    seed: int
+
+    @property
+    def names(self) -> list[str]:
+        return [distiller.distiller for distiller in self.distillation.distillers]
+
+    @property
+    def humans(self) -> list[str]:
+        return [self.names[i] for i in _of_kind(self.distillation, "human")]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the data do not say, and what follows."""
+        return list(_notes(self.distillation))
+
+    @property
+    def machines(self) -> list[int]:
+        """Those with a ratio: machines, where there are humans to compare them with."""
+        return _of_kind(self.distillation, "machine") if _of_kind(self.distillation, "human") else []
+
+
+def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: int = 0) -> Distilled:
+    """Score distillers on all queries together.
+
+    `prior` are the counts, in the order of CELLS, that the Bayesian model adds to every distiller's table.
+    """
+    counts = count(distillation)
+    tables, cited = counts.by_query()
+    queries = tables.shape[1]
+    machines, humans = _of_kind(distillation, "machine"), _of_kind(distillation, "human")
+    other = np.nan if distillation.corpus.other is None else distillation.corpus.other
+    whole = np.ones((1, queries))
+    # A leave-one-out of each query, for the intervals; then the resamples.
+    weights = np.concatenate([whole, 1 - np.eye(queries), question_draws(queries, seed)])
+    summed = np.einsum("wq,dqc->wdc", weights, tables)
+    summed[..., OTHER] += other
+    credit = np.einsum("wq,dqc->wdc", weights, cited)
+    cw_recall = _share(credit[..., 0], credit[..., 1])
+    scores: dict[str, Scores] = {}
+    ratios: dict[str, Scores] = {}
+    for model, added in (("empirical", np.zeros(4)), ("bayesian", np.array(prior, dtype=float))):
+        table = summed + added
+        values = {name: measure(table) for name, measure in TABLE_MEASURES.items()}
+        values["cw_recall"] = cw_recall
+        values["cw_f"] = harmonic(values["precision"], cw_recall)
+        scores[model] = Scores(*_with_intervals(values, queries))
+        if machines and humans:
+            against = {name: _share(v[:, machines], v[:, humans].mean(axis=1)[:, None]) for name, v in values.items()}
+            ratios[model] = Scores(*_with_intervals(against, queries))
+    return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios, seed)
+
+
+def _notes(one: Distillation) -> Iterator[str]:
+    knowledge = sum(WORLD_KNOWLEDGE in nug.tags for nug in one.nugs)
+    if knowledge:
+        yield f"Nugs that take knowledge of the world, and are never missing: {knowledge}."
+    if one.corpus.other is None:
+        yield "Proficiency and accuracy are undefined: no corpus line says how many other nugs there are."
+    told = {(answer.qid, answer.distiller) for answer in one.answers}
+    untold = [(q.qid, d.distiller) for q in one.queries for d in one.distillers if (q.qid, d.distiller) not in told]
+    if untold:
+        qid, distiller = untold[0]
+        yield (
+            f"Nothing is said of irrelevant text in {len(untold)} answers (the first: {distiller}'s to {qid}): taken "
+            "as none, so that precision may be too high."
+        )
+
+
+def _of_kind(distillation: Distillation, kind: str) -> list[int]:
+    return [i for i, one in enumerate(distillation.distillers) if one.kind == kind]
+
+
+def _with_intervals(values: Mapping[str, Vector], queries: int) -> tuple[dict[str, Vector], dict[str, list[Range]]]:
+    """Each value is of all queries, then without each one, then of each resample."""
+    own = {name: value[0] for name, value in values.items()}
+    intervals = {
+        name: [_interval(*np.split(column, [1, 1 + queries])) for column in value.T] for name, value in values.items()
+    }
+    return own, intervals
+
+
+def _interval(value: Vector, left_out: Vector, draws: Vector) -> Range:
+    """The BCa interval of a statistic (Efron & Tibshirani 1993, §14.3), from its values without each query and in
+    resamples. None where so many of these are undefined that they would fill a tail."""
+    if np.isnan(value[0]) or len(left_out) < 2:
+        return None
+    tails = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    if np.isnan(draws).mean() > tails[0]:
+        return None
+    draws, left_out = draws[~np.isnan(draws)], left_out[~np.isnan(left_out)]
+    below = (np.mean(draws < value[0]) + np.mean(draws <= value[0])) / 2
+    deviation = left_out.mean() - left_out if len(left_out) else left_out
+    spread = (deviation**2).sum()
+    if spread == 0 or not 0 < below < 1:
+        levels = tails
+    else:
+        acceleration = (deviation**3).sum() / (6 * spread**1.5)
+        z = ndtri(below) + ndtri(tails)
+        levels = ndtr(ndtri(below) + z / (1 - acceleration * z))
+    low, high = np.quantile(draws, levels)
+    return float(low), float(high)

@@ -1,0 +1,276 @@
+"""Typed nuggets in English text: Babko-Malaya et al. 2010, §4, with the manual rules of Babko-Malaya 2008, §3.
+
+    PER GPE ORG    names that are arguments of a verb, not possessives or parts of noun phrases
+    TITLE          a person's title, with the person
+    NUM            numbers, quantities, ages
+    EVT            a finite verb and its arguments, without what modifies it
+    TMP LOC MOD    phrases of time, place, and cause, purpose or manner
+    STM            a verb of saying with what is said
+
+A nugget's extent may be in several pieces. Its `core` is what makes it one: the verb, the title without the person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats.annotation import Spans
+from nuggeteer.gale import parser
+from nuggeteer.gale.clauses import Clauses
+from nuggeteer.gale.phrases import NOTHING, OBJECTS, SUBJECTS, Phrases, Tokens, listed, union, whole, within
+from nuggeteer.gale.templates import ANY, TYPES, Template, Type
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, Token
+
+BATCH = 256
+LONGEST = 100_000  # characters
+_EDGES = set(",;:.!?…–—-")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A nugget in a text: its type, its extent and its core, as [start, end) in characters.
+
+    `clause` is what it is said of: the core of the clause whose time, place or manner it is, or nothing.
+    """
+
+    type: Type
+    spans: Spans
+    core: Spans
+    clause: Spans = ()
+
+
+class Nuggetizer:
+    """A parser with the rules."""
+
+    def __init__(self, model: str = parser.DEFAULT) -> None:
+        self.nlp = parser.load(model)
+        meta = self.nlp.meta
+        self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
+
+    def nuggets(self, texts: Iterable[str], template: Template = ANY) -> Iterator[list[Found]]:
+        """The nuggets of each text that count under a template, in the order of the text."""
+        for found in self.all(texts):
+            yield select(found, template)
+
+    def all(self, texts: Iterable[str]) -> Iterator[tuple[str, list[Found]]]:
+        """Each text with all its nuggets, parsed in batches."""
+        for doc in self.nlp.pipe(self._checked(texts), batch_size=BATCH):
+            yield doc.text, find(doc)
+
+    def _checked(self, texts: Iterable[str]) -> Iterator[str]:
+        for text in texts:
+            if len(text) > LONGEST:
+                raise NuggeteerError(f"a text of {len(text):,} characters; cut it into pieces of at most {LONGEST:,}")
+            yield text
+
+
+def select(found: tuple[str, list[Found]], template: Template) -> list[Found]:
+    """The nuggets that count under a template, which are not what its query says already."""
+    text, nuggets = found
+    counted: list[Found] = []
+    for nugget in nuggets:
+        if nugget.type not in template.types:
+            continue
+        if nugget.type in template.once and any(nugget.type == other.type for other in counted):
+            continue
+        if nugget.type in ("PER", "GPE", "ORG") and template.known(" ".join(pieces(text, nugget.spans))):
+            continue
+        counted.append(nugget)
+    return counted
+
+
+def pieces(text: str, spans: Spans) -> list[str]:
+    return [text[start:end] for start, end in spans]
+
+
+def find(doc: Doc) -> list[Found]:
+    """All nuggets of a parsed text."""
+    return _Finder(doc).found()
+
+
+class _Finder:
+    def __init__(self, doc: Doc) -> None:
+        self.doc = doc
+        self.phrases = Phrases(doc)
+        self.clauses = Clauses(self.phrases)
+        self.quoted = union(tokens for tokens, _ in self.clauses.quotations)
+        self.times = self.phrases.of_kind("TMP")
+        self.places = self.phrases.of_kind("LOC")
+        self.numbers = list(self._numbers())
+
+    def found(self) -> list[Found]:
+        """Direct speech is not taken apart; a nugget found twice is one."""
+        unique: dict[tuple[Type, Tokens], Found] = {}
+        for type_, tokens, core, clause in self._all():
+            if type_ != "STM" and not self.quoted.isdisjoint(tokens):
+                continue
+            spans = self._spans(tokens)
+            if spans:
+                unique.setdefault((type_, tokens), Found(type_, spans, self._spans(core) or spans, self._spans(clause)))
+        return sorted(unique.values(), key=lambda nugget: (nugget.spans[0][0], TYPES.index(nugget.type)))
+
+    def _all(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
+        yield from self._names()
+        yield from self._titles()
+        cores: dict[int, Tokens] = {}
+        cut = [*self.times, *self.places, *(tokens for tokens, counts in self.numbers if counts)]
+        for verb in self.clauses.verbs:
+            core = frozenset({verb.i})
+            if self.clauses.says(verb):
+                for tokens in self.clauses.statements(verb):
+                    yield "STM", tokens, core, NOTHING
+                    cores[verb.i] = tokens
+            else:
+                removed = union(tokens for tokens in cut if verb.i not in tokens)
+                for tokens in self.clauses.clause(verb):
+                    yield "EVT", tokens - removed, core, NOTHING
+                    cores[verb.i] = tokens - removed
+        for tokens in self.times:
+            yield "TMP", tokens, tokens, self._of(tokens, cores)
+        for tokens in self.places:
+            yield "LOC", tokens, tokens, self._of(tokens, cores)
+        for tokens in self.phrases.of_kind("MOD"):
+            if clause := self._of(tokens, cores):
+                yield "MOD", tokens, tokens, clause
+        for tokens, _ in self.numbers:
+            yield "NUM", tokens, tokens, self._noun(tokens)
+        yield from self._ages()
+
+    def _of(self, tokens: Tokens, cores: dict[int, Tokens]) -> Tokens:
+        """The core of the clause that a phrase belongs to."""
+        top = next((self.doc[i] for i in sorted(tokens) if self.doc[i].head.i not in tokens), None)
+        while top is not None:
+            if top.i in cores and top.i not in tokens:
+                return cores[top.i]
+            top = top.head if top.head.i != top.i else None
+        return NOTHING
+
+    # Names
+
+    def _names(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
+        for span in self.doc.ents:
+            type_ = self._type_of(span)
+            if type_ is not None:
+                tokens = within(span)
+                if type_ in ("GPE", "LOC") and any(tokens <= place for place in self.places):
+                    continue  # the phrase is the nugget
+                yield type_, tokens, tokens, NOTHING
+
+    def _type_of(self, span: Span) -> Type | None:
+        role = self._role(span.root)
+        if role is None:
+            return None
+        if span.label_ == "PERSON":
+            return "PER"
+        if span.label_ == "ORG":
+            return "ORG"
+        if span.label_ in ("GPE", "LOC", "FAC"):
+            return "LOC" if role == "place" else "GPE"
+        return None
+
+    def _role(self, token: Token) -> str | None:
+        """Whether a name's head is an argument of a verb: the agent or patient, or a place; None if it is neither."""
+        while token.dep_ in ("conj", "appos"):
+            token = token.head
+        head = token.head
+        if token.dep_ == "ROOT":
+            return "agent" if token.pos_ in ("NOUN", "PROPN") else None
+        if token.dep_ in ("dobj", "obj") and head.lemma_.lower() in listed("visiting"):
+            return "place"
+        if token.dep_ in SUBJECTS or token.dep_ in OBJECTS:
+            return "agent"
+        if token.dep_ in ("npadvmod", "advmod") and head.pos_ in ("VERB", "AUX"):
+            return "place"
+        if token.dep_ == "pobj" and head.head.pos_ in ("VERB", "AUX"):
+            return "agent" if head.dep_ == "agent" or head.lower_ == "with" else "place"
+        return None
+
+    # Titles
+
+    def _titles(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
+        for span in self.doc.ents:
+            if span.label_ != "PERSON":
+                continue
+            root = span.root
+            name = within(span)
+            before = frozenset(range(root.left_edge.i, span.start))
+            if any(self.doc[i].pos_ in ("NOUN", "PROPN") and self.doc[i].head.i == root.i for i in before):
+                yield "TITLE", before | name, before - self._articles(before), NOTHING
+            for child in root.children:
+                if child.dep_ == "appos" and child.pos_ in ("NOUN", "PROPN") and self._office(child):
+                    core = whole(child) - union(whole(c) for c in child.children if c.dep_ in ("relcl", "conj", "cc"))
+                    yield "TITLE", name | core, core, NOTHING
+            if root.dep_ == "appos" and root.head.pos_ == "NOUN":
+                core = frozenset(range(root.head.left_edge.i, root.head.i + 1))
+                yield "TITLE", core | name, core - self._articles(core), NOTHING
+
+    def _office(self, token: Token) -> bool:
+        span = self.phrases.entity.get(token.i)
+        return span is None or span.label_ == "NORP"
+
+    def _articles(self, tokens: Tokens) -> Tokens:
+        return frozenset(i for i in tokens if self.doc[i].dep_ == "det")
+
+    # Numbers
+
+    def _numbers(self) -> Iterator[tuple[Tokens, bool]]:
+        """Each number, and whether it only counts a noun, whose clause is then told without it."""
+        taken = set(union([*self.times, *self.phrases.distances, *self.phrases.ages]))
+        for span in self.doc.ents:
+            if span.label_ in ("QUANTITY", "MONEY", "PERCENT") and taken.isdisjoint(within(span)):
+                taken |= within(span)
+                yield within(span), span.root.dep_ in ("nummod", "amod", "compound", "nmod")
+        for token in self.doc:
+            if token.i in taken or not self._counts(token):
+                continue
+            counts = token.dep_ in ("nummod", "amod")
+            tokens = whole(token) if counts else frozenset({token.i})
+            first = min(tokens) - 1
+            if counts and first >= 0 and self.doc[first].dep_ == "det":
+                tokens |= {first}
+            if taken.isdisjoint(tokens):
+                taken |= tokens
+                yield tokens, counts
+
+    def _counts(self, token: Token) -> bool:
+        span = self.phrases.entity.get(token.i)
+        if span is not None and span.label_ not in ("CARDINAL", "QUANTITY", "MONEY", "PERCENT"):
+            return False
+        if token.dep_ == "appos" or (token.dep_ == "nummod" and token.i > token.head.i):
+            return False  # an age, or a name: Apollo 8
+        if token.lower_ in listed("quantities"):
+            return token.pos_ in ("NOUN", "NUM", "ADJ") and token.dep_ != "compound"
+        if token.dep_ == "compound":
+            return False
+        return bool(token.pos_ == "NUM" and token.like_num)
+
+    def _noun(self, tokens: Tokens) -> Tokens:
+        """What is counted."""
+        head = self.doc[max(tokens)].head
+        return whole(head) if head.pos_ in ("NOUN", "PROPN") else NOTHING
+
+    def _ages(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
+        """A number beside a name is its age, and says nothing without it: Menon, 43. 43-year-old needs none."""
+        for tokens in self.phrases.ages:
+            yield "NUM", tokens, tokens, NOTHING
+        for token in self.doc:
+            if token.dep_ == "appos" and token.like_num and token.head.pos_ == "PROPN":
+                yield "NUM", frozenset(range(token.head.left_edge.i, token.i + 1)), frozenset({token.i}), NOTHING
+
+    # Extents
+
+    def _spans(self, tokens: Tokens) -> Spans:
+        """Characters of tokens: in one piece over punctuation, and without it at the ends."""
+        pieces: list[tuple[int, int]] = []
+        kept = sorted(i for i in tokens if not self.doc[i].is_space and not _EDGES.issuperset(self.doc[i].text))
+        for i in kept:
+            if pieces and all(self.doc[k].is_punct or self.doc[k].is_space for k in range(pieces[-1][1], i)):
+                pieces[-1] = (pieces[-1][0], i + 1)
+            else:
+                pieces.append((i, i + 1))
+        return tuple((self.doc[a].idx, self.doc[b - 1].idx + len(self.doc[b - 1])) for a, b in pieces)

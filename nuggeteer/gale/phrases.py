@@ -1,0 +1,241 @@
+"""Phrases of time, place, cause, purpose and manner in a parsed text.
+
+The paper had a semantic role labeller. A dependency parse and named entities stand in for it: a prepositional phrase
+is of time or place when what it governs is a time or a place, of another kind when its preposition says so or when it
+comes before the subject; else it is an argument of its verb. Phrases are sets of token numbers.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from nuggeteer.gale import expressions
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, Token
+
+Tokens = frozenset[int]
+Kind = Literal["TMP", "LOC", "MOD"]
+NOTHING: Tokens = frozenset()
+SUBJECTS = ("nsubj", "nsubjpass", "csubj", "expl")
+OBJECTS = ("dobj", "obj", "iobj", "dative", "attr", "oprd")
+BY_ITSELF = ("nmod", "compound", "nummod", "ROOT", *SUBJECTS, *OBJECTS)  # a time that no preposition governs
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """The words of one of the lists in words.toml."""
+    return frozenset(_words()[name].split())
+
+
+@cache
+def _words() -> dict[str, str]:
+    return tomllib.loads(files("nuggeteer.gale").joinpath("words.toml").read_text(encoding="utf-8"))
+
+
+def whole(token: Token) -> Tokens:
+    """All that hangs on a token, in its maximal extent."""
+    return frozenset(range(token.left_edge.i, token.right_edge.i + 1))
+
+
+def within(span: Span) -> Tokens:
+    """The tokens of a span."""
+    return frozenset(range(span.start, span.end))
+
+
+def subjects(verb: Token) -> list[Token]:
+    return [child for child in verb.children if child.dep_ in SUBJECTS]
+
+
+def union(sets: Iterable[Tokens]) -> Tokens:
+    return frozenset(chain.from_iterable(sets))
+
+
+class Phrases:
+    """Times, places and modifiers of one parsed text."""
+
+    def __init__(self, doc: Doc) -> None:
+        self.doc = doc
+        self.entity: dict[int, Span] = {i: span for span in doc.ents for i in range(span.start, span.end)}
+
+    @cached_property
+    def time(self) -> list[tuple[Tokens, Token]]:
+        """Dates and times, each with the token that governs it: the tagger's and the written forms, those that
+        overlap as one."""
+        ages = union(self.ages)
+        tagged = [span for span in self.doc.ents if span.label_ in ("DATE", "TIME") and not self._age(span)]
+        written = [self.span(*place) for place in expressions.times(self.doc.text)]
+        ends: list[tuple[int, int]] = []
+        for span in sorted((*tagged, *written), key=lambda span: span.start):
+            if not ages.isdisjoint(within(span)):
+                continue
+            if ends and span.start < ends[-1][1]:
+                ends[-1] = (ends[-1][0], max(ends[-1][1], span.end))
+            else:
+                ends.append((span.start, span.end))
+        return [(frozenset(range(start, end)), self.doc[start:end].root) for start, end in ends]
+
+    @cached_property
+    def ages(self) -> list[Tokens]:
+        """34-year-old, which the tagger takes for a time."""
+        return [within(self.span(*place)) for place in expressions.ages(self.doc.text)]
+
+    @cached_property
+    def _timed(self) -> Tokens:
+        return union(tokens for tokens, _ in self.time)
+
+    def _age(self, span: Span) -> bool:
+        """A bare number beside a name, which the tagger takes for a date: Menon, 43."""
+        number = all(token.like_num or token.is_punct for token in span)
+        return number and span.root.dep_ == "appos"
+
+    def span(self, start: int, end: int) -> Span:
+        """The tokens at these characters, whole."""
+        found = self.doc.char_span(start, end, alignment_mode="expand")
+        assert found is not None
+        return found
+
+    @cached_property
+    def distances(self) -> list[Tokens]:
+        """Distance, direction and the place it is counted from, to the end of that."""
+        found = []
+        for start, end in expressions.distances(self.doc.text):
+            span = self.span(start, end)
+            last = span.end - 1
+            while last + 1 < len(self.doc) and (self._nominal(last + 1) or last + 1 in self.entity):
+                last += 1
+            found.append(frozenset(range(span.start, last + 1)))
+        return found
+
+    def _nominal(self, i: int) -> bool:
+        return self.doc[i].pos_ in ("DET", "ADJ", "NOUN", "PROPN") and self.doc[i].sent == self.doc[i - 1].sent
+
+    def named_place(self, token: Token) -> bool:
+        """A place by its name, or a kind of place with its name: Taiwan, the southern Taiwanese city of Tainan."""
+        span = self.entity.get(token.i)
+        if span is not None:
+            return span.label_ in ("GPE", "LOC", "FAC")
+        if token.lemma_.lower() not in listed("regions"):
+            return False
+        inside = (span for i in whole(token) if (span := self.entity.get(i)) is not None)
+        return any(span.label_ in ("GPE", "LOC", "FAC") for span in inside)
+
+    def place(self, token: Token) -> bool:
+        """That, or a place without a name: a ranch, the country."""
+        return self.named_place(token) or token.lemma_.lower() in listed("places") | listed("regions")
+
+    @cached_property
+    def modifiers(self) -> list[tuple[Kind, Tokens]]:
+        """Phrases of time, place and all else that modify a verb or, of time and place, a noun."""
+        times, others = self._merged("TMP"), [tokens for kind, tokens in self._raw if kind == "MOD"]
+        taken = union(times)
+        places = [tokens for tokens in self._merged("LOC") if not tokens <= taken]
+        return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in others]
+
+    def of_kind(self, kind: Kind) -> list[Tokens]:
+        return [tokens for own, tokens in self.modifiers if own == kind]
+
+    def _merged(self, kind: Kind) -> list[Tokens]:
+        """Phrases of one kind; those that overlap, or have only punctuation between them, are one."""
+        merged: list[Tokens] = []
+        for tokens in sorted((t for own, t in self._raw if own == kind), key=lambda t: (min(t), -max(t))):
+            if merged and self._adjacent(max(merged[-1]), min(tokens)):
+                merged[-1] |= frozenset(range(max(merged[-1]) + 1, max(tokens) + 1))
+            else:
+                merged.append(tokens)
+        return merged
+
+    def _adjacent(self, last: int, first: int) -> bool:
+        same = self.doc[last].sent == self.doc[first].sent
+        return same and all(self.doc[i].is_punct for i in range(last + 1, first))
+
+    @cached_property
+    def _raw(self) -> list[tuple[Kind, Tokens]]:
+        found: list[tuple[Kind, Tokens]] = [("LOC", tokens) for tokens in self.distances]
+        for token in self.doc:
+            kind = self._kind(token)
+            if kind is not None:
+                found.append((kind, whole(token)))
+        timed = union(tokens for kind, tokens in found if kind == "TMP")
+        for tokens, root in self.time:
+            if root.i in timed or root.dep_ in BY_ITSELF:
+                found.append(("TMP", self._with_preposition(tokens)))
+        return found
+
+    def _with_preposition(self, tokens: Tokens) -> Tokens:
+        """In 1843 Lovelace published it: the year is no part of her name, whatever the parse says."""
+        before = min(tokens) - 1
+        return tokens | {before} if before >= 0 and self.doc[before].dep_ == "prep" else tokens
+
+    def _kind(self, token: Token) -> Kind | None:
+        head = token.head
+        on_verb = head.pos_ in ("VERB", "AUX") and token.dep_ != "conj"
+        if token.dep_ == "prep":
+            return self._prepositional(token, on_verb)
+        if token.dep_ == "advcl" and on_verb:
+            return self._subordinate(token)
+        if token.dep_ in ("npadvmod", "advmod", "tmod", "appos", "conj") and token.i in self._timed:
+            return "TMP" if head.pos_ != "ADJ" and token.dep_ != "conj" else None
+        if token.dep_ in ("npadvmod", "advmod") and on_verb:
+            return self._adverbial(token)
+        return None
+
+    def _subordinate(self, verb: Token) -> Kind | None:
+        first = [c.lower_ for c in verb.children if c.dep_ in ("mark", "advmod") and c.i < verb.i]
+        if any(word in listed("temporal") for word in first):
+            return "TMP"
+        return "MOD"
+
+    def _adverbial(self, token: Token) -> Kind | None:
+        word = token.lower_
+        if self.named_place(token) or word in listed("there"):
+            return "LOC"
+        if word in listed("then") and token.dep_ == "advmod":
+            return "TMP"
+        if token.dep_ == "advmod" and word.endswith("ly") and word not in listed("discourse"):
+            return "MOD"
+        return None
+
+    def _prepositional(self, prep: Token, on_verb: bool) -> Kind | None:
+        word, obj = self._governed(prep)
+        if obj is None or (word == "of" and prep.head.pos_ in ("NOUN", "PROPN", "NUM")):
+            return None
+        if obj.dep_ == "pobj" and (obj.i in self._timed or obj.lemma_.lower() in listed("times")):
+            return "TMP"
+        if prep.lower_ in listed("temporal"):
+            return "TMP"
+        if obj.dep_ == "pobj" and self._local(word, obj):
+            return "LOC"
+        if not on_verb:
+            return None
+        if prep.lower_ in listed("modifying") or self._before_subject(prep):
+            return "MOD"
+        if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._somebody(obj):
+            return "MOD"
+        return None
+
+    def _governed(self, prep: Token) -> tuple[str, Token | None]:
+        """The last of several prepositions, and what it governs: as of Sunday, from inside Iraq."""
+        inner = prep.nbor() if prep.i + 1 < len(self.doc) else prep
+        chain = [inner, prep] if inner.head == prep and inner.pos_ == "ADP" else [prep]
+        objects = (child for one in chain for child in one.children if child.i > chain[0].i)
+        return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
+
+    def _local(self, word: str, obj: Token) -> bool:
+        if word in listed("at_place"):
+            return self.place(obj)
+        return word in listed("to_place") and self.named_place(obj)
+
+    def _before_subject(self, prep: Token) -> bool:
+        return any(prep.i < subject.left_edge.i < prep.head.i for subject in subjects(prep.head))
+
+    def _somebody(self, token: Token) -> bool:
+        span = self.entity.get(token.i)
+        if span is not None:
+            return span.label_ in ("PERSON", "ORG", "GPE", "NORP")
+        return token.pos_ == "PRON"

@@ -1,0 +1,223 @@
+"""Distillers' scores, as JSON and on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nuggeteer.formats.distillation import DistilledNugget, Nug
+from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, Range, Scores
+from nuggeteer.records import Vector
+from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+
+if TYPE_CHECKING:
+    from nuggeteer.gale.nugs import Proposal
+
+SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
+TITLES = {"f": "F", "cw_f": "CW-F"}
+HEADS = {"empirical": "Empirical: the counts as they are", "bayesian": "Bayesian: with {} added to {}"}
+
+
+def as_json(result: Distilled) -> dict[str, Any]:
+    by_query, _ = result.counts.by_query()
+    return {
+        "queries": [query.qid for query in result.distillation.queries],
+        "prior": dict(zip(CELLS, result.prior, strict=True)),
+        "seed": result.seed,
+        "notes": list(result.notes),
+        "distillers": [
+            {
+                "distiller": distiller.distiller,
+                "kind": distiller.kind,
+                **_cells(result.tables[i]),
+                **{model: _values(result.models[model], i) for model in MODELS},
+                "intervals": {model: _intervals(result.models[model], i) for model in MODELS},
+                "per_query": [
+                    {"qid": query.qid, **_cells(by_query[i, q])} for q, query in enumerate(result.distillation.queries)
+                ],
+                "nugs": [
+                    {
+                        "qid": nug.qid,
+                        "nug": nug.nug,
+                        **_cells(result.counts.cells[i, k]),
+                        "redundant": float(result.counts.redundant[i, k]),
+                    }
+                    for k, nug in enumerate(result.distillation.nugs)
+                ],
+            }
+            for i, distiller in enumerate(result.distillation.distillers)
+        ],
+        "ratios": [
+            {
+                "distiller": result.names[machine],
+                "humans": result.humans,
+                **{model: _values(ratio, row) for model, ratio in result.ratios.items()},
+                "intervals": {model: _intervals(ratio, row) for model, ratio in result.ratios.items()},
+            }
+            for row, machine in enumerate(result.machines)
+        ],
+    }
+
+
+def _cells(row: Vector) -> dict[str, float | None]:
+    return {cell: _defined(value) for cell, value in zip(CELLS, row, strict=True)}
+
+
+def _defined(value: Any) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _values(scores: Scores, row: int) -> dict[str, float | None]:
+    return {name: _defined(scores.values[name][row]) for name in MEASURES}
+
+
+def _intervals(scores: Scores, row: int) -> dict[str, Range]:
+    return {name: scores.intervals[name][row] for name in MEASURES}
+
+
+def distilled(out: Console, result: Distilled) -> None:
+    """Counts, then each model's measures with their intervals below."""
+    _counts(out, result)
+    for model in MODELS:
+        head = HEADS[model].format(*_prior(result.prior))
+        out.print()
+        out.print(_measures(head, result.names, result.models[model], _with_citations(result)))
+    for model, ratio in result.ratios.items():
+        names = [result.names[machine] for machine in result.machines]
+        head = f"{model.capitalize()}: machines over the mean of the humans ({', '.join(result.humans)})"
+        out.print()
+        out.print(_measures(head, names, ratio, _with_citations(result)))
+    for line in _remarks(result):
+        out.print()
+        out.print(plain(line))
+
+
+def _counts(out: Console, result: Distilled) -> None:
+    kinds = any(distiller.kind for distiller in result.distillation.distillers)
+    columns = [("distiller", "wrap"), *([("", "left")] if kinds else []), *((cell, "right") for cell in CELLS)]
+    columns.append(("redundant", "right"))
+    rows: list[list[str | Text]] = []
+    for i, distiller in enumerate(result.distillation.distillers):
+        row: list[str | Text] = [plain(distiller.distiller, "bold")]
+        row += [distiller.kind or UNDEFINED] if kinds else []
+        row += [number(value, 2) for value in result.tables[i, :-1]] + [_large(result.tables[i, -1])]
+        rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
+    queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
+    title = f"{_count(queries, 'query', 'queries')}, {_count(nugs, 'nug', 'nugs')}"
+    out.print(_whole(table(title, columns, rows)))
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _large(value: float) -> str:
+    return UNDEFINED if math.isnan(value) else f"{value:,.2f}"
+
+
+def _prior(prior: Sequence[float]) -> tuple[str, str]:
+    if len(set(prior)) == 1:
+        return f"{prior[0]:g}", "every cell"
+    return ", ".join(f"{value:g}" for value in prior), ", ".join(CELLS)
+
+
+def _with_citations(result: Distilled) -> bool:
+    return any(nugget.citations is not None for nugget in result.distillation.nuggets)
+
+
+def _measures(title: str, names: Sequence[str], scores: Scores, cited: bool) -> Table:
+    shown = [*SHOWN[:4], "cw_f", *SHOWN[4:]] if cited else list(SHOWN)
+    columns = [("distiller", "wrap"), *((TITLES.get(name, name), "right") for name in shown)]
+    with_intervals = any(interval for name in shown for interval in scores.intervals[name])
+    rows: list[list[str | Text]] = []
+    for i, who in enumerate(names):
+        row: list[str | Text] = [plain(who, "bold")]
+        for name in shown:
+            cell = Text(number(float(scores.values[name][i])))
+            if with_intervals:
+                cell.append(f"\n{_between(scores.intervals[name][i])}", "dim")
+            row.append(cell)
+        rows.append(row)
+    return _whole(table(title, columns, rows))
+
+
+def _whole(result: Table) -> Table:
+    """Long names are broken and not cut: their ends may be what tells them apart."""
+    result.columns[0].overflow = "fold"
+    return result
+
+
+def _between(interval: Range) -> str:
+    return UNDEFINED if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
+
+
+def _remarks(result: Distilled) -> Iterator[str]:
+    """What a reader of the tables must know to read them right."""
+    yield from result.notes
+    queries = len(result.distillation.queries)
+    if queries > 1:
+        yield f"Below each value its 95 % interval, for the choice of {queries} queries."
+    else:
+        yield "One query tells nothing of others: there are no intervals."
+    undefined = [
+        who for i, who in enumerate(result.names) if np.isnan(result.models["empirical"].values["precision"][i])
+    ]
+    if undefined:
+        yield f"Precision is undefined for {', '.join(undefined)}, who gave neither a nugget nor irrelevant text."
+
+
+def proposal_as_json(result: Proposal) -> dict[str, Any]:
+    return {
+        "nuggets": result.nuggets,
+        "nugs": [
+            {
+                "qid": nug.qid,
+                "nug": nug.nug,
+                "text": nug.text,
+                "nuggets": [
+                    {"distiller": one.distiller, "text": one.text, "degree": degree}
+                    for one, degree in _members(result, nug)
+                ],
+            }
+            for nug in result.nugs
+        ],
+    }
+
+
+def proposal(out: Console, result: Proposal, where: str) -> None:
+    """Each proposed nug with the nuggets in it, and what to do with them."""
+    columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
+    rows: list[list[str | Text]] = []
+    for nug in result.nugs:
+        rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
+        for one, degree in _members(result, nug):
+            rows.append(["", "", number(degree, 2), plain(one.distiller), plain(one.text)])
+    nugs, nuggets = len(result.nugs), result.nuggets
+    out.print(
+        table(f"{_count(nugs, 'nug', 'nugs')} proposed for {_count(nuggets, 'nugget', 'nuggets')}", columns, rows)
+    )
+    out.print()
+    out.print(
+        "Likeness of words is all that these rest on: what is said in other words stands apart, and must be put "
+        "together by hand; what differs in one decisive word may stand together."
+    )
+    out.print()
+    out.print(
+        plain(
+            f"In {where}, mend classes, degrees and relevance (1 until you say otherwise), and delete "
+            '"proposed": true from each nug that is right. Then:'
+        )
+    )
+    out.print(plain(f"  nuggeteer distill {where}"), soft_wrap=True)
+
+
+def _members(result: Proposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
+    for one in result.distillation.nuggets:
+        if one.qid == nug.qid and nug.nug in (one.nugs or {}):
+            yield one, (one.nugs or {})[nug.nug]

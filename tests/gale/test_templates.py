@@ -1,0 +1,107 @@
+"""Table 1 of Babko-Malaya et al. 2010, queries that follow it, and tables of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.gale.templates import TYPES, find_template, read_templates
+
+# Copied from the table, column by column: PER GPE ORG TITLE NUM EVT TMP LOC MOD STM.
+TABLE = {
+    "List facts about [Hurricane Katrina]": "....xxxxxx",
+    "What [people] are involved in [the summit]?": "xxxx......",
+    "Provide information on [Jack Straw].": "...xxxxxxx",
+    "Find statements made by [Tariq Aziz] on [inspections]": "......xxxx",
+    "Describe the relationship of [Mitt Romney] TO [Thomas Finneran] .": ".....xxx..",
+    "How did [Iran] react to [the vote]?": "....xxxxxx",
+    "Find acquaintances of [George W. Bush]?": "x.........",
+    "FIND PEOPLE WHO VISITED [New Delhi].": "x.........",
+    "List locations of representatives of [Hamas]": ".......x..",
+    "Describe a meeting or contact between [Ariel Sharon] and [Ben-Ami]": ".....xxxxx",
+    "Where has [Chen Yunlin] been and when?": "......xx..",
+    "Which sources made statements on [the war]?": "xxxx......",
+}
+
+
+@pytest.mark.parametrize(("query", "row"), TABLE.items())
+def test_a_query_has_the_types_of_its_row(query, row):
+    template = find_template(query, read_templates())
+    assert template.types == {kind for kind, mark in zip(TYPES, row, strict=True) if mark == "x"}
+
+
+def test_every_template_is_of_the_table():
+    templates = read_templates()
+    assert len(templates) == len(TABLE) == len({find_template(query, templates).name for query in TABLE})
+    assert {name: set(t.once) for name, t in templates.items() if t.once} == {
+        "statements": {"STM"},
+        "relationship": {"EVT"},
+    }
+
+
+def test_what_the_query_says_is_known_in_full_or_in_part_and_nothing_else():
+    template = find_template("find acquaintances of [George W. Bush]", read_templates())
+    assert template.arguments == ("George W. Bush",)
+    assert template.known("Bush")
+    assert template.known("george w. bush")
+    assert not template.known("Laura Bush")
+    assert not read_templates()["acquaintances"].known("Bush")
+
+
+@pytest.mark.parametrize("query", ["nonsense", "Find acquaintances of", "Find [acquaintances] of [Bush]", "[Bush]", ""])
+def test_a_query_without_a_template_is_refused_with_the_names(query):
+    with pytest.raises(NuggeteerError, match="facts, involved, person"):
+        find_template(query, read_templates())
+
+
+OWN = """
+[[template]]
+name = "biography"
+query = "Give a biography of [PER]"
+types = ["EVT", "TMP"]
+once = ["TMP"]
+
+[[template]]
+name = "facts"
+query = "List facts about [EVT]"
+types = ["NUM"]
+"""
+
+
+def test_templates_of_ones_own_come_before_the_papers(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    templates = read_templates(path)
+    assert find_template("GIVE A BIOGRAPHY OF [Ada Lovelace]", templates).once == {"TMP"}
+    assert find_template("list facts about [a flood]", templates).types == {"NUM"}
+    assert set(read_templates()) < set(templates)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[template]", "not TOML"),
+        ("", "no list of templates"),
+        ("template = 1", "no list of templates"),
+        (OWN + "x = 1", "unknown key 'x'"),
+        (OWN.replace('"biography"', '""'), "without a name"),
+        (OWN.replace('"biography"', '"facts"'), "'facts' is there twice"),
+        (OWN.replace("query", "ask"), "unknown key 'ask'"),
+        (OWN.replace('query = "Give a biography of [PER]"', ""), "no query"),
+        (OWN.replace('"EVT", "TMP"', '"EVENT"'), "no list of types"),
+        (OWN.replace('types = ["EVT", "TMP"]', ""), "no list of types"),
+        (OWN.replace('once = ["TMP"]', 'once = "TMP"'), "no list of types"),
+        (OWN.replace('once = ["TMP"]', "also = 1"), "no list of queries"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_place(tmp_path, text, says):
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    with pytest.raises(NuggeteerError, match=says) as error:
+        read_templates(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_table_that_cannot_be_read_is_said(tmp_path):
+    with pytest.raises(NuggeteerError, match="cannot be read"):
+        read_templates(tmp_path / "missing.toml")
