@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging import PARTLY, UNKNOWN, YES, Known, States
-from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.text import identity, identity_and_length
@@ -77,7 +78,7 @@ class Outcome:
     drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
 
 
-def read(run: Run, group: str, key: AnswerKey, matcher: NgramMatcher, known: Known, jobs: int = 1) -> Reading:
+def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, jobs: int = 1) -> Reading:
     """Match scores and human verdicts of all pairs of a run."""
     texts, counts = [], []
     for text in run.texts:
@@ -88,6 +89,9 @@ def read(run: Run, group: str, key: AnswerKey, matcher: NgramMatcher, known: Kno
     size = size_of(np.array(counts, dtype=np.int64))
     scores = matcher.score(texts, run.question, jobs)
     states = known(texts, run.question)
+    missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
+    if len(missing):
+        raise _unscored(run, key, matcher, missing)
     repeats = _repeats(texts, run.offsets)
     del texts, counts
     begin, where = ragged(key.offsets[run.question], key.counts[run.question])
@@ -96,6 +100,17 @@ def read(run: Run, group: str, key: AnswerKey, matcher: NgramMatcher, known: Kno
     pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
     again = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
     return Reading(run, group, begin, pairs, states, length, again)
+
+
+def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
+    begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    response = int(np.searchsorted(begin, missing[0], side="right")) - 1
+    first = key.nuggets[nugget[missing[0]]]
+    return NuggeteerError(
+        f"{run.name}: {len(missing):,} of {len(nugget):,} pairs have neither a verdict nor a score of the matcher "
+        f"{matcher.signature}; the first is nugget {first.nugget!r} of {first.qid!r} in {run.texts[response]!r:.80}; "
+        "score them, or choose another matcher"
+    )
 
 
 def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
@@ -169,7 +184,8 @@ def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools) -> Told |
     ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
     once and a no does not."""
     nugget, together, size = reading.pairs.nugget, draws.together, len(open_)
-    decided = ~reading.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
+    decided = ~reading.guessed & ~np.isnan(reading.pairs.scores)
+    decided &= _any(open_, key.question, len(key.questions))[key.question][nugget]
     if not together or not decided.any():
         return None
     asked = np.flatnonzero(_any(decided, nugget, size))

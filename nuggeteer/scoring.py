@@ -16,16 +16,18 @@ import numpy as np
 from nuggeteer import signature
 from nuggeteer.collection import Collection
 from nuggeteer.finding import Outcome, Reading, Verdicts, draw_together, find, read
-from nuggeteer.fitting import fitted, gather
+from nuggeteer.fitting import fitted, gather, judged, marked
 from nuggeteer.idf import Idf, background, pool, read_table
 from nuggeteer.intervals import DRAWS, Interval, mean_interval, question_draws
 from nuggeteer.judging import Known
+from nuggeteer.matching.base import Matcher, Material, notes_of
+from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.settings import Match
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.prior import prior_of
 
 if TYPE_CHECKING:
     import pandas
@@ -86,7 +88,8 @@ class Scorer:
     """All that the scores of a collection's runs have in common, worked out once: verdicts that are known, word
     weights, the threshold model and its draws.
 
-    `model` is by default what the settings of the collection name, the smooth model fitted on its judgements.
+    `model` and `matcher` are by default what the settings of the collection name: the smooth model fitted on its
+    judgements, and n-grams.
     Measures that do not apply to the key are left out.
     """
 
@@ -97,20 +100,23 @@ class Scorer:
         model: ThresholdModel | None = None,
         seed: int = 0,
         jobs: int = 1,
+        matcher: Matcher | None = None,
     ) -> None:
         self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
         settings = collection.settings
         wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
         self.measures = tuple(measure for measure in wanted if measure.applies(self.key))
         self.known = Known(self.key, collection.judgements, collection.judged_runs)
-        idf = _idf(settings.match, collection)
-        self.matcher = NgramMatcher(self.key, settings.match, idf)
-        basis = signature.basis(collection, idf.name if idf else "none")
-        self.notes: list[str] = []
+        self.material = material(collection, self.known)
+        self.matcher = matcher or make(self.material)
+        idf = self.material.idf
+        basis = signature.basis(collection, self.matcher.signature, idf.name if idf else "none")
+        self.notes = list(notes_of(self.matcher))
         if model is None and settings.threshold.model == "fixed":
             model = FixedThreshold(settings.threshold.value)
         elif model is None:
-            model, self.notes = fitted(collection, self.matcher, self.known, basis, jobs)
+            model, notes = fitted(collection, self.matcher, self.known, basis, jobs)
+            self.notes = [*notes_of(self.matcher), *notes]
             if model.pairs == 0:
                 self.notes.append(
                     "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
@@ -120,6 +126,13 @@ class Scorer:
         self.draws = model.draw(DRAWS, seed)
         self.resamples = question_draws(len(self.key.questions), seed)
         self.signature = f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}"
+
+    @cached_property
+    def ngrams(self) -> NgramMatcher:
+        """What tells which words of a text speak for a nugget, whatever the matcher."""
+        if isinstance(self.matcher, NgramMatcher):
+            return self.matcher
+        return NgramMatcher(self.key, self.material.settings, self.material.idf)
 
     @cached_property
     def _verdicts(self) -> Verdicts | None:
@@ -195,11 +208,19 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     from nuggeteer.thresholds.selection import compare
 
     known = Known(collection.key, collection.judgements, collection.judged_runs)
-    matcher = NgramMatcher(collection.key, collection.settings.match, _idf(collection.settings.match, collection))
+    matcher = make(material(collection, known))
     evidence = gather(collection, matcher, known, jobs)
-    compared, chosen = compare(evidence, PRIOR)
+    compared, chosen = compare(evidence, prior_of(matcher.signature))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
+
+
+def material(collection: Collection, known: Known) -> Material:
+    """All that a matcher is made from."""
+    settings = collection.settings.match
+    said = judged(collection, known)
+    words = marked(collection, known) if settings.marked else ()
+    return Material(collection.key, settings, _idf(settings, collection), said, words)
 
 
 def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector) -> RunScore:

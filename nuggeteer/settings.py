@@ -1,11 +1,15 @@
 """The settings of a collection, `nuggeteer.toml`: how responses are matched, and when a match counts.
 
 [match]
+matcher = "ngram"      # or "learned", "auto", ... (MATCHERS.md), or the name of an installed one
 n = 2                  # longest n-gram: 1, 2 or 3
 stem = false
 weights = "idf"        # or "unit"
 stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
+marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
+rouge = "rouge1"       # of the matcher "rouge": or "rouge2", "rougeL"
+external = ""          # of the matcher "external": the path of a file of scores or verdicts
 
 [threshold]
 model = "smooth"       # fitted on the judgements; or "fixed"
@@ -19,6 +23,7 @@ import reprlib
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -27,17 +32,25 @@ from nuggeteer.errors import InputError, Problem, fail
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
 Model = Literal["smooth", "fixed"]
+Rouge = Literal["rouge1", "rouge2", "rougeL"]
+
+MATCHERS = ("ngram", "learned", "auto", "pourpre", "qaviar", "rouge", "external")  # ours; others are installed
+ENTRY_POINTS = "nuggeteer.matchers"
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The n-gram matcher's settings; the defaults are the paper's."""
+    """Which matcher, and its settings; the defaults are the paper's."""
 
     n: int = 2
     stem: bool = False
     weights: Weights = "idf"
     stopwords: Stopwords = "keep"
     idf: str = "wordfreq"
+    matcher: str = "ngram"
+    rouge: Rouge = "rouge1"
+    external: str = ""
+    marked: bool = False
 
     @property
     def table(self) -> Path | None:
@@ -45,6 +58,7 @@ class Match:
         return Path(self.idf) if self.weights == "idf" and self.idf not in ("wordfreq", "pool") else None
 
     def __str__(self) -> str:
+        """What the n-gram matcher reads."""
         stem, stop = ("yes" if self.stem else "no"), self.stopwords
         return f"ngram(n={self.n},stem={stem},weights={self.weights},stopwords={stop})"
 
@@ -85,6 +99,8 @@ def read_settings(path: Path) -> Settings:
     match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
     if match.table:
         match = replace(match, idf=str(path.parent / match.idf))
+    if match.external:
+        match = replace(match, external=str(path.parent / match.external))
     return Settings(match, threshold)
 
 
@@ -93,6 +109,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "weights": get_args(Weights),
     "stopwords": get_args(Stopwords),
     "model": get_args(Model),
+    "rouge": get_args(Rouge),
 }
 
 
@@ -106,7 +123,7 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
         settings = asdict(sections[section])
         for key, value in values.items():
             if key in settings:
-                remedy = _wrong(key, value, settings[key])
+                remedy = wrong_setting(key, value, settings[key])
                 what = f"[{section}] {key} is {_shown(value)}"
             else:
                 remedy = f"the settings are {', '.join(settings)}"
@@ -115,16 +132,24 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
                 yield Problem(str(path), None, what, remedy)
 
 
-def _wrong(key: str, value: Any, default: Any) -> str | None:
+def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     """What to write instead of a value that cannot be."""
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"
     if key in _ALLOWED and value not in _ALLOWED[key]:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
+    if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
+        return f"write {' or '.join(map(repr, known))}, or install the package that has it"
     if key == "value" and not 0 <= value <= 1:
         return "write a number from 0 to 1"
     return None
+
+
+def installed_matchers() -> dict[str, EntryPoint]:
+    """Matchers of other packages, by name; ours keep their names."""
+    found = entry_points(group=ENTRY_POINTS)
+    return {point.name: point for point in sorted(found) if point.name not in MATCHERS}
 
 
 def _shown(value: Any) -> str:

@@ -6,18 +6,18 @@ from hashlib import blake2b
 from importlib.metadata import version
 
 from nuggeteer.collection import Collection
-from nuggeteer.records import AnswerKey
+from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
 from nuggeteer.text import identity
 
 
-def basis(collection: Collection, idf: str) -> str:
+def basis(collection: Collection, matcher: str, idf: str) -> str:
     """Version, key, judgements, matcher and word weights: everything that a fitted model depends on."""
     return "|".join(
         [
             f"nuggeteer:{version('nuggeteer')}",
             f"key:{_digest_key(collection.key)}",
             f"judgements:{_digest_judgements(collection)}",
-            f"match:{collection.settings.match}",
+            f"match:{matcher}",
             f"idf:{idf}",
         ]
     )
@@ -26,7 +26,9 @@ def basis(collection: Collection, idf: str) -> str:
 def _digest_key(key: AnswerKey) -> str:
     """A hash of everything in the key that scores depend on, whatever the order of its lines."""
     lines = sorted(
-        repr((n.qid, n.nugget, n.descriptions, n.importance, n.weight, sorted(n.votes.items()))) for n in key.nuggets
+        repr((n.qid, n.nugget, n.descriptions, n.importance, n.weight, sorted(n.votes.items())))
+        + (WORLD_KNOWLEDGE if WORLD_KNOWLEDGE in n.tags else "")
+        for n in key.nuggets
     )
     return blake2b("\n".join(lines).encode(), digest_size=4).hexdigest()
 

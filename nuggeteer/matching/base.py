@@ -24,11 +24,16 @@ class Matcher(Protocol):
         ...
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        """For each text one score from 0 to 1 a nugget of its question, laid end to end.
+        """For each text one score from 0 to 1 a nugget of its question, laid end to end; NaN where there is none.
 
         `texts` are in the form in which texts are compared (`text.identity`), `question` the position in the key of
         each one's question."""
         ...
+
+
+def notes_of(matcher: Matcher) -> tuple[str, ...]:
+    """What a matcher has to tell the readers of its scores: lines in its attribute `notes`, if it has one."""
+    return tuple(map(str, getattr(matcher, "notes", ())))
 
 
 @runtime_checkable
@@ -46,6 +51,34 @@ class Learner(Protocol):
         ...
 
 
+@runtime_checkable
+class Keeper(Protocol):
+    """A matcher that takes a while to learn: what it learned is kept as numbers, and restored while nothing changes."""
+
+    @property
+    def state(self) -> Vector: ...
+
+    def restore(self, state: Vector) -> None:
+        """Raises ValueError if this cannot be its state."""
+        ...
+
+
+@runtime_checkable
+class Undecided(Protocol):
+    """A matcher that is to be the best of some: by the log score that each reached on systems left out."""
+
+    @property
+    def open(self) -> bool: ...
+
+    @property
+    def candidates(self) -> Sequence[Matcher]: ...
+
+    @property
+    def signature(self) -> str: ...
+
+    def decide(self, log_scores: Sequence[float]) -> None: ...
+
+
 @dataclass(frozen=True)
 class Judged:
     """What humans said, as matchers learn from it: texts (`text.identity`), their questions' positions in the key, the
@@ -60,10 +93,22 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Words:
+    """The words in a judged text that carry a nugget, as an assessor marked them: the nugget's position in the key, the
+    number of the group (as in `Judged`) whose text it was."""
+
+    nugget: int
+    group: int
+    words: str
+
+
+@dataclass(frozen=True)
 class Material:
-    """All that a matcher is made from: the key, the settings and word weights of the collection, and what was judged."""
+    """All that a matcher is made from: the key, the settings and word weights of the collection, what was judged, and
+    which words were marked."""
 
     key: AnswerKey
     settings: Match
     idf: Idf | None
     judged: Judged
+    marked: tuple[Words, ...] = ()

@@ -71,7 +71,7 @@ def words_at(text: str) -> list[tuple[str, int, int]]:
     owner: list[int] = []
     starts: list[int] = []
     for start, cluster in _clusters(text):
-        folded = " " * cluster[0].isspace() + matchable(identity(cluster))
+        folded = cluster.lower() if cluster.isascii() else " " * cluster[0].isspace() + matchable(identity(cluster))
         pieces.append(folded)
         owner += [len(starts)] * len(folded)
         starts.append(start)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain, repeat
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nuggeteer.idf import Idf
+from nuggeteer.matching.base import Material
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.settings import Match
@@ -224,9 +224,13 @@ class NgramMatcher:
         result: Ints = begin[text] + self._nugget_begin[nugget] - self._first[question[text]]
         return result
 
-    @cached_property
+    @property
     def signature(self) -> str:
         return str(self.settings)
+
+
+def make(material: Material) -> NgramMatcher:
+    return NgramMatcher(material.key, material.settings, material.idf)
 
 
 class _Forms(dict[str, str]):

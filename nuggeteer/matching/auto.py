@@ -1,0 +1,82 @@
+"""The better of two matchers, `ngram` and `learned`: the one whose guesses of systems left out were nearer to what
+humans said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Matcher, Material
+from nuggeteer.matching.learned import LearnedMatcher
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.records import Vector
+
+NAMES = ("ngram", "learned")
+
+
+class AutoMatcher:
+    """Holds both until it is told how good each is; n-grams alone where nothing can be learned."""
+
+    def __init__(self, material: Material) -> None:
+        self._learned = LearnedMatcher(material)
+        self._judged = material.judged
+        self.candidates: tuple[NgramMatcher, LearnedMatcher] = (self._learned.ngrams, self._learned)
+        self._log_scores = np.zeros(0)
+        self._chosen: Matcher | None = None if self._learned.learns else self._learned.ngrams
+
+    @property
+    def open(self) -> bool:
+        return self._chosen is None
+
+    def decide(self, log_scores: Sequence[float]) -> None:
+        self._log_scores = np.array(log_scores)
+        self._chosen = self.candidates[int(self._log_scores.argmax())]  # of equals the simpler
+
+    @property
+    def _it(self) -> Matcher:
+        if self._chosen is None:
+            raise NuggeteerError('matcher = "auto" needs thresholds that learn; write [threshold] model = "smooth"')
+        return self._chosen
+
+    @property
+    def signature(self) -> str:
+        return f"auto[{self._learned.signature}]" if self._learned.learns else self._learned.signature
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self._learned.learns:
+            return tuple(note.replace("`learned`", "`auto`") for note in self._learned.notes)
+        if self._chosen is None:
+            return ()
+        which = NAMES[self.candidates.index(self._chosen)]
+        told = ", ".join(f"{name} {score:.4f}" for name, score in zip(NAMES, self._log_scores, strict=True))
+        return (f"The matcher `auto` took `{which}`: log scores on systems left out are {told}.",)
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        return self._it.score(texts, question, jobs)
+
+    def score_judged(self, jobs: int = 1) -> Vector:
+        if self._it is self._learned:
+            return self._learned.score_judged(jobs)
+        return self._it.score(self._judged.texts, self._judged.question, jobs)
+
+    @property
+    def state(self) -> Vector:
+        """The log scores, and what `learned` learned if it was taken."""
+        return np.concatenate([self._log_scores, self._learned.state if self._it is self._learned else []])
+
+    def restore(self, state: Vector) -> None:
+        if not self._learned.learns and not len(state):
+            return
+        if len(state) < len(NAMES):
+            raise ValueError("the state of another matcher")
+        self.decide(state[: len(NAMES)].tolist())
+        if self._it is self._learned:
+            self._learned.restore(state[len(NAMES) :])
+
+
+def make(material: Material) -> AutoMatcher:
+    return AutoMatcher(material)
