@@ -26,10 +26,12 @@ import psutil
 from rouge_score.rouge_scorer import RougeScorer
 
 from nuggeteer.collection import Collection, read_collection
+from nuggeteer.finding import Reading
 from nuggeteer.intervals import DRAWS
 from nuggeteer.scoring import Scorer
 from nuggeteer.settings import Match
 from nuggeteer.simulation import Shape, simulate
+from nuggeteer.suggest import Stakes, suggest
 from nuggeteer.thresholds import Evidence, FixedThreshold
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import PAPER, models
@@ -164,6 +166,21 @@ def drawing(collection: Collection, name: str) -> float:
     return best_of(5, whole)[0]
 
 
+def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
+    """What is worth judging, and the forecast: of a run, and of the difference of two."""
+    scorer = Scorer(collection)
+    before, after = scorer.read(old), scorer.read(new)
+
+    def whole(against: Reading | None) -> None:
+        stakes = Stakes(scorer, after, scorer.measures[0], against)
+        stakes.suggest(30)
+        stakes.forecast()
+
+    first = best_of(5, lambda: suggest(scorer, after, scorer.measures[0], 30))[0]
+    run, difference = best_of(5, lambda: whole(None), lambda: whole(before))
+    return {"seconds": first, "with_forecast": run, "of_a_difference": difference}
+
+
 def page(collection: Path) -> dict[str, float]:
     """The report: its size and, where there is a Chromium, how soon it is painted, in the best of five."""
     path = collection / "report.html"
@@ -194,6 +211,7 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     results["help"] = cold("--help")
     results["score"] = cold("score", "--collection", str(trec), "s3")  # the first round fits, the others remember
     results["diff"] = cold("diff", "--collection", str(trec), "s3", "s4")
+    results["suggest"] = suggesting(read_collection(trec), "s3", "s4")
     results["fit"] = {"seconds": min(fitting_anew(trec) for _ in range(5))}
     say("400,000 judged pairs in 500 nuggets: the paper's five models")
     results["models"] = {"seconds": five_models()}
@@ -245,6 +263,9 @@ def table(results: dict[str, Any]) -> str:
         ("`score`, TREC-sized, cold", f"{results['score']['seconds']:.2f} s", "≤ 1.5 s"),
         ("the same, thresholds fitted from nothing", f"{results['fit']['seconds']:.2f} s", "≤ 3 s"),
         ("`diff`, TREC-sized, cold", f"{results['diff']['seconds']:.2f} s", "≤ 2 s"),
+        ("where to judge next, TREC-sized, thirty pairs", f"{results['suggest']['seconds']:.2f} s", "≤ 1 s"),
+        ("the same with the forecast", f"{results['suggest']['with_forecast']:.2f} s", "≤ 1 s"),
+        ("the same, of a difference", f"{results['suggest']['of_a_difference']:.2f} s", ""),
         ("the paper's five threshold models, 400,000 pairs", f"{results['models']['seconds']:.2f} s", "≤ 2 s"),
         ("2,000 draws, 500 questions × 10 nuggets, all measures", f"{results['draws']['seconds']:.2f} s", "≤ 1 s"),
     ]

@@ -100,10 +100,10 @@ def brief(
     diff = between(scorer, scorer.read(old.run), reading) if old else None
     # As the diff decides: of answers with the same texts both builds have the same.
     outcome = diff.new if diff else score.outcome
-    marker = Marker(scorer.matcher)
+    marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
     sightings = sightings_of(marker, Side(scorer.key, reading, outcome, None), every)
-    suggestions = suggest(scorer.key, reading, score, scorer.measures[0], SUGGESTED)
+    suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTED)
     return Briefing(
         collection.root.resolve().name,
         new,

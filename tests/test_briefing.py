@@ -90,7 +90,7 @@ def test_what_it_says_is_what_the_others_say(folder):
     assert found.diff.headline.interval == asked.headline.interval
     scorer = Scorer(collection, seed=3)
     reading = scorer.read("build-102")
-    wanted = suggest(scorer.key, reading, scorer.score(reading), scorer.measures[0], len(found.suggested))
+    wanted = suggest(scorer, reading, scorer.measures[0], len(found.suggested))
     assert [one.suggestion for one in found.suggested] == wanted
     for one in found.suggested:
         assert one.passage.text == found.new.run.texts[one.suggestion.response]

@@ -199,7 +199,8 @@ def test_the_difference_is_what_counting_draw_by_draw_gives(sample):
                 for d in range(2000):
                     v = sum(bool(drawn[side][d, i]) for i in vital)
                     o = sum(bool(drawn[side][d, i]) for i in okay)
-                    values[side, d, q] = f3(v, len(vital), v + o, int(pair[side].length[q]))
+                    asked = sum(bool(drawn[side][d, i]) or not key.world_knowledge[i] for i in vital)
+                    values[side, d, q] = f3(v, asked, v + o, int(pair[side].length[q]))
     difference = (values[1] - values[0])[:, ~np.isnan(values[0, 0])]
     delta = result.deltas["f3"]
     assert delta.old == pytest.approx(np.nanmean(values[0]))

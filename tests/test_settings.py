@@ -52,6 +52,8 @@ def test_the_default_matcher_is_the_papers():
         st.sampled_from(["idf", "unit"]),
         st.sampled_from(["keep", "remove"]),
         st.sampled_from(["wordfreq", "pool"]),
+        st.sampled_from(["ngram", "pourpre", "qaviar", "rouge", "external"]),
+        st.sampled_from(["rouge1", "rouge2", "rougeL"]),
     ),
     st.floats(0, 1),
     st.sampled_from(["smooth", "fixed"]),
@@ -64,6 +66,9 @@ def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value, mode
     weights = "{match.weights}"
     stopwords = "{match.stopwords}"
     idf = "{match.idf}"
+    matcher = "{match.matcher}"
+    rouge = "{match.rouge}"
+    external = ""
     [threshold]
     model = "{model}"
     value = {value!r}
@@ -76,6 +81,10 @@ def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
     assert read(tmp_path, f'[match]\nidf = "{tmp_path}/y.idf"').match.table == tmp_path / "y.idf"
     assert read(tmp_path, '[match]\nidf = "x.idf"\nweights = "unit"').match.table is None
     assert read(tmp_path, '[match]\nidf = "pool"').match.table is None
+
+
+def test_scores_of_others_lie_where_the_collection_says(tmp_path):
+    assert read(tmp_path, '[match]\nexternal = "judge.jsonl"').match.external == str(tmp_path / "judge.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +107,8 @@ def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
         ("[match]\nn = 0x" + "f" * 5000, "[match] n is a very long number"),
         ("[match]\nn.x = 1", "[match] n is {'x': 1}"),
         ("[match]\nstem = 1", "[match] stem is 1"),
+        ("[match]\nmatcher = 'ngrams'", "[match] matcher is 'ngrams'"),
+        ("[match]\nrouge = 'rouge3'", "[match] rouge is 'rouge3'"),
         ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
         ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),
         ("[threshold]\nvalue = 1.01", "[threshold] value is 1.01"),
@@ -144,7 +155,7 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
     example = inspect.getdoc(settings).split("\n\n", 1)[1]
     table = tomllib.loads(example)
     assert {name: set(section) for name, section in table.items()} == {
-        "match": {"n", "stem", "weights", "stopwords", "idf"},
+        "match": {"matcher", "n", "stem", "weights", "stopwords", "idf", "rouge", "external", "marked"},
         "threshold": {"model", "value"},
     }
     assert read(tmp_path, example) == Settings()

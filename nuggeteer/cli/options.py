@@ -6,6 +6,9 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +37,35 @@ def seed(parser: argparse.ArgumentParser) -> None:
 
 def jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=positive, default=1, help="worker processes (default: 1)")
+
+
+def cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="who works (default: loky, here)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, for example tcp://host:8786")
+
+
+@contextmanager
+def workers(args: argparse.Namespace) -> Iterator[None]:
+    """Work is done where the command line says: by processes here, or by a Dask cluster."""
+    from nuggeteer.errors import NuggeteerError
+
+    if (args.backend == "dask") != (args.scheduler is not None):
+        raise NuggeteerError("--backend dask and --scheduler ADDRESS belong together")
+    if args.backend != "dask":
+        yield
+        return
+    try:
+        connect: Any = import_module("distributed").Client
+    except ImportError as error:
+        raise NuggeteerError("--backend dask needs the package distributed: install nuggeteer[dask]") from error
+    from joblib import parallel_config
+
+    try:
+        client = connect(args.scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise NuggeteerError(f"{args.scheduler}: no Dask scheduler answers there: {error}") from error
+    with client, parallel_config(backend="dask"):
+        yield
 
 
 def natural(text: str) -> int:
@@ -68,6 +100,16 @@ def say(text: str) -> None:
     from nuggeteer.text import visible
 
     print(visible(text))
+
+
+def matched_by(collection: Collection, matcher: str | None) -> Collection:
+    """The collection with another matcher than its settings name, if one is named."""
+    from dataclasses import replace
+
+    if matcher is None:
+        return collection
+    settings = collection.settings
+    return replace(collection, settings=replace(settings, match=replace(settings.match, matcher=matcher)))
 
 
 def tell(problems: list[Any]) -> None:

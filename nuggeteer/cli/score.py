@@ -12,6 +12,7 @@ EXAMPLES = """\
   nuggeteer score runs/tonight.jsonl --questions
   nuggeteer score build-103 --measures f1,vital_score --json scores.json
   nuggeteer score build-103 --record --label 4f2c1ab
+  nuggeteer score build-103 --audited
 """
 
 
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
     parser.add_argument("--nuggets", action="store_true", help="show every nugget: found, known or guessed, where")
+    parser.add_argument("--audited", action="store_true", help="add what audits prove (nuggeteer judge RUN --audit N)")
     parser.add_argument("--record", action="store_true", help="keep the runs, as scored, for nuggeteer history")
     parser.add_argument("--label", metavar="TEXT", help="what to record them under: a commit, a build number")
     options.collection(parser)
@@ -36,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
-    from nuggeteer.scoring import score
+    from nuggeteer.scoring import Scorer
 
     if args.label is not None and not args.record:
         raise NuggeteerError("--label is for what is recorded; add --record")
@@ -45,7 +47,20 @@ def run(args: argparse.Namespace) -> int:
     names = args.runs or collection.run_names
     if not names:
         raise NuggeteerError(f"{collection.root}: there are no runs here; put them in runs/, or name a file")
-    result = score(collection, names, measures, seed=args.seed, jobs=args.jobs)
+    runs = [collection.run(name) for name in names]
+    scorer = Scorer(collection, measures, seed=args.seed, jobs=args.jobs)
+    audits = []
+    if args.audited:
+        from nuggeteer import audit
+
+        readings = [scorer.read(run) for run in runs]
+        if not args.runs:  # those that have one
+            readings = [reading for reading in readings if audit.drawn(scorer, reading)]
+            if not readings:
+                raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
+        runs = [reading.run for reading in readings]
+        audits = [audit.result(scorer, reading, scorer.measures) for reading in readings]
+    result = scorer.scores(scorer.score(scorer.read(run)) for run in runs)
     if not result.measures:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     options.tell(collection.problems)
@@ -58,6 +73,11 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports import as_json
 
         data = as_json.scores(result)
+        if args.audited:
+            from nuggeteer.reports.audit import audit_as_json
+
+            for one, audited in zip(data["runs"], audits, strict=True):
+                one["audited"] = audit_as_json(audited)
         if args.record:
             data["recorded"] = as_json.recorded(recorded)
         options.write_json(args.json, data)
@@ -66,6 +86,10 @@ def run(args: argparse.Namespace) -> int:
 
         out = terminal.console()
         terminal.scores(out, result)
+        if args.audited:
+            from nuggeteer.reports import audit as report
+
+            report.audits(out, audits)
         for one in result.runs:
             if args.questions:
                 terminal.questions(out, result, one)

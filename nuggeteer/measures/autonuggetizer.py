@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nuggeteer.measures.base import Answers, Measure, per_question, ratio
+from nuggeteer.measures.base import Answers, Measure, ratio
 from nuggeteer.records import Bools, Vector
 
 SOURCE = "Pradeep et al. 2024, the AutoNuggetizer framework of TREC RAG"
@@ -16,10 +16,9 @@ SOURCE = "Pradeep et al. 2024, the AutoNuggetizer framework of TREC RAG"
 
 def _share(answers: Answers, strict: bool, weight: Vector | Bools) -> Vector:
     """Credit over the weight of the set: 1 for a nugget supported, ½ or, strictly, 0 for one partly supported."""
-    credit = answers.found_weight(weight)
-    if not strict:
-        credit = credit + 0.5 * answers.partly_weight(weight)
-    return ratio(credit, per_question(weight, answers.key), otherwise=0.0)
+    partly = 0.0 if strict else 0.5
+    credit = answers.found_weight(weight) + partly * answers.partly_weight(weight)
+    return ratio(credit, answers.asked_weight(weight, partly), otherwise=0.0)
 
 
 def _score(kind: str, strict: bool) -> Measure:

@@ -35,6 +35,16 @@ class Answers:
         """The same of those partly supported."""
         return self._sum(self.partly.T.astype(float), weight)
 
+    def asked_weight(self, weight: npt.NDArray[Any], partly: float = 0.0) -> Vector:
+        """What recall is out of: the weight of all nuggets, but for those that take knowledge of the world, which weigh
+        what they earn (`partly`: what partial support earns). 0 where there are no others: then nothing was asked."""
+        # Added in the order in which what is found is, so that a whole is never less than its part by the last bit.
+        asked = self._sum((~self.key.world_knowledge).astype(float), weight)
+        if not self.key.world_knowledge.any():
+            return asked
+        counted = np.where(self.key.world_knowledge, self.found + partly * self.partly, 1.0)
+        return np.where(asked > 0, self._sum(counted.T, weight), 0.0)
+
     @cached_property
     def _found(self) -> Vector:
         return np.ascontiguousarray(self.found.T, dtype=float)

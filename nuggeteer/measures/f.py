@@ -6,7 +6,7 @@ allowance 200, precision 1 − 50/250 = 0.8, and F(3) = 10 · 0.8 · 0.5 / (9 ·
 
 from __future__ import annotations
 
-from nuggeteer.measures.base import Answers, Measure, per_question, ratio
+from nuggeteer.measures.base import Answers, Measure, ratio
 from nuggeteer.records import Bools, Vector
 
 ALLOWANCE = 100
@@ -22,7 +22,7 @@ def precision_values(answers: Answers) -> Vector:
 
 
 def recall_of(answers: Answers, vital: Bools) -> Vector:
-    return ratio(answers.found_weight(vital), per_question(vital, answers.key), otherwise=float("nan"))
+    return ratio(answers.found_weight(vital), answers.asked_weight(vital), otherwise=float("nan"))
 
 
 def combine(precision: Vector, recall: Vector, beta: float) -> Vector:
@@ -48,9 +48,9 @@ def f(beta: float) -> Measure:
 recall = Measure(
     name="recall",
     title="recall",
-    formula="vital nuggets found / vital nuggets in the key",
+    formula="vital nuggets found / vital nuggets in the key (of world knowledge: those found)",
     citation=SOURCE,
-    edge_cases="0 without an answer; undefined without vital nuggets in the key",
+    edge_cases="0 without an answer; undefined without vital nuggets in the key that take no knowledge of the world",
     values=lambda answers: recall_of(answers, answers.key.vital),
 )
 

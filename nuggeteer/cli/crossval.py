@@ -1,0 +1,49 @@
+"""`nuggeteer crossval`"""
+
+from __future__ import annotations
+
+import argparse
+
+from nuggeteer.cli import options
+
+SUMMARY = "how good the guesses are: leaves out one group of runs at a time"
+EXAMPLES = """\
+  nuggeteer crossval
+  nuggeteer crossval --matcher pourpre --jobs 2
+  nuggeteer crossval --model nugget --json crossval.json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--matcher", metavar="NAME", help="whose match scores (default: as in nuggeteer.toml)")
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="what decides guesses: smooth, fixed, or another model of nuggeteer thresholds (default: as in "
+        "nuggeteer.toml)",
+    )
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+    options.jobs(parser)
+    options.cluster(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.crossval import crossval
+
+    collection = options.matched_by(options.read(args), args.matcher)
+    model = args.model or collection.settings.threshold.model
+    with options.workers(args):
+        result = crossval(collection, model, args.seed, args.jobs)
+    options.tell(collection.problems)
+    if args.json:
+        from nuggeteer.reports.crossval import as_json
+
+        options.write_json(args.json, as_json(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+        from nuggeteer.reports.crossval import draw
+
+        draw(terminal.console(), result)
+    return 0

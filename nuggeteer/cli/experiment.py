@@ -1,0 +1,54 @@
+"""`nuggeteer experiment`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from nuggeteer.cli import options
+
+SUMMARY = "a table or figure of the papers, on any collection, from its definition"
+EXAMPLES = """\
+  nuggeteer experiment experiments/table-1.toml
+  nuggeteer experiment experiments/figure-4.toml --out results
+
+a definition is TOML: title, source, what (data, found, thresholds, agreement,
+scatter, models, judgements, responses or matchers), measure, steps, and
+[[match]] tables of settings; of lists every combination is tried
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("definition", type=Path, metavar="DEFINITION", help="the definition, a TOML file")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write table, plot and command into DIR")
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+    options.jobs(parser)
+    options.cluster(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.experiments.definition import read_definition
+    from nuggeteer.experiments.kinds import run_experiment
+
+    definition = read_definition(args.definition)
+    collection = options.read(args)
+    with options.workers(args):
+        result = run_experiment(definition, collection, args.jobs, args.seed)
+    options.tell(collection.problems)
+    if args.out:
+        from nuggeteer.reports.experiment import write
+
+        for path in write(result, args.out):
+            options.say(f"written: {path}") if args.json != "-" else None
+    if args.json:
+        from nuggeteer.reports.experiment import as_json
+
+        options.write_json(args.json, as_json(result))
+    if args.json != "-":
+        from nuggeteer.reports import terminal
+        from nuggeteer.reports.experiment import draw
+
+        draw(terminal.console(), result)
+    return 0

@@ -1,0 +1,80 @@
+"""What `crossval` found, as JSON and on a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.crossval import Crossval, Quality
+from nuggeteer.reports.as_json import named
+from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+
+
+def as_json(result: Crossval) -> dict[str, Any]:
+    runs = result.runs
+    return {
+        "matcher": result.matcher,
+        "model": result.model,
+        "groups": result.groups,
+        "pairs": asdict(result.pairs),
+        "guessed": asdict(result.guessed),
+        "answers": asdict(result.answers),
+        "runs": {
+            "n": runs.n,
+            "kendall_tau": _defined(runs.kendall_tau),
+            "pearson": _defined(runs.pearson),
+            "rmse": _defined(runs.rmse),
+            "coverage95": result.coverage95,
+        },
+        "scores": [
+            {"run": named(one.run), "true": one.true, "value": one.value, "judging": one.judging}
+            for one in result.scores
+        ],
+        "seconds": result.seconds,
+    }
+
+
+def draw(out: Console, result: Crossval) -> None:
+    how = f"Matched by {result.matcher}, decided by {result.model}."
+    out.print(plain(f"{result.groups} groups of runs, each left out in turn. {how}"))
+    out.print()
+    columns = [("guesses of", "left"), ("number", "right"), ("yes", "right"), ("precision", "right")]
+    columns += [("recall", "right"), ("F1", "right"), ("avg. precision", "right"), ("Brier", "right"), ("ECE", "right")]
+    rows = [_row("pairs", result.pairs), _row("those guessed", result.guessed), _row("answers", result.answers)]
+    if result.guessed.n == result.pairs.n:
+        del rows[1]
+    out.print(table("", columns, rows))
+    out.print()
+    out.print(
+        "pairs: (response, nugget), each text of an answer once; of a text that another group returned the verdict is "
+        "known, and not guessed. answers: (run, nugget)."
+    )
+    out.print()
+    runs = result.runs
+    columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "left")]
+    scores: list[list[str | Text]] = [
+        [plain(one.run), number(one.true), number(one.value), _between(one.judging)]
+        for one in sorted(result.scores, key=lambda one: -one.true)
+    ]
+    out.print(table("", columns, scores))
+    out.print()
+    held = "" if result.coverage95 is None else f"; {result.coverage95:.0%} of intervals hold the truth"
+    tau, pearson, rmse = (number(value) for value in (runs.kendall_tau, runs.pearson, runs.rmse))
+    out.print(f"{runs.n} runs: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
+
+
+def _row(name: str, quality: Quality) -> list[str]:
+    q = quality
+    values = (q.precision, q.recall, q.f1, q.average_precision, q.brier, q.ece)
+    return [name, f"{q.n:,}", f"{q.positive:,}", *(number(value) for value in values)]
+
+
+def _between(judging: tuple[float, float] | None) -> str:
+    return UNDEFINED if judging is None else f"{judging[0]:.3f}–{judging[1]:.3f}"
+
+
+def _defined(value: float) -> float | None:
+    return None if value != value else value

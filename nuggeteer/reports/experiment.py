@@ -1,0 +1,138 @@
+"""What an experiment found: as JSON, on a terminal, as Markdown, and its plot as SVG."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.experiments.result import Cell, Plot, Result
+from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.reports.terminal import UNDEFINED, plain, table
+from nuggeteer.text import visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", ":", "-.")
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    return {
+        "experiment": result.definition.name,
+        "title": result.definition.title,
+        "source": result.definition.source,
+        "collection": result.collection,
+        "columns": result.table.columns,
+        "rows": result.table.rows,
+        "plot": asdict(result.plot) if result.plot else None,
+        "notes": result.notes,
+        "seconds": result.seconds,
+    }
+
+
+def draw(out: Console, result: Result) -> None:
+    out.print(plain(f"{result.definition.title} ({result.definition.source}): {result.collection}", "bold"))
+    out.print()
+    words = [any(isinstance(row[i], str) for row in result.table.rows) for i in range(len(result.table.columns))]
+    columns = [(name, "wrap" if word else "right") for name, word in zip(result.table.columns, words, strict=True)]
+    rows: list[list[str | Text]] = [[plain(_cell(cell)) for cell in row] for row in result.table.rows]
+    out.print(table("", columns, rows))
+    for note in result.notes:
+        out.print()
+        out.print(plain(note))
+
+
+def write(result: Result, folder: Path) -> list[Path]:
+    """Write NAME-COLLECTION.md and, where there is a plot, .svg into a folder; returns what was written."""
+    name = f"{result.definition.name}-{result.collection}"
+    written = []
+    if result.plot:
+        drawn = svg(result.plot, name).encode()
+        written.append(folder / f"{name}.svg")
+        write_whole(written[-1], lambda file: file.write(drawn))
+    text = markdown(result, f"{name}.svg" if result.plot else None).encode()
+    written.append(folder / f"{name}.md")
+    write_whole(written[-1], lambda file: file.write(text))
+    return written
+
+
+def markdown(result: Result, plot: str | None) -> str:
+    definition = result.definition
+    command = (
+        f"nuggeteer experiment {shlex.quote(definition.name + '.toml')} --collection {shlex.quote(result.collection)}"
+    )
+    lines = [f"# {_safe(definition.title)}: {_safe(result.collection)}", "", f"{_safe(definition.source)}. Made by", ""]
+    lines += [f"    {visible(command)}", ""]
+    lines += [f"| {' | '.join(map(_safe, result.table.columns))} |", "|" + "---|" * len(result.table.columns)]
+    lines += [f"| {' | '.join(_safe(_cell(cell)) for cell in row)} |" for row in result.table.rows]
+    if plot:
+        lines += ["", f"![{_safe(definition.title)}]({plot.replace(' ', '%20')})"]
+    for note in result.notes:
+        lines += ["", _safe(note)]
+    return "\n".join([*lines, ""])
+
+
+def _safe(text: str) -> str:
+    """Harmless between Markdown's signs, which names of runs may hold."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&@~" else char for char in visible(text))
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None or cell != cell:
+        return UNDEFINED
+    if isinstance(cell, float):
+        return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def svg(plot: Plot, name: str) -> str:
+    """The plot, the same bytes for the same data."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: Any = {"svg.hashsalt": name, "svg.fonttype": "none", "text.parse_math": False, "font.size": 9}
+    with rc_context(style):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.subplots()
+        _DRAW[plot.kind](axes, plot)
+        axes.set_xlabel(plot.x)
+        axes.set_ylabel(plot.y)
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(plot.series) > 1:
+            axes.legend(frameon=False)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return out.getvalue()
+
+
+def _lines(axes: Axes, plot: Plot) -> None:
+    for i, series in enumerate(plot.series):
+        axes.plot(series.x, series.y, LINES[i % len(LINES)], label=visible(series.name), linewidth=1.4)
+
+
+def _scatter(axes: Axes, plot: Plot) -> None:
+    for i, series in enumerate(plot.series):
+        if series.low:
+            axes.vlines(series.x, series.low, series.high, color="0.7", linewidth=1)
+        axes.plot(series.x, series.y, MARKS[i % len(MARKS)], label=visible(series.name), markersize=4)
+        ends = [*series.x, *series.y]
+        if ends:
+            axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="0.4", linewidth=0.8, linestyle="--")
+
+
+def _bars(axes: Axes, plot: Plot) -> None:
+    for series in plot.series:
+        axes.bar(series.x, series.y, label=visible(series.name))
+    axes.set_xticks(range(len(plot.ticks)), list(plot.ticks))
+
+
+_DRAW = {"lines": _lines, "scatter": _scatter, "bars": _bars}

@@ -1,0 +1,167 @@
+"""The matcher that the settings name: ours, or another package's, whose scores are checked."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.judging import Known
+from nuggeteer.matching.choice import make
+from nuggeteer.scoring import Scorer, compare_thresholds, material, score
+from nuggeteer.settings import MATCHERS, read_settings
+from tests.conftest import ROOT
+
+CODE = """
+import numpy as np
+
+class Theirs:
+    signature = "theirs(1)"
+    notes = ("a word from theirs",)
+    def __init__(self, material):
+        self.counts = material.key.counts
+        self.judged = material.judged
+    def score(self, texts, question, jobs=1):
+        return np.repeat([len(text) / 100 for text in texts], self.counts[question])
+
+class Short(Theirs):
+    def score(self, texts, question, jobs=1):
+        return np.zeros(3)
+
+class Wild(Theirs):
+    def score(self, texts, question, jobs=1):
+        return super().score(texts, question) + 2
+
+class Learning(Theirs):
+    def score_judged(self, jobs=1):
+        return np.where(self.judged.yes, 0.9, 0.1)
+
+class Failing:
+    def __init__(self, material):
+        raise RuntimeError("no such model")
+"""
+NAMES = ("Theirs", "Short", "Wild", "Learning", "Failing", "Missing")
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Another package that brings matchers."""
+    folder = tmp_path / "site"
+    info = folder / "theirs-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "theirs_matchers.py").write_text(CODE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    lines = [f"{name.lower()} = theirs_matchers:{name}" for name in NAMES]
+    (info / "entry_points.txt").write_text("\n".join(["[nuggeteer.matchers]", "ngram = theirs_matchers:Wild", *lines]))
+    monkeypatch.syspath_prepend(folder)
+    yield
+    sys.modules.pop("theirs_matchers", None)
+
+
+NUGGETS = [{"qid": "q", "nugget": str(i), "text": t} for i, t in enumerate(["a red fox", "two blue birds"])]
+VERDICT = {"qid": "q", "nugget": "0", "text": "a red fox came", "verdict": True, "run": "r"}
+
+
+@pytest.fixture
+def collection(collect):
+    return collect(NUGGETS, {"r": [("q", "a red fox came"), ("q", "nothing")]}, [VERDICT])
+
+
+def matched_by(collection, name):
+    return replace(
+        collection, settings=replace(collection.settings, match=replace(collection.settings.match, matcher=name))
+    )
+
+
+def test_another_packages_matcher_is_found_by_its_name_and_told_in_the_signature(installed, collection):
+    scorer = Scorer(matched_by(collection, "theirs"))
+    reading = scorer.read("r")
+    assert reading.pairs.scores.tolist() == [0.14, 0.14, 0.07, 0.07]
+    assert "match:theirs[theirs(1)]" in scorer.signature
+    assert "a word from theirs" in scorer.notes
+
+
+def test_our_names_are_ours(installed, collection):
+    assert type(Scorer(collection).matcher).__module__ == "nuggeteer.matching.ngram"
+
+
+def test_one_that_learns_says_what_judged_texts_score(installed, collection):
+    scorer = Scorer(matched_by(collection, "learning"))
+    from nuggeteer.fitting import gather
+
+    assert gather(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [0.9]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("short", r"shape \(3,\), not one for each of"),
+        ("wild", "not numbers from 0 to 1"),
+        ("failing", "no such model"),
+        ("missing", "cannot be made"),
+        ("nobody", "there is no matcher 'nobody'; there are ngram, .*theirs"),
+    ],
+)
+def test_what_is_wrong_with_one_is_said_with_its_name(installed, collection, name, says):
+    with pytest.raises(NuggeteerError, match=says) as caught:
+        score(matched_by(collection, name), ["r"])
+    assert name in str(caught.value)
+
+
+def test_the_settings_know_what_is_installed(installed, tmp_path):
+    path = tmp_path / "nuggeteer.toml"
+    path.write_text('[match]\nmatcher = "theirs"')
+    assert read_settings(path).match.matcher == "theirs"
+    path.write_text('[match]\nmatcher = "nobody"')
+    with pytest.raises(InputError, match="'theirs'"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize("name", sorted({*MATCHERS} - {"external", "auto"}))  # a file's, and either of two
+def test_every_matcher_of_ours_scores_whole_texts_alike_whatever_else_is_asked(sample, name):
+    """Between 0 and 1, the same one by one as all together; and the threshold models take them."""
+    if name == "rouge":
+        pytest.importorskip("rouge_score")
+    chosen = matched_by(sample, name)
+    known = Known(sample.key, sample.judgements, sample.judged_runs)
+    matcher = make(material(chosen, known))
+    texts, question = known.texts[:30], known.question[:30]
+    together = matcher.score(texts, question)
+    assert 0 <= together.min() < together.max() <= 1
+    alone = [matcher.score([text], question[i : i + 1]) for i, text in enumerate(texts)]
+    np.testing.assert_array_equal(np.concatenate(alone), together)
+
+
+def test_models_are_compared_on_the_matcher_that_is_chosen(sample):
+    ours, theirs = (compare_thresholds(matched_by(sample, name)).models[1] for name in ("ngram", "qaviar"))
+    assert ours.name == theirs.name == "global"
+    assert ours.log10_evidence != theirs.log10_evidence
+
+
+def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, collect):
+    """Its code and its entry point, taken from MATCHERS.md, as an installed package has them."""
+    import re
+    import tomllib
+
+    page = (ROOT / "MATCHERS.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (toml,) = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "entry-points" in one]
+    project = tomllib.loads(toml)["project"]
+    info = tmp_path / "site" / "my_figures-1.0.dist-info"
+    info.mkdir(parents=True)
+    (tmp_path / "site" / "figures.py").write_text(code)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = project["entry-points"]["nuggeteer.matchers"]
+    (info / "entry_points.txt").write_text(
+        "[nuggeteer.matchers]\n" + "".join(f"{k} = {v}\n" for k, v in points.items())
+    )
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    nuggets = [{"qid": "q", "nugget": "1", "text": "80 deaths in 1912"}, {"qid": "q", "nugget": "2", "text": "a ship"}]
+    collection = collect(
+        nuggets, {"r": [("q", "8 deaths in 1912"), ("q", "80 in 1912")]}, toml='[match]\nmatcher = "figures"'
+    )
+    assert Scorer(collection).read("r").pairs.scores.tolist() == [0.5, 0.5, 1.0, 0.5]
+    sys.modules.pop("figures", None)
