@@ -17,10 +17,10 @@ import numpy as np
 from coverage import covered, hide
 from scipy.special import stdtrit
 
-from nuggeteer.betting import bound_below
+from nuggeteer.audits.betting import bound_below
+from nuggeteer.audits.envelope import form
+from nuggeteer.audits.estimate import Drawn, Side, State, in_random_order, looks
 from nuggeteer.collection import read_collection
-from nuggeteer.envelope import form
-from nuggeteer.estimate import Drawn, Side, State, in_random_order, looks
 from nuggeteer.formats.audits import Head
 from nuggeteer.measures import Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Vector

@@ -194,14 +194,14 @@ def told(folder: str, found: dict[str, Any]) -> str:
     open_ = sorted(run["open"] for run in runs.values())
     honest = ""
     if found["all"]:
-        heads = ["verdicts", "holds", "rmse", "width"]
+        about = ["verdicts", "holds", "rmse", "width"]
         asked = means(found["all"], "suggest", lambda name, state: state.judgements)
         right, error, wide = (means(found["all"], "suggest", columns[what][1]) for what in ("holds", "rmse", "width"))
         lines = [
             [f"{k:,.0f}", f"{a:.0%}", f"{b**0.5:.4f}", f"{c:.4f}"]
             for k, a, b, c in zip(asked, right, error, wide, strict=True)
         ]
-        honest = f"\nAll {len(found['all'])} runs, in the order of suggest:\n\n{table(heads, lines)}"
+        honest = f"\nAll {len(found['all'])} runs, in the order of suggest:\n\n{table(about, lines)}"
     return (
         f"## {folder}: {len(runs)} of {len(truth)} runs\n\n"
         f"{', '.join(f'`{name}`' for name in runs)}; {open_[0]:,} to {open_[-1]:,} open pairs each.\n\n"

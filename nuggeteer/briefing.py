@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuggeteer.collection import Collection
-from nuggeteer.diff import Diff, Passage, Side, Sighting, between, sightings_of
+from nuggeteer.diff import Diff, Passage, Side, Sighting, between, explained, sightings_of
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history import History
+from nuggeteer.matching.explanation import Explainer
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
@@ -97,19 +98,20 @@ def brief(
     scorer = Scorer(collection, DEFAULT, seed=seed, jobs=jobs)
     reading = scorer.read(new.run)
     score = scorer.score(reading)
-    diff = between(scorer, scorer.read(old.run), reading) if old else None
+    diff = between(scorer, scorer.read(old.run), reading, explain=True) if old else None
     # As the diff decides: of answers with the same texts both builds have the same.
     outcome = diff.new if diff else score.outcome
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
     sightings = sightings_of(marker, Side(scorer.key, reading, outcome, None), every)
+    explainer = Explainer(scorer.matcher, marker, collection)
     suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTED)
     return Briefing(
         collection.root.resolve().name,
         new,
         old,
         scorer.scores([score]),
-        tuple(sightings[i] for i in every.tolist()),
+        tuple(explained(explainer, sightings[i], i) for i in every.tolist()),
         diff,
         trend,
         fates(history, trend.builds) if trend else None,

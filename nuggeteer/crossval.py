@@ -8,7 +8,7 @@ else stays known, as it would for tonight's build.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,8 +102,15 @@ class Guesses:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def crossval(collection: Collection, model: str = "smooth", seed: int = 0, jobs: int = 1) -> Crossval:
-    """Leave out each group of judged runs, with the matcher of the collection's settings."""
+def crossval(
+    collection: Collection,
+    model: str = "smooth",
+    seed: int = 0,
+    jobs: int = 1,
+    tell: Callable[[int, int], None] = lambda done, groups: None,
+) -> Crossval:
+    """Leave out each group of judged runs, with the matcher of the collection's settings. `tell` hears how many of how
+    many groups are done."""
     from joblib import Parallel, delayed
 
     if model not in MODELS:
@@ -114,7 +121,10 @@ def crossval(collection: Collection, model: str = "smooth", seed: int = 0, jobs:
     matcher = shared_matcher(collection, truth, jobs)
     # A tuple, for Dask sends other large things beforehand, and loses them with the worker that has them.
     tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
-    folds: list[_Fold] = Parallel(n_jobs=min(jobs, len(groups)))(tasks)
+    folds: list[_Fold] = []
+    for fold in Parallel(n_jobs=min(jobs, len(groups)), return_as="generator")(tasks):
+        folds.append(fold)
+        tell(len(folds), len(groups))
     runs = tuple(run for fold in folds for run in fold.runs)
     pairs = Guesses.joined([fold.pairs for fold in folds])
     answers = Guesses.joined([fold.answers for fold in folds])

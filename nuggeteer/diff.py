@@ -17,6 +17,8 @@ from nuggeteer.collection import Collection
 from nuggeteer.finding import Outcome, Reading
 from nuggeteer.intervals import Interval, mean_interval
 from nuggeteer.judging import PARTLY
+from nuggeteer.matching.base import Explanation
+from nuggeteer.matching.explanation import Explainer
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
@@ -42,13 +44,15 @@ class Passage:
 @dataclass(frozen=True)
 class Sighting:
     """A nugget in one run's answer. `passage` is what got the credit or, of a nugget that was not found, what comes
-    nearest; None where no response has a telling word of it. `probability` is None where the model cannot say."""
+    nearest; None where no response has a telling word of it. `probability` is None where the model cannot say.
+    `explanation` is of a guess on the passage, where it was asked for."""
 
     found: bool
     known: bool
     probability: float | None
     score: float | None
     passage: Passage | None
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)
@@ -173,15 +177,17 @@ def diff(
     measures: Sequence[str | Measure] = DEFAULT,
     seed: int = 0,
     jobs: int = 1,
+    explain: bool = False,
 ) -> Diff:
-    """What changed from one run to another, by name or by file, or as they are."""
+    """What changed from one run to another, by name or by file, or as they are; with what spoke for the guesses, if
+    they are to be explained."""
     runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
     readings = [scorer.read(run) for run in runs]
-    return between(scorer, readings[0], readings[1])
+    return between(scorer, readings[0], readings[1], explain=explain)
 
 
-def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
+def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False) -> Diff:
     """What changed from one reading to another."""
     key = scorer.key
     # Runs are drawn in an order of their own, so that turning the two about changes nothing but the sign.
@@ -210,6 +216,9 @@ def between(scorer: Scorer, old: Reading, new: Reading) -> Diff:
     shown = np.flatnonzero(found[0] | found[1])
     marker = Marker(scorer.ngrams)
     sightings = [sightings_of(marker, side, shown) for side in (before, after)]
+    if explain:
+        explainer = Explainer(scorer.matcher, marker, scorer.collection)
+        sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:
         for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
@@ -358,6 +367,13 @@ def sightings_of(marker: Marker, side: Side, shown: Ints) -> dict[int, Sighting]
             passage,
         )
     return result
+
+
+def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting:
+    """With what spoke for a guess; what is known needs no explanation."""
+    if sighting.known or sighting.passage is None:
+        return sighting
+    return replace(sighting, explanation=explainer(sighting.passage.text, nugget))
 
 
 def _nearest(reading: Reading, shown: Ints, nuggets: int) -> Ints:

@@ -105,11 +105,11 @@ def fitted(
                     matcher.restore(state)
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
-        except DamagedFile:
+        except (DamagedFile, ValueError):  # a matcher's state may be damaged too
             notes.append(f"{path} was damaged: the thresholds were fitted anew.")
     fit = fit_smooth(gather(collection, matcher, known, jobs), prior)
     try:
-        save(path, basis, matcher.state if isinstance(matcher, Keeper) else np.zeros(0), fit)
+        save(path, basis, matcher.state() if isinstance(matcher, Keeper) else np.zeros(0), fit)
     except NuggeteerError:
         notes.append(f"{path} cannot be written: the thresholds will be fitted every time.")
     return fit, notes
@@ -135,7 +135,7 @@ def load(path: Path) -> tuple[str, Vector, SmoothFit]:
     """Read what `save` wrote: what it was fitted on, the matcher's state, the fit. Nothing in the file is executed."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            basis, state = str(stored["basis"]), stored["state"]
+            basis, state = str(stored["basis"]), np.asarray(stored["state"], dtype=float).ravel()
             values = {field.name: stored[field.name] for field in fields(SmoothFit)}
         return basis, state, SmoothFit.from_arrays(values)
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:

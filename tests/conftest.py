@@ -64,6 +64,20 @@ def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def _learned_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("learned") / "sample"
+    copy_sample(folder)
+    (folder / "nuggeteer.toml").write_text('[match]\nmatcher = "learned"\n', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def learned(_learned_folder: Path) -> Collection:
+    """The sample with the matcher that learns."""
+    return read_collection(_learned_folder)
+
+
 @pytest.fixture
 def sample(_sample_folder: Path) -> Collection:
     return read_collection(_sample_folder)

@@ -85,7 +85,7 @@ def test_what_it_says_is_what_the_others_say(folder):
     scores = score(collection, ["build-102"], seed=3)
     assert found.score.measures == scores["build-102"].measures
     assert found.scores.signature == scores.signature
-    asked = diff(collection, "build-101", "build-102", seed=3)
+    asked = diff(collection, "build-101", "build-102", seed=3, explain=True)
     assert found.diff.lost == asked.lost
     assert found.diff.headline.interval == asked.headline.interval
     scorer = Scorer(collection, seed=3)

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
 from xml.etree import ElementTree
 
 import numpy as np
@@ -251,3 +252,11 @@ def _known(collection):
     from nuggeteer.judging import Known
 
     return Known(collection.key, collection.judgements, collection.judged_runs)
+
+
+def test_the_readme_lists_what_was_recorded():
+    """If not: python experiments/index.py"""
+    spec = spec_from_file_location("index", ROOT / "experiments" / "index.py")
+    index = module_from_spec(spec)
+    spec.loader.exec_module(index)
+    assert index.listed(ROOT / "experiments") in (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")

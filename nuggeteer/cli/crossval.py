@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
 
     collection = options.matched_by(options.read(args), args.matcher)
     model = args.model or collection.settings.threshold.model
-    with options.workers(args):
-        result = crossval(collection, model, args.seed, args.jobs)
+    with options.workers(args), options.progress("groups left out") as tell:
+        result = crossval(collection, model, args.seed, args.jobs, tell)
     options.tell(collection.problems)
     if args.json:
         from nuggeteer.reports.crossval import as_json

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
+        (f"judge --collection {here} {new}", "a few verdicts where they tell most; the interval narrows"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),
         (f"score --collection {here} {new} --record", "keep a build; history then shows the trend"),
         (f"compare --collection {here}", "all runs, the judged systems too: which can be told apart"),

@@ -23,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--measures", metavar="NAMES", help="as for score; the first is the headline, which gates look at"
     )
     parser.add_argument("--all", action="store_true", help="show every change, and what was kept")
+    parser.add_argument("--explain", action="store_true", help="show what spoke for the guesses, and what against them")
     gates = parser.add_argument_group("gates; the exit code is 1 if one fails")
     gates.add_argument(
         "--fail-if-worse",
@@ -92,7 +93,8 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
-    result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs)
+    explain = bool(args.explain or args.json)
+    result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
     if not result.deltas:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     gates = []
@@ -120,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports.changes import changes
         from nuggeteer.reports.terminal import console
 
-        changes(console(), result, gates, args.all)
+        changes(console(), result, gates, args.all, args.explain)
     return 0 if all(gate.passed for gate in gates) else 1
 
 

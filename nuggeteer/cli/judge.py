@@ -161,7 +161,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    from nuggeteer.planning import plan
+    from nuggeteer.audits.planning import plan
     from nuggeteer.reports import audit
     from nuggeteer.reports.terminal import console
 

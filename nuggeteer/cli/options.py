@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -66,6 +66,20 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
         raise NuggeteerError(f"{args.scheduler}: no Dask scheduler answers there: {error}") from error
     with client, parallel_config(backend="dask"):
         yield
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for long work, told (done, of how many); on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def natural(text: str) -> int:

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     scorer = Scorer(collection, measures, seed=args.seed, jobs=args.jobs)
     audits = []
     if args.audited:
-        from nuggeteer import audit
+        from nuggeteer.audits import audit
 
         readings = [scorer.read(run) for run in runs]
         if not args.runs:  # those that have one

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judge.outlook import Outlook
-from nuggeteer.judge.page import ahead, page, standing
+from nuggeteer.judge.page import ahead, hidden, page, standing
 from nuggeteer.judge.session import Filter, Session
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
@@ -44,7 +44,9 @@ Does the response between the bars carry the nugget? A paraphrase does; a hint t
            agree with it. The verdict will say that it was shown
   q        leave. Every verdict is on disk already; start again to go on
 
-Underlined words are those that the nugget's description shares with the text."""
+Underlined words are those that the nugget's description shares with the text.
+In an audit none are, and neither guess nor score is shown: they would tell
+what the tool thinks."""
 
 
 class Reader(ScrollView, can_focus=False):
@@ -185,7 +187,11 @@ class JudgeApp(App[None]):
     def _stand(self) -> None:
         """The two lines on how things stand; dots while a new score is being worked out."""
         outlook, session = self.session.outlook, self.session
-        title = standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1)
+        title = (
+            hidden(outlook.title, outlook.measure.title)
+            if session.blind
+            else standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1)
+        )
         self._put("standing", f"{title}{'  …' if self._looking else ''}")
         if session.audit is not None:
             self._put(

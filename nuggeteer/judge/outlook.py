@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.audit import draw, to_judge
+from nuggeteer.audits.audit import draw, to_judge
 from nuggeteer.collection import Collection, read_collection
 from nuggeteer.diff import between
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.finding import Reading
 from nuggeteer.intervals import Interval
 from nuggeteer.judging import UNKNOWN, YES
+from nuggeteer.matching.base import Explanation
+from nuggeteer.matching.explanation import Explainer
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
@@ -78,6 +80,7 @@ class Outlook:
             self.forecast = stakes.forecast()
             self.suggested = stakes.suggest(ahead)
         self._chance: dict[tuple[int, int], float | None] = {}
+        self._explained: dict[tuple[int, str], Explanation | None] = {}
         for side in range(len(names)):  # now, so that no key has to wait for it
             self._guess(side, [self._pair(side, one.nugget, one.response) for one in self.suggested if one.run == side])
         alike = before is not None and before._telling == self._telling
@@ -171,6 +174,17 @@ class Outlook:
         if (nugget, text) not in self._marked:
             self._marked[nugget, text] = self._marker(text, nugget)
         return self._marked[nugget, text]
+
+    def explanation(self, text: str, nugget: int) -> Explanation | None:
+        """What spoke for the guess, where that is more than what is marked."""
+        if (nugget, text) not in self._explained:
+            self._explained[nugget, text] = self._explainer(text, nugget)
+        found = self._explained[nugget, text]
+        return found if found and found.beyond_marks else None
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self.scorer.matcher, self._marker, self.collection)
 
     @cached_property
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:

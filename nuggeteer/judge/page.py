@@ -17,6 +17,7 @@ from nuggeteer.intervals import Interval
 from nuggeteer.judge.session import Card, Shown
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Nugget
+from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import excerpt, pieces
 from nuggeteer.reports.terminal import chance, number
 from nuggeteer.suggest import Forecast
@@ -60,7 +61,7 @@ def page(card: Card, width: int, room: int | None = None, chosen: Span | None = 
     if card.examples and not plain:
         answer += [Text(), Text("Responses judged yes for this nugget:", HEAD)]
         for text, marks in card.examples:
-            answer += _wrapped(_marked(pieces(_passage(text, marks)), "", plain), width, "  ")
+            answer += _wrapped(_example(card, pieces(_passage(text, marks)), plain), width, "  ")
     if whole:
         answer += [Text(), Text("The question and the nugget in full:", HEAD), *whole]
     return Page(asked + said, answer, top, bottom)
@@ -76,7 +77,7 @@ def _asked(card: Card, width: int, plain: bool) -> list[Text]:
     for description in nugget.descriptions:
         lines += _wrapped(Text(visible(description), HEAD), width, "  ")
     for text, marks in card.examples[:EXAMPLES]:
-        short = _marked(excerpt(_passage(text, marks), min(EXAMPLE, width - 12)), "", plain)
+        short = _example(card, excerpt(_passage(text, marks), min(EXAMPLE, width - 12)), plain)
         lines += _wrapped(Text.assemble(("yes: ", QUIET), short), width, "  ")
     if len(card.examples) > EXAMPLES:
         where = "" if plain else ", below the answer"
@@ -91,6 +92,8 @@ def _said(card: Card, width: int) -> list[Text]:
         probability, score = card.guess
         said = "no probability" if probability is None else f"{chance(probability)} that it is there"
         lines.append(Text(f"guess: {said}; match {number(score, 2)}"))
+    if card.explanation is not None:
+        lines += [Text(f"  {line}", QUIET) for line in in_words(card.explanation, width - 2)]
     if card.reason is not None:
         lines.append(Text(f"reason: {visible(card.reason)}"))
     for line in lines:
@@ -119,6 +122,11 @@ def _response(one: Shown, of: int, width: int, focus: bool, chosen: Span | None,
     else:
         body = _marked(pieces(_passage(one.text, one.marks)), "" if focus else QUIET, plain)
     return [head, *_wrapped(body, width, "| " if focus else "  ")]
+
+
+def _example(card: Card, parts: Sequence[tuple[str, bool]], plain: bool) -> Text:
+    """Some of a text judged yes; in an audit cut to what matters as elsewhere, and not marked."""
+    return _marked([(text, marked and not card.blind) for text, marked in parts], "", plain)
 
 
 def _passage(text: str, marks: Sequence[Span]) -> Passage:
@@ -151,6 +159,11 @@ def standing(title: str, measure: str, interval: Interval, difference: bool) -> 
         if part and part[0] is not None and part[1] is not None:
             said += f"  {name} {_from_to(part[0], part[1], difference)}"
     return said
+
+
+def hidden(title: str, measure: str) -> str:
+    """The headline of an audit: a score that moves with each verdict would tell what had been guessed."""
+    return f"{title}  {measure} stays hidden in an audit"
 
 
 def _from_to(low: float, high: float, difference: bool) -> str:

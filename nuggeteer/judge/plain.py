@@ -7,7 +7,7 @@ from typing import TextIO
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judge.outlook import Outlook
-from nuggeteer.judge.page import ahead, page, standing
+from nuggeteer.judge.page import ahead, hidden, page, standing
 from nuggeteer.judge.session import Filter, Session
 from nuggeteer.records import Importance
 from nuggeteer.text import visible
@@ -84,10 +84,11 @@ class Plain:
 
     def _stand(self) -> None:
         outlook = self.session.outlook
-        self._tell(standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1))
         if self.session.audit is None:
+            self._tell(standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1))
             self._tell(f"{self.session.judged} judged; {ahead(outlook.forecast, self.width)}")
         else:
+            self._tell(hidden(outlook.title, outlook.measure.title))
             self._tell(f"audit: {self.session.left()} of {len(self.session.audit)} left")
 
     def _show(self) -> None:

@@ -14,6 +14,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.judge.outlook import Ask, Outlook
 from nuggeteer.judge.proposals import Proposal, propose
 from nuggeteer.ledger import Ledger
+from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement, Nugget, Question
 from nuggeteer.text import identity
@@ -21,7 +22,8 @@ from nuggeteer.text import identity
 
 @dataclass(frozen=True)
 class Shown:
-    """A response as it is put before the assessor: what speaks for the nugget is marked; `verdict` is what is known."""
+    """A response as it is put before the assessor: what speaks for the nugget is marked, but in an audit, for it hints
+    at the guess; `verdict` is what is known."""
 
     response: int
     text: str
@@ -34,7 +36,7 @@ class Shown:
 @dataclass(frozen=True)
 class Card:
     """A question with all that is needed to answer it. `focus` is the place in `answer` of the response asked about;
-    `guess` is None as long as it is hidden."""
+    `guess` and what spoke for it are None as long as it is hidden."""
 
     question: Question
     nugget: Nugget
@@ -44,6 +46,7 @@ class Card:
     examples: tuple[tuple[str, tuple[Span, ...]], ...]
     blind: bool
     guess: tuple[float | None, float] | None
+    explanation: Explanation | None
     reason: str | None
 
     @property
@@ -116,11 +119,12 @@ class Session:
                 run.texts[place],
                 run.docid(place),
                 rank,
-                outlook.marks(run.texts[place], nugget),
+                () if self.blind else outlook.marks(run.texts[place], nugget),
                 self.verdict(side, nugget, place),
             )
             for rank, place in enumerate(places, 1)
         )
+        asked = answer[self.response - places.start]
         own = {identity(one.text) for one in answer}
         examples = tuple(
             (text, outlook.marks(text, nugget))
@@ -136,6 +140,7 @@ class Session:
             examples,
             self.blind,
             outlook.guesses(side, nugget, [self.response])[0] if self.shown else None,
+            outlook.explanation(run.texts[self.response], nugget) if self.shown and asked.verdict is None else None,
             self.reason,
         )
 

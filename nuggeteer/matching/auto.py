@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Matcher, Material
+from nuggeteer.matching.base import Explanation, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Vector
@@ -25,7 +25,7 @@ class AutoMatcher:
         self._judged = material.judged
         self.candidates: tuple[NgramMatcher, LearnedMatcher] = (self._learned.ngrams, self._learned)
         self._log_scores = np.zeros(0)
-        self._chosen: Matcher | None = None if self._learned.learns else self._learned.ngrams
+        self._chosen: NgramMatcher | LearnedMatcher | None = None if self._learned.learns else self._learned.ngrams
 
     @property
     def open(self) -> bool:
@@ -36,7 +36,7 @@ class AutoMatcher:
         self._chosen = self.candidates[int(self._log_scores.argmax())]  # of equals the simpler
 
     @property
-    def _it(self) -> Matcher:
+    def _it(self) -> NgramMatcher | LearnedMatcher:
         if self._chosen is None:
             raise NuggeteerError('matcher = "auto" needs thresholds that learn; write [threshold] model = "smooth"')
         return self._chosen
@@ -63,19 +63,23 @@ class AutoMatcher:
             return self._learned.score_judged(jobs)
         return self._it.score(self._judged.texts, self._judged.question, jobs)
 
-    @property
+    def explain(self, text: str, nugget: int) -> Explanation:
+        return self._it.explain(text, nugget)
+
     def state(self) -> Vector:
         """The log scores, and what `learned` learned if it was taken."""
-        return np.concatenate([self._log_scores, self._learned.state if self._it is self._learned else []])
+        return np.concatenate([self._log_scores, self._learned.state() if self._it is self._learned else []])
 
     def restore(self, state: Vector) -> None:
-        if not self._learned.learns and not len(state):
-            return
-        if len(state) < len(NAMES):
+        scores, rest = state[: len(NAMES)], state[len(NAMES) :]
+        if len(scores) != (len(NAMES) if self._learned.learns else 0) or np.isnan(scores).any():
             raise ValueError("the state of another matcher")
-        self.decide(state[: len(NAMES)].tolist())
-        if self._it is self._learned:
-            self._learned.restore(state[len(NAMES) :])
+        if len(scores) and self.candidates[int(scores.argmax())] is self._learned:
+            self._learned.restore(rest)
+        elif len(rest):
+            raise ValueError("the state of another matcher")
+        if len(scores):
+            self.decide(scores.tolist())
 
 
 def make(material: Material) -> AutoMatcher:

@@ -55,7 +55,6 @@ class Learner(Protocol):
 class Keeper(Protocol):
     """A matcher that takes a while to learn: what it learned is kept as numbers, and restored while nothing changes."""
 
-    @property
     def state(self) -> Vector: ...
 
     def restore(self, state: Vector) -> None:
@@ -77,6 +76,55 @@ class Undecided(Protocol):
     def signature(self) -> str: ...
 
     def decide(self, log_scores: Sequence[float]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Said:
+    """Words as they stand in a text or, if they are not `there`, in a nugget's description; and what they say of the
+    nugget: above 0 for it, below 0 against it."""
+
+    words: str
+    weight: float
+    there: bool
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A judged text: whether it carries the nugget, how like another text it is, from 0 to 1, and where in it stands
+    what speaks for the nugget."""
+
+    text: str
+    yes: bool
+    likeness: float
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What spoke for a nugget in a text, and what against it; what says most comes first. `unit` is that of the words'
+    weights."""
+
+    unit: str
+    said: tuple[Said, ...]
+    alike: tuple[Alike, ...] = ()
+
+    @property
+    def beyond_marks(self) -> bool:
+        """Whether this says more than the n-grams that are marked in the text."""
+        return self.unit != SHARE
+
+
+SHARE = "share of the match score"
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A matcher that can say how it comes to a score."""
+
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        """Of a text as it was written and a nugget, by its position in the key. Judged texts are named as they stand
+        in `Material.judged`. None where there is nothing to say."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Learner, Matcher, Material, notes_of
+from nuggeteer.matching.base import Explains, Explanation, Learner, Matcher, Material, notes_of
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.records import Vector
 from nuggeteer.settings import MATCHERS, installed_matchers
@@ -55,6 +55,12 @@ class Checked:
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self._look(self._theirs.score(texts, question, jobs), question)
+
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        found = self._theirs.explain(text, nugget) if isinstance(self._theirs, Explains) else None
+        if found is not None and not isinstance(found, Explanation):
+            raise NuggeteerError(f"the matcher {self.name!r} explains by {type(found)!r}, not by an Explanation")
+        return found
 
     def _look(self, scores: Vector, question: npt.NDArray[np.int32]) -> Vector:
         scores, wanted = np.asarray(scores, dtype=float), int(self._counts[question].sum())

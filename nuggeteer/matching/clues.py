@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import mul
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -62,15 +63,13 @@ class Reader:
     """Makes `Words` of texts."""
 
     def __init__(self, idf: Idf | None) -> None:
-        import Stemmer
-
-        self._stem = Stemmer.Stemmer("english").stemWord
         self._idf = idf
-        self._known: dict[str, tuple[str, float]] = {}
+        self._forms = _Forms(idf)
 
     def __call__(self, text: str) -> Words:
         """`text` in the form in which texts are compared."""
-        found = [self._form(word) for word in find_words(text if text.isascii() else matchable(text))]
+        text = matchable(text)
+        found = list(map(self._forms.__getitem__, find_words(text)))
         grams: dict[str, float] = {}
         for stem, weight in found:
             grams.setdefault(stem, weight)
@@ -78,11 +77,36 @@ class Reader:
             grams.setdefault(f"{one} {two}", (weight + other) / 2)
         return Words(grams, frozenset(number.replace(",", "") for number in _number.findall(text)))
 
-    def _form(self, word: str) -> tuple[str, float]:
-        form = self._known.get(word)
-        if form is None:
-            form = self._known[word] = (self._stem(word), 1.0 if self._idf is None else float(self._idf[word]))
+    def __reduce__(self) -> tuple[type[Reader], tuple[Idf | None]]:
+        return Reader, (self._idf,)  # a stemmer does not travel to workers
+
+    def stem(self, word: str) -> str:
+        return self._forms[word][0]
+
+
+class _Forms(dict[str, tuple[str, float]]):
+    """The stem and the weight of a word, worked out once a word."""
+
+    def __init__(self, idf: Idf | None) -> None:
+        import Stemmer
+
+        self._stem, self._idf = Stemmer.Stemmer("english").stemWord, idf
+
+    def __missing__(self, word: str) -> tuple[str, float]:
+        form = self[word] = self._stem(word), 1.0 if self._idf is None else float(self._idf[word])
         return form
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is behind the clues of one pair, as log odds: the grams that tell most, the words of the description that
+    the text has, and those that it lacks. Then judged texts, by their places, with how like they are and whether they
+    carry the nugget; the most like first."""
+
+    telling: dict[str, float]
+    there: dict[str, float]
+    lacking: dict[str, float]
+    near: list[tuple[int, float, bool]]
 
 
 class Field:
@@ -95,15 +119,12 @@ class Field:
     ) -> None:
         self._nuggets = _Descriptions(descriptions)
         self._texts, self._group = texts, group
-        # The texts that others are compared with: those that carry something first.
-        order = np.argsort(~(yes & decided).any(axis=1), kind="stable")
-        self._told = np.sort(order[:LARGEST])
+        self._told = _told(group, np.any(yes & decided, axis=1))
         self._decided = decided[self._told].astype(float)
         self._yes = (yes & decided)[self._told].astype(float)
-        self._number: dict[str, int] = {}
-        for i in self._told:
-            for gram in texts[i].grams:
-                self._number.setdefault(gram, len(self._number))
+        # In an order of their own, so that sums over grams do not hang on who else said what.
+        grams = sorted({gram for i in self._told.tolist() for gram in texts[i].grams})
+        self._number = {gram: number for number, gram in enumerate(grams)}
         self._vectors = self._as_vectors([texts[i] for i in self._told])
         self._there = self._nuggets.words_of([texts[i] for i in self._told])
 
@@ -119,6 +140,37 @@ class Field:
             for i in range(0, len(texts), SLICE)
         ]
         return np.concatenate(parts)
+
+    def account(self, words: Words, nugget: int) -> Account:
+        """What a text says of a nugget of this question, and which judged texts spoke."""
+        seen = self._seen([words])
+        decided, yes = self._decided[:, nugget], self._yes[:, nugget]
+        count, found = decided.sum(), yes.sum()
+        base = (found + 0.5) / (count + 1)
+
+        def odds(some: Vector, all_: Vector) -> Vector:
+            return _log_odds((some + 2 * base) / (all_ + 2)) - _log_odds(base)
+
+        has, names = _ones(self._vectors).T, list(self._number)
+        said = odds(has @ yes, has @ decided)
+        telling = sorted(seen.vectors.indices.tolist(), key=lambda gram: -said[gram])[:TELLING]
+
+        own = self._nuggets.best_words(seen.described, nugget)
+        there = self._there[:, own]
+        having, having_yes = there.T @ decided, there.T @ yes
+        with_it, without = odds(having_yes, having), odds(found - having_yes, count - having)
+        described: tuple[dict[str, float], dict[str, float]] = {}, {}
+        for i, gram in enumerate(self._nuggets.words[own]):
+            has_it = bool(seen.described[0, own][i])
+            described[not has_it][gram] = float((with_it if has_it else without)[i])
+
+        like = (seen.vectors @ self._vectors.T).toarray()[0]
+        near = [i for i in np.argsort(-like, kind="stable").tolist() if decided[i] and like[i] > 0]
+        return Account(
+            {names[gram]: float(said[gram]) for gram in telling if said[gram] > 0},
+            *described,
+            [(int(self._told[i]), float(like[i]), bool(yes[i])) for i in near],
+        )
 
     @cached_property
     def _judged(self) -> _Seen:
@@ -161,28 +213,30 @@ class Field:
         """texts × grams, of length 1 each; grams that no judged text has only count for the length."""
         columns: list[int] = []
         values: list[float] = []
-        ends = [0]
+        norms, ends = [], [0]
         for words in texts:
-            norm = sum(weight * weight for weight in words.grams.values()) ** 0.5 or 1.0
-            for gram in words.grams.keys() & self._number.keys():
-                columns.append(self._number[gram])
-                values.append(words.grams[gram] / norm)
+            weights = words.grams.values()
+            norms.append(sum(map(mul, weights, weights)) ** 0.5 or 1.0)
+            known = [gram for gram in words.grams if gram in self._number]
+            columns.extend(map(self._number.__getitem__, known))
+            values.extend(map(words.grams.__getitem__, known))
             ends.append(len(columns))
         shape = (len(texts), len(self._number))
-        result = csr_array((np.array(values), np.array(columns, dtype=np.int32), np.array(ends)), shape=shape)
-        result.sort_indices()  # sets have no order of their own
+        weight = np.array(values) / np.repeat(norms, np.diff(ends))
+        result = csr_array((weight, np.array(columns, dtype=np.int32), np.array(ends)), shape=shape)
+        result.sort_indices()
         return result
 
     def _compare(self, clue: Mapping[str, Vector], like: Vector, base: Vector) -> None:
         square = like * like
         sixth = square * square * square
-        clue["like yes"][:] = np.log(square @ self._yes + NEVER)
-        yes, both = sixth @ self._yes, sixth @ self._decided
+        clue["like yes"][:] = np.log(_times(square, self._yes) + NEVER)
+        yes, both = _times(sixth, self._yes), _times(sixth, self._decided)
         clue["very like yes"][:] = np.log(yes + NEVER)
         clue["very like no"][:] = np.log(np.maximum(both - yes, 0.0) + NEVER)
         clue["vote"][:] = (yes + 0.01 * base) / (both + 0.01)
         twentieth = sixth * sixth * sixth * square
-        clue["same as no"][:] = np.log(np.maximum(twentieth @ (self._decided - self._yes), 0.0) + NEVER)
+        clue["same as no"][:] = np.log(np.maximum(_times(twentieth, self._decided - self._yes), 0.0) + NEVER)
 
     def _regress(self, like: Vector, group: Ints, number: Ints, told_group: Ints, shown: Bools, base: Vector) -> Vector:
         """Kernel ridge regression of the verdicts, less the base rate, on all shown texts of other groups."""
@@ -198,11 +252,12 @@ class Field:
             if len(own):  # taken out of the inverse
                 weights -= inverse[:, own] @ np.linalg.solve(inverse[np.ix_(own, own)], weights[own])
                 weights[own] = 0.0
-            result[rows] = like[np.ix_(rows, place)] @ weights + base[one]
+            result[rows] = _times(like[np.ix_(rows, place)], weights) + base[one]
         return result
 
     def _tell(self, result: Vector, vectors: csr_array, number: Ints, others: _Others, base: Vector) -> None:
-        """The mean of the three grams that tell most, of each text and nugget."""
+        """The mean of the three grams that tell most, of each text and nugget. One that nobody else has tells nothing,
+        and of such there are always enough."""
         has = _ones(self._vectors)
         shown = np.flatnonzero(others.shown)
         count, yes = (has[shown].T @ values[shown] for values in (self._decided, self._yes))
@@ -212,13 +267,28 @@ class Field:
                 grams = has.indices[has.indptr[text] : has.indptr[text + 1]]
                 n[grams] -= self._decided[text]
                 y[grams] -= self._yes[text]
-            chance = (y + 2 * base[one]) / (n + 2)
+            odds = np.maximum(_log_odds((y + 2 * base[one]) / (n + 2)) - _log_odds(base[one]), 0.0)
             for row in np.flatnonzero(number == one).tolist():
-                told = chance[vectors.indices[vectors.indptr[row] : vectors.indptr[row + 1]]]
+                told = odds[vectors.indices[vectors.indptr[row] : vectors.indptr[row + 1]]]
                 if len(told) > TELLING:
                     told = np.partition(told, len(told) - TELLING, axis=0)[-TELLING:]
-                if len(told):
-                    result[row] = (_log_odds(told) - _log_odds(base[one])).mean(axis=0)
+                result[row] = told.sum(axis=0) / TELLING
+
+
+def _told(group: Ints, carrying: Bools) -> Ints:
+    """The texts that others are compared with: all, or `LARGEST` taken evenly from the groups, of each those first
+    that carry something. What was said of one group decides nothing about the texts of another."""
+    order = np.argsort(~carrying, kind="stable")
+    place = np.empty(len(group), dtype=np.int64)  # of a text within its group
+    for one in np.unique(group):
+        own = order[group[order] == one]
+        place[own] = np.arange(len(own))
+    return np.sort(np.lexsort((group, place))[:LARGEST])
+
+
+def _times(one: Vector, other: Vector) -> Vector:
+    """The product of two matrices row by row, so that a row's last bits do not hang on the rows beside it."""
+    return np.asarray((one[:, None, :] @ other)[:, 0])
 
 
 @dataclass(frozen=True)
@@ -262,10 +332,12 @@ class _Descriptions:
         self._described = np.flatnonzero(lengths > 0)  # a description without words is never found
         self._start = (np.cumsum(lengths) - lengths)[self._described]
         self._lengths = lengths[self._described]
+        self._bounds = np.append(0, np.cumsum(lengths))
+        self.words = [gram for own in words for gram in own]
         self.nugget_of_word = np.repeat(np.repeat(np.arange(self.size), counts), lengths)
         self._idf = np.array([own.grams[gram] for own, found in zip(self._flat, words, strict=True) for gram in found])
         self._place: dict[str, list[int]] = {}
-        for place, gram in enumerate(gram for own in words for gram in own):
+        for place, gram in enumerate(self.words):
             self._place.setdefault(gram, []).append(place)
 
     def words_of(self, texts: Sequence[Words]) -> Vector:
@@ -280,8 +352,7 @@ class _Descriptions:
         """Fill in what the descriptions say. `there` and `absent` are texts × words: the log odds that a word speaks
         with if the text has it, and if not."""
         texts, has = seen.texts, seen.described
-        total = self._each(np.add, self._idf[None, :])
-        recall = self._each(np.add, has * self._idf) / np.maximum(total, NEVER)
+        recall = self._recall(has)
         missing = self._each(np.maximum, (1 - has) * self._idf)
         words = self._each(np.add, np.where(has > 0, there, absent))
         words[:, self._described] /= np.sqrt(self._lengths)
@@ -296,6 +367,16 @@ class _Descriptions:
         clue["description words"][:] = words[rows, best]
         clue["numbers missing"][:] = numbers[rows, best] < 0
         clue["numbers there"][:] = numbers[rows, best] > 0
+
+    def best_words(self, has: Vector, nugget: int) -> slice:
+        """Where among the words those of the description stand of which a text, the one row, has most."""
+        best = int(self._best(self._recall(has))[0, nugget])
+        return slice(int(self._bounds[best]), int(self._bounds[best + 1]))
+
+    def _recall(self, has: Vector) -> Vector:
+        """texts × descriptions: the share of its words, by idf, that the text has."""
+        total = self._each(np.add, self._idf[None, :])
+        return self._each(np.add, has * self._idf) / np.maximum(total, NEVER)
 
     def _each(self, ufunc: np.ufunc, values: Vector) -> Vector:
         """Over the words of each description; 0 of one without."""

@@ -11,22 +11,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Material
+from nuggeteer.matching.base import Alike, Explanation, Material, Said
 from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Ints, Vector
 from nuggeteer.text import identity
 
 FOLDS = 5
-LEAST = 20  # verdicts of each kind without which nothing is learned
+GROUPS = 3  # of two, when one is hidden, nobody is left to speak to the other's texts
+LEAST = 20  # verdicts of each kind without which nothing is learned, whichever fold is hidden
 SAMPLE = 100_000  # of pairs without the nugget that the regression sees
 PENALTY = 0.3  # C of the logistic regression, on clues in units of their spread
+FLAT = 1e-9
+NAMED = 2  # judged texts of a kind that an explanation names
 DIGITS = 6  # of a score: the last bits of a product depend on what else is asked at once
 
 
@@ -38,36 +43,38 @@ class LearnedMatcher:
         self.ngrams = NgramMatcher(material.key, material.settings, material.idf)
         self._read = Reader(material.idf)
         self._begin, _ = ragged(self.key.offsets[self._judged.question], self.key.counts[self._judged.question])
-        decided, yes = self._judged.decided, self._judged.yes
-        self._groups = np.unique(self._judged.group[self._texts_with(decided)])
-        found = int((yes & decided).sum())
-        self.learns = len(self._groups) > 1 and min(found, int(decided.sum()) - found) >= LEAST
+        groups = np.unique(self._judged.group)
+        self._folds = [groups[i::FOLDS] for i in range(min(FOLDS, len(groups)))]
+        self.learns = len(groups) >= GROUPS and all(map(self._enough, self._folds))
         self.notes: tuple[str, ...] = ()
         if not self.learns:
             self.notes = (
-                f"The matcher `learned` needs {LEAST} verdicts of each kind, on systems of two groups; until then "
-                "it scores by n-grams.",
+                f"The matcher `learned` needs judged systems of {GROUPS} groups, with {LEAST} yes and {LEAST} no "
+                f"besides those of any one group (any fifth of more than {FOLDS}); until then it scores by n-grams.",
             )
         self._weights: Vector | None = None
 
-    def _texts_with(self, pairs: Bools) -> Bools:
-        return np.add.reduceat(pairs, self._begin[:-1]) > 0 if len(self._begin) > 1 else np.zeros(0, dtype=bool)
+    def _enough(self, hidden: Ints) -> bool:
+        """Whether verdicts on other groups are enough to learn from."""
+        shown = self._judged.decided & ~np.isin(self._group_of_pair, hidden)
+        found = int((self._judged.yes & shown).sum())
+        return min(found, int(shown.sum()) - found) >= LEAST
 
     @property
     def signature(self) -> str:
         return f"learned[{self.ngrams.signature}]" if self.learns else self.ngrams.signature
 
-    @property
     def state(self) -> Vector:
         """All that was learned: the weight of each clue, the intercept last."""
         if self._weights is None:
-            none = np.zeros(0, dtype=np.int64)
-            self._weights = self._fit(*self._training(none)) if self.learns else np.zeros(0)
+            with _one_thread():
+                none = np.zeros(0, dtype=np.int64)
+                self._weights = self._fit(*self._training(none)) if self.learns else np.zeros(0)
         return self._weights
 
     def restore(self, state: Vector) -> None:
         """Take back what was learned from the same judgements."""
-        if state.shape != ((len(CLUES) + 1,) if self.learns else (0,)):
+        if state.shape != ((len(CLUES) + 1,) if self.learns else (0,)) or not np.isfinite(state).all():
             raise ValueError("the state of another matcher")
         self._weights = state
 
@@ -75,15 +82,16 @@ class LearnedMatcher:
         match = self.ngrams.score(texts, question, jobs)
         if not self.learns:
             return match
-        weights = self.state
+        weights = self.state()
         begin, _ = ragged(self.key.offsets[question], self.key.counts[question])
         result = np.empty(len(match))
-        for place in np.unique(question).tolist():
-            rows = np.flatnonzero(question == place)
-            pairs = begin[rows][:, None] + np.arange(self.key.counts[place])
-            clues = self._field(place).clues([self._read(texts[i]) for i in rows.tolist()])
-            clues[:, :, CLUES.index("match")] = match[pairs]
-            result[pairs] = _chance(clues, weights)
+        with _one_thread():
+            for place in np.unique(question).tolist():
+                rows = np.flatnonzero(question == place)
+                pairs = begin[rows][:, None] + np.arange(self.key.counts[place])
+                clues = self._field(place).clues([self._read(texts[i]) for i in rows.tolist()])
+                clues[:, :, CLUES.index("match")] = match[pairs]
+                result[pairs] = _chance(clues, weights)
         return np.round(result, DIGITS)
 
     def score_judged(self, jobs: int = 1) -> Vector:
@@ -92,27 +100,49 @@ class LearnedMatcher:
             return self.ngrams.score(self._judged.texts, self._judged.question, jobs)
         from joblib import Parallel, delayed
 
-        folds = [self._groups[i::FOLDS] for i in range(min(FOLDS, len(self._groups)))]
-        unseen = np.setdiff1d(np.unique(self._judged.group), self._groups)  # of texts without any verdict
-        folds[0] = np.concatenate([folds[0], unseen])
-        parts = Parallel(n_jobs=min(jobs, len(folds)))(delayed(self._score_fold)(fold) for fold in folds)
+        for place, _ in self._rows:
+            self._field(place)  # read once, for all workers
+        parts = Parallel(n_jobs=min(jobs, len(self._folds)))(delayed(self._score_fold)(fold) for fold in self._folds)
         result = np.empty(int(self._begin[-1]))
         for pairs, scores in parts:
             result[pairs] = scores
         return np.round(result, DIGITS)
 
     def _score_fold(self, fold: Ints) -> tuple[Ints, Vector]:
-        clues, pairs = self._training(fold)
-        hidden = np.isin(self._group_of_pair[pairs], fold)
-        weights = self._fit(clues[~hidden], pairs[~hidden])
-        return pairs[hidden], _chance(clues[hidden], weights)
+        with _one_thread():
+            clues, pairs = self._training(fold)
+            hidden = np.isin(self._group_of_pair[pairs], fold)
+            weights = self._fit(clues[~hidden], pairs[~hidden])
+            return pairs[hidden], _chance(clues[hidden], weights)
+
+    def explain(self, text: str, nugget: int) -> Explanation:
+        """The words that told most and those of the description, with their log odds; the judged texts most like."""
+        if not self.learns:
+            return self.ngrams.explain(text, nugget)
+        place = int(self.key.question[nugget])
+        first = int(self.key.offsets[place])
+        account = self._field(place).account(self._read(identity(text)), nugget - first)
+        here = as_written(text, self._read.stem, (1, 2))
+        told = account.there | account.telling  # the same odds, where a gram is both
+        said = [Said(here[tuple(gram.split(" "))], odds, True) for gram, odds in told.items()]
+        for description in self.key.nuggets[nugget].descriptions:
+            written = as_written(description, self._read.stem, (1,))
+            if account.lacking.keys() <= {stem for (stem,) in written}:
+                said += [Said(written[stem,], odds, False) for stem, odds in account.lacking.items()]
+                break
+        rows = dict(self._rows).get(place, np.zeros(0, dtype=np.int64))
+        alike = [
+            Alike(self._judged.texts[rows[i]], yes, min(likeness, 1.0))
+            for kind in (True, False)
+            for i, likeness, yes in [one for one in account.near if one[2] is kind][:NAMED]
+        ]
+        return Explanation("log odds", tuple(sorted(said, key=lambda one: -abs(one.weight))), tuple(alike))
 
     # Learning.
 
     def _fit(self, clues: Vector, pairs: Ints) -> Vector:
         """The weights of the clues, from the decided ones of these pairs; of too many without the nugget, some."""
         from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits
 
         decided, yes = self._judged.decided[pairs], self._judged.yes[pairs]
         no = np.flatnonzero(decided & ~yes)
@@ -120,8 +150,8 @@ class LearnedMatcher:
         kept = np.sort(np.concatenate([np.flatnonzero(decided & yes), no[::step]]))
         x, y = clues[kept], yes[kept]
         mean, spread = x.mean(axis=0), x.std(axis=0)
-        spread[spread == 0] = 1.0
-        with threadpool_limits(1), warnings.catch_warnings():
+        spread[spread < FLAT] = np.inf  # a clue that tells nothing here gets no weight
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a fit that stops a little early: its result is as good
             model = LogisticRegression(C=PENALTY, max_iter=1000)
             model.fit((x - mean) / spread, y, sample_weight=np.where(y, 1.0, float(step)))
@@ -175,6 +205,14 @@ class LearnedMatcher:
 
 def make(material: Material) -> LearnedMatcher:
     return LearnedMatcher(material)
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Within it, sums are added in the same order however many workers and processors there are."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits
 
 
 def _chance(clues: Vector, weights: Vector) -> Vector:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Learner, Matcher, Material, Words
+from nuggeteer.matching.base import Explains, Explanation, Learner, Matcher, Material, Words
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
 from nuggeteer.text import words
@@ -46,6 +46,9 @@ class MarkedWords:
             _, pairs = ragged(begin[own], counts[own])
             scores[pairs] = _of_judged(matcher, self._material, jobs)[pairs]
         return scores
+
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        return self._matcher.explain(text, nugget) if isinstance(self._matcher, Explains) else None
 
     def _described(self, marked: Collection[Words]) -> Material:
         key = self._material.key

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from nuggeteer.matching.ngram import Gram, NgramMatcher
 from nuggeteer.text import identity, matchable
+
+if TYPE_CHECKING:
+    from nuggeteer.matching.ngram import Gram, NgramMatcher
 
 Span = tuple[int, int]
 TELLING = 0.25  # of the mean weight of a description's n-grams; what weighs less, such as a lone "of", is not marked
@@ -28,9 +30,7 @@ class Marker:
         if nugget not in self._grams:
             self._grams[nugget] = self._telling(nugget)
         grams, settings = self._grams[nugget], self._matcher.settings
-        found = [(self._form(word), start, end) for word, start, end in words_at(text)]
-        if settings.stopwords == "remove":
-            found = [word for word in found if word[0]]
+        found = _formed(text, self._matcher.form)
         marked: list[Span] = []
         for i in range(len(found)):
             gram: Gram = ()
@@ -40,27 +40,30 @@ class Marker:
                     marked.append((found[i][1], end))
         return _joined(marked, text)
 
-    def _form(self, word: str) -> str:
-        forms = self._matcher._forms
-        return word if forms is None else forms[word]
-
     def _telling(self, nugget: int) -> set[Gram]:
         """The nugget's n-grams that have some weight in its match score."""
-        matcher = self._matcher
-        vocabulary = matcher._vocabulary[int(matcher.key.question[nugget])]
         found: set[Gram] = set()
-        for column, description in enumerate(matcher.key.nuggets[nugget].descriptions, matcher._nugget_begin[nugget]):
-            weights = {}
-            for gram in matcher._grams(description):
-                number = vocabulary[gram[0]]
-                for level, word in enumerate(gram[1:], 1):
-                    number = int(np.searchsorted(matcher._tries[level], number * matcher._words + vocabulary[word]))
-                matrix = matcher._matrices[len(gram) - 1]
-                own = slice(*matrix.indptr[number : number + 2])
-                weights[gram] = float(matrix.data[own][matrix.indices[own] == column].sum())
+        for weights in self._matcher.shares(nugget):
             least = TELLING * sum(weights.values()) / max(len(weights), 1)
             found |= {gram for gram, weight in weights.items() if weight > 0 and weight >= least}
         return found
+
+
+def as_written(text: str, form: Callable[[str], str], sizes: Iterable[int]) -> dict[Gram, str]:
+    """The n-grams of a text by the forms of their words, each as it is written where it stands first."""
+    found = _formed(text, form)
+    result: dict[Gram, str] = {}
+    for size in sizes:
+        for i in range(len(found) - size + 1):
+            own = found[i : i + size]
+            result.setdefault(tuple(word for word, _, _ in own), " ".join(text[start:end] for _, start, end in own))
+    return result
+
+
+def _formed(text: str, form: Callable[[str], str]) -> list[tuple[str, int, int]]:
+    """The forms of a text's words, but those that are passed over, each with its place."""
+    found = [(form(word), start, end) for word, start, end in words_at(text)]
+    return [word for word in found if word[0]]
 
 
 def words_at(text: str) -> list[tuple[str, int, int]]:

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from nuggeteer.idf import Idf
-from nuggeteer.matching.base import Material
+from nuggeteer.matching.base import SHARE, Explanation, Material, Said
+from nuggeteer.matching.marks import as_written
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.settings import Match
@@ -85,11 +86,35 @@ class NgramMatcher:
         best: Vector = np.maximum.reduceat(found, self._nugget_starts(question))
         return best
 
-    def matched(self, text: str, nugget: int) -> list[Gram]:
-        """The nugget's n-grams that a text has, by description order: what spoke for a guess."""
+    def explain(self, text: str, nugget: int) -> Explanation:
+        """The n-grams of the description that counts, those that the text has and those that it lacks."""
         have = set(self._grams(text))
-        grams = chain.from_iterable(self._grams(d) for d in self.key.nuggets[nugget].descriptions)
-        return [gram for gram in dict.fromkeys(grams) if gram in have]
+        descriptions, shares = self.key.nuggets[nugget].descriptions, self.shares(nugget)
+        best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
+        sizes = range(1, self.settings.n + 1)
+        written = as_written(descriptions[best], self.form, sizes) | as_written(text, self.form, sizes)
+        said = [Said(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
+        return Explanation(SHARE, tuple(sorted(said, key=lambda one: -abs(one.weight))))
+
+    def shares(self, nugget: int) -> list[dict[Gram, float]]:
+        """Of each description of a nugget its n-grams, and what each adds to the match score."""
+        vocabulary = self._vocabulary[int(self.key.question[nugget])]
+        result = []
+        for column, description in enumerate(self.key.nuggets[nugget].descriptions, self._nugget_begin[nugget]):
+            own = {}
+            for gram in self._grams(description):
+                number = vocabulary[gram[0]]
+                for level, word in enumerate(gram[1:], 1):
+                    number = int(np.searchsorted(self._tries[level], number * self._words + vocabulary[word]))
+                matrix = self._matrices[len(gram) - 1]
+                row = slice(*matrix.indptr[number : number + 2])
+                own[gram] = float(matrix.data[row][matrix.indices[row] == column].sum() / self._total[column])
+            result.append(own)
+        return result
+
+    def form(self, word: str) -> str:
+        """The form in which a word is compared; "" of one that is passed over."""
+        return word if self._forms is None else self._forms[word]
 
     # What the nuggets say: their n-grams and weights.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nuggeteer.diff import Change, Delta, Diff, Sighting
     from nuggeteer.gate import Gate
     from nuggeteer.history import Recorded
+    from nuggeteer.matching.base import Explanation
     from nuggeteer.significance import Agreement, Factor
     from nuggeteer.trend import Build, Fates, Life, Trend
 
@@ -435,6 +436,18 @@ def sighting_of(sighting: Sighting) -> dict[str, Any]:
         "rank": None if passage is None else passage.rank,
         "text": None if passage is None else passage.text,
         "marks": None if passage is None else [list(mark) for mark in passage.marks],
+        "explanation": _explanation(sighting.explanation),
+    }
+
+
+def _explanation(found: Explanation | None) -> dict[str, Any] | None:
+    """Weights above 0 speak for the nugget, below 0 against it."""
+    if found is None:
+        return None
+    return {
+        "unit": found.unit,
+        "words": [{"words": one.words, "there": one.there, "weight": one.weight} for one in found.said],
+        "alike": [{"text": one.text, "verdict": one.yes, "likeness": one.likeness} for one in found.alike],
     }
 
 

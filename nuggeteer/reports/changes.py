@@ -12,6 +12,7 @@ from rich.text import Text
 from nuggeteer.diff import Change, Delta, Diff, Sighting
 from nuggeteer.gate import Gate, signed
 from nuggeteer.records import Ints
+from nuggeteer.reports.explanation import in_words as why
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.reports.terminal import UNDEFINED, chance, judging_share, number, plain, table
 from nuggeteer.text import visible
@@ -21,8 +22,10 @@ LINES = 2  # of a passage
 DOUBTFUL = 0.1  # what is less probable than this is only counted
 
 
-def changes(out: Console, result: Diff, gates: Sequence[Gate] = (), everything: bool = False) -> None:
-    """The scores, the nuggets and the texts: what changed."""
+def changes(
+    out: Console, result: Diff, gates: Sequence[Gate] = (), everything: bool = False, explain: bool = False
+) -> None:
+    """The scores, the nuggets and the texts: what changed; with what spoke for guesses, if they are to be explained."""
     most = None if everything else SHOWN
     out.print(Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold")))
     out.print()
@@ -30,10 +33,10 @@ def changes(out: Console, result: Diff, gates: Sequence[Gate] = (), everything: 
     out.print()
     for line in nuggets_in_words(result):
         out.print(plain(line))
-    _changes(out, "Lost", result, result.lost, most)
-    _changes(out, "Gained", result, result.gained, most)
+    _changes(out, "Lost", result, result.lost, most, explain)
+    _changes(out, "Gained", result, result.gained, most, explain)
     if everything:
-        _changes(out, "Kept", result, result.kept, None)
+        _changes(out, "Kept", result, result.kept, None, explain)
     _questions(out, result, most)
     for line in texts_in_words(result):
         out.print()
@@ -144,7 +147,7 @@ def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _changes(out: Console, title: str, result: Diff, found: Sequence[Change], most: int | None) -> None:
+def _changes(out: Console, title: str, result: Diff, found: Sequence[Change], most: int | None, explain: bool) -> None:
     if not found:
         return
     likely = found if most is None else [c for c in found if c.probability is None or c.probability >= DOUBTFUL]
@@ -152,14 +155,14 @@ def _changes(out: Console, title: str, result: Diff, found: Sequence[Change], mo
     out.print()
     out.print(Text(title, "bold"))
     for change in shown:
-        out.print(_change(out, result, change))
+        out.print(_change(out, result, change, explain))
     more, doubtful = len(likely) - len(shown), len(found) - len(likely)
     rest = [f"{more} more"] * (more > 0) + [f"{doubtful} with a probability under {DOUBTFUL:.0%}"] * (doubtful > 0)
     if rest:
         out.print(Text(f"... and {' and '.join(rest).replace('%', ' %')}; --all shows them", "dim"))
 
 
-def _change(out: Console, result: Diff, change: Change) -> Table:
+def _change(out: Console, result: Diff, change: Change, explain: bool = False) -> Table:
     whole = Table.grid(padding=(0, 1, 0, 0))
     whole.add_column(no_wrap=True)
     whole.add_column()
@@ -169,10 +172,15 @@ def _change(out: Console, result: Diff, change: Change) -> Table:
     grid.add_column(no_wrap=True)
     grid.add_column(width=5, no_wrap=True)
     grid.add_column()
-    size = LINES * (min(out.width, 120) - 14)
+    width = min(out.width, 120) - 14
+    # Of a change one guess is explained: that the nugget is there or, where that is known, that it is not.
+    explained = next((side for side in (change.carrier, change.old, change.new) if side.explanation), None)
     at = result.key.position[change.question.qid]
     for label, sighting, outcome in (("old", change.old, result.old), ("new", change.new, result.new)):
-        grid.add_row(Text(label), verdict(sighting), _words(out, sighting, bool(outcome.answered[at]), size))
+        grid.add_row(Text(label), verdict(sighting), _words(out, sighting, bool(outcome.answered[at]), LINES * width))
+        if explain and sighting is explained and sighting.explanation:
+            for line in why(sighting.explanation, width, 1):
+                grid.add_row("", "", Text(line, "dim"))
     whole.add_row("", grid)
     return whole
 

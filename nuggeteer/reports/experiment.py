@@ -132,7 +132,7 @@ def _scatter(axes: Axes, plot: Plot) -> None:
 def _bars(axes: Axes, plot: Plot) -> None:
     for series in plot.series:
         axes.bar(series.x, series.y, label=visible(series.name))
-    axes.set_xticks(range(len(plot.ticks)), list(plot.ticks))
+    axes.set_xticks(range(len(plot.ticks)), list(plot.ticks), rotation=45 if len(plot.ticks) > 8 else 0)
 
 
 _DRAW = {"lines": _lines, "scatter": _scatter, "bars": _bars}

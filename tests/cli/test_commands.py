@@ -13,7 +13,7 @@ from importlib import import_module
 
 import pytest
 
-from nuggeteer.audit import draw
+from nuggeteer.audits.audit import draw
 from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection import read_collection
 from nuggeteer.gale import distillation as gale

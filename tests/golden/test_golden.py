@@ -28,6 +28,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "score-measures": (["score", "cobalt", "--measures", "f1,vital_score,strict_all_score"], [], 0),
     "score-record": (RECORD[0], [], 0),
     "diff": (["diff", "build-101", "build-102"], [], 0),
+    "diff-explain": (["diff", "build-101", "build-102", "--explain"], [], 0),
     "diff-same": (["diff", "build-101", "build-101", "--fail-if-worse", "0"], [], 0),
     "diff-gates": (["diff", "aurora", "dune", "--fail-if-worse", "0.01", "--max-lost-vital", "2"], [], 1),
     "diff-markdown": (["diff", "build-101", "build-102", "--max-lost-vital", "0", "--markdown", "-"], [], 1),

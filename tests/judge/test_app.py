@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 
 import pytest
@@ -13,7 +14,7 @@ from nuggeteer.collection import read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judge import app as module
 from nuggeteer.judge.app import JudgeApp, Reader
-from nuggeteer.judge.outlook import Outlook, Subject
+from nuggeteer.judge.outlook import Ask, Outlook, Subject
 from nuggeteer.judge.session import Filter, Session
 from nuggeteer.ledger import Ledger
 from tests.judge import hostile
@@ -89,6 +90,32 @@ def test_one_key_is_a_verdict(begin, key, verdict):
     assert written(session) == [(*asked, verdict)]
     assert any("written" in line for line in screens[1])
     assert in_view(session) != asked
+
+
+def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recompute):
+    """Neither words nor a score that moves with a verdict tell what is guessed."""
+    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    underlined = []
+
+    async def look(session):
+        app = JudgeApp(session)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            styles = [
+                segment.style
+                for reader in app.query(Reader)
+                for y in range(reader.size.height)
+                for segment in reader.render_line(y)
+            ]
+            underlined.append(any(style and style.underline for style in styles))
+
+    asyncio.run(look(begin(filter=Filter("q1", "1"))))
+    asyncio.run(look(begin(audit=asks)))
+    assert underlined == [True, False]
+    for screen in drive(begin(audit=asks), "g", "n", "y"):
+        assert screen[0].startswith("tonight  F(3) stays hidden in an audit")
+        assert screen[1].startswith("audit: ")
+        assert not re.search(r"\d\.\d{3}|judging|guess:", "\n".join(screen))
 
 
 def test_none_of_them(begin):

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from nuggeteer.collection import read_collection
+from nuggeteer.judge.outlook import Ask
 from nuggeteer.judge.plain import Plain
 from tests.judge.test_session import in_view, texts, written
 
@@ -80,6 +81,18 @@ def test_lines_fit_eighty_columns_and_marks_need_no_colour(judge):
     assert max(map(len, said.splitlines())) <= 80
     assert "«the first nuclear reactor»" in re.sub(r"[\s|]+", " ", said)
     assert "\x1b" not in said
+
+
+def test_an_audit_hides_the_score_and_marks_nothing(judge, begin):
+    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    score = begin().outlook.interval.value
+    session, said = judge("n", "y", "g", audit=asks)
+    assert len(written(session)) == 2
+    assert "tonight  F(3) stays hidden in an audit" in said
+    assert f"{score:.3f}" not in said
+    assert "judging" not in said
+    assert "«" not in said
+    assert "an audit is blind" in said
 
 
 def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):

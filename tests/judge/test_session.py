@@ -9,6 +9,7 @@ import pytest
 from nuggeteer.collection import read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judge.outlook import Ask, Outlook, Subject
+from nuggeteer.judge.page import page
 from nuggeteer.judge.session import Filter, Session
 from nuggeteer.ledger import Ledger
 from nuggeteer.records import Judgement
@@ -377,6 +378,12 @@ class TestAudit:
         with pytest.raises(NuggeteerError, match="blind"):
             audit.show_guess()
 
+    def test_nothing_is_marked_in_the_answer(self, audit, begin):
+        """It would show what the match score is made of."""
+        only = audit.outlook.key.nuggets[audit.ask.nugget]
+        assert any(one.marks for one in begin(filter=Filter(only.qid, only.nugget)).card().answer)
+        assert [one.marks for one in audit.card().answer] == [(), ()]
+
     def test_skipped_units_come_last(self, audit):
         audit.skip()
         assert in_view(audit)[:2] == ("q1", "1")
@@ -398,6 +405,32 @@ def test_a_model_that_cannot_say_how_sure_it_is_asks_in_the_order_of_the_key(col
     assert session.outlook.forecast is None
     assert in_view(session)[:2] == ("q1", "1")
     assert len(everything(session)) == 10
+
+
+def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
+    session = Session(Outlook(Subject(learned.root, "build-103")), Ledger(learned.root, "ann"))
+    assert session.card().explanation is None
+    session.show_guess()
+    outlook, card = session.outlook, session.card()
+    assert card.explanation.unit == "log odds"
+    assert card.explanation.said == outlook.scorer.matcher.explain(card.response.text, session.ask.nugget).said
+    lines = [line.plain for line in page(card, 78).asked]
+    assert any(line.startswith("  words: ") or line.startswith("  lacking: ") for line in lines)
+    assert all(len(line) <= 78 for line in lines)
+    session.move(1) or session.move(-1)
+    moved = session.card()
+    assert (moved.explanation is None) == (moved.response.verdict is not None), "of what is known there is no guess"
+    session.skip()
+    assert session.card().explanation is None
+
+
+def test_with_ngrams_the_guess_is_shown_as_ever(begin):
+    session = begin()
+    before = [line.plain for line in page(session.card(), 78).asked]
+    session.show_guess()
+    after = [line.plain for line in page(session.card(), 78).asked]
+    assert len(after) == len(before) + 1
+    assert after[-1].startswith("guess: ")
 
 
 def test_a_measure_that_does_not_apply_is_refused(fermi):

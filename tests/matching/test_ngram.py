@@ -172,17 +172,6 @@ def test_no_texts_have_no_scores():
     assert len(matcher.score([], np.zeros(0, np.int32))) == 0
 
 
-def test_matched_names_the_ngrams_behind_a_score():
-    matcher = NgramMatcher(key_of([("called the atomic bomb an evil thing",)]), Match(), IDF)
-    assert matcher.matched("The atomic bomb!", 0) == [
-        ("the",),
-        ("atomic",),
-        ("bomb",),
-        ("the", "atomic"),
-        ("atomic", "bomb"),
-    ]
-
-
 def test_stop_words_are_cut_as_texts_are():
     """No stop word holds what the tokenizer would cut."""
     assert {"the", "don", "t"} <= stop_words()

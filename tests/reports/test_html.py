@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -18,6 +19,7 @@ from nuggeteer.briefing import brief
 from nuggeteer.cli.main import main
 from nuggeteer.collection import read_collection
 from nuggeteer.history import History
+from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import briefing as as_json
 from nuggeteer.scoring import score
@@ -163,16 +165,32 @@ def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
     data = island(page)
     assert len(data["nuggets"]) == len(found.key.nuggets)
     for row, nugget, sighting in zip(data["nuggets"], found.key.nuggets, found.sightings, strict=True):
-        question, name, importance, description, _, now, _, _, _, words = row
+        question, name, importance, description, _, now, _, _, _, words, why = row
         assert data["questions"][question][0] == nugget.qid
         assert (name, importance) == (nugget.nugget, nugget.importance)
         assert description.rstrip("…") in visible(nugget.descriptions[0])
         assert now.startswith("found" if sighting.found else "not found")
         assert ("known" in now) == sighting.known
+        assert why == [], "n-grams are marked already"
         if sighting.passage and len(sighting.passage.text) < html.SIZE:
             assert "".join(words) == visible(re.sub(r"\s+", " ", sighting.passage.text))
             marked = [visible(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
             assert [word for word in words[1::2] if word] == marked
+
+
+def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
+    said = (Said("ran aground", 2.0, True), Said(TRICKS[0], -1.0, False))
+    why = Explanation("log odds", said, (Alike(f"It ran aground. {TRICKS[5]}", True, 0.83),))
+    place = next(i for i, one in enumerate(found.sightings) if one.passage and not one.known)
+    sightings = list(found.sightings)
+    sightings[place] = replace(sightings[place], explanation=why)
+    page = html.page(replace(found, sightings=tuple(sightings)))
+    rows = island(page)["nuggets"]
+    assert [i for i, row in enumerate(rows) if row[-1]] == [place]
+    assert rows[place][-1][0].startswith("words: ran aground; lacking: <script>")
+    assert rows[place][-1][1].startswith("like a judged yes (0.83): “It ran aground. </script>")
+    assert Counter(tag for tag, _ in Reader(page).elements)["script"] == 2
+    assert "owned" not in re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)
 
 
 def island(page):
@@ -187,7 +205,7 @@ def test_long_passages_are_cut_around_the_marked_words_and_this_is_said(folder, 
     assert cut
     assert f"{len(cut)} passages are cut to about {html.LEAST} characters" in Reader(page).text
     for row in island(page)["nuggets"]:
-        assert len("".join(row[-1])) <= html.LEAST + 2
+        assert len("".join(row[-2])) <= html.LEAST + 2
 
 
 def test_the_policy_names_this_style_and_this_script_and_nothing_else(page):

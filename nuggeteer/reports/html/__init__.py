@@ -26,6 +26,7 @@ from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.measures import parse
 from nuggeteer.reports import charts
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
+from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import Piece, beginning, excerpt
 from nuggeteer.reports.terminal import ABOUT, UNDEFINED, between, chance, judging_share, number, remarks, share
 from nuggeteer.text import visible
@@ -38,6 +39,7 @@ DOUBTFUL = 0.1  # a change less probable than this is only counted
 SIZE = 360  # characters of a passage
 EVIDENCE = 2_000_000  # characters of all passages of the map together
 LEAST = 80  # of one of them
+WHY = 160  # characters of a line on what spoke for a guess
 
 
 def write(path: Path, briefing: Briefing) -> None:
@@ -388,7 +390,8 @@ class View:
     @property
     def evidence(self) -> dict[str, Any]:
         """What the map shows on demand. Of each nugget: its question, name, importance, description, whether it was
-        gained or lost, how it stands, how it stood, numbers, the response, and its words, plain and marked by turns."""
+        gained or lost, how it stands, how it stood, numbers, the response, its words, plain and marked by turns, and
+        what else spoke for the guess."""
         nuggets = []
         for i, (nugget, sighting) in enumerate(zip(self.key.nuggets, self.briefing.sightings, strict=True)):
             passage = sighting.passage
@@ -404,10 +407,12 @@ class View:
                 )
             where = f"response {passage.rank}{_docid(passage.docid)}" if passage else ""
             words = _turns(excerpt(passage, self.size)) if passage else []
+            why = sighting.explanation
+            lines = in_words(why, min(WHY, self.size)) if why and why.beyond_marks else []
             shown = (nugget.nugget, nugget.importance, beginning(nugget.descriptions[0], self.size))
             about = (_said(sighting), before, numbers, where)
             nuggets.append(
-                [int(self.key.question[i]), *map(visible, shown), self.turn(i)[1], *map(visible, about), words]
+                [int(self.key.question[i]), *map(visible, shown), self.turn(i)[1], *map(visible, about), words, lines]
             )
         questions = [[visible(q.qid), beginning(q.text, self.size)] for q in self.key.questions]
         return {"questions": questions, "nuggets": nuggets}

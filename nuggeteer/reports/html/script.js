@@ -16,7 +16,7 @@ function put(selector, text) {
 }
 
 function show(cell) {
-  const [question, name, importance, description, turned, now, before, numbers, where, words] =
+  const [question, name, importance, description, turned, now, before, numbers, where, words, why] =
     data.nuggets[cell.dataset.n];
   const [qid, asked] = data.questions[question];
   put(".about", [`${qid}/${name}`, importance, turned].filter(Boolean).join(" · "));
@@ -32,6 +32,14 @@ function show(cell) {
     quote.append(piece);
   });
   put(".where", where);
+  const list = put(".why", why.join(""));
+  list.replaceChildren(
+    ...why.map((line) => {
+      const item = document.createElement("li");
+      item.textContent = line;
+      return item;
+    }),
+  );
   for (const other of table.querySelectorAll("[aria-pressed]")) other.removeAttribute("aria-pressed");
   cell.setAttribute("aria-pressed", "true");
   panel.hidden = false;

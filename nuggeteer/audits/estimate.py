@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.betting import Looks, bound_below
-from nuggeteer.envelope import Form, Line, form, lines
+from nuggeteer.audits.betting import Looks, bound_below
+from nuggeteer.audits.envelope import Form, Line, form, lines
 from nuggeteer.finding import Reading
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging import PARTLY

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from nuggeteer.betting import Looks, bound_below
+from nuggeteer.audits.betting import Looks, bound_below
 
 UNITS = 200
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from nuggeteer import audit
+from nuggeteer.audits import audit
+from nuggeteer.audits.envelope import form
+from nuggeteer.audits.estimate import Drawn, State, in_random_order, looks, prove
 from nuggeteer.cli.main import main
 from nuggeteer.collection import check, make_key, read_collection
-from nuggeteer.envelope import form
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.estimate import Drawn, State, in_random_order, looks, prove
 from nuggeteer.formats.audits import Head, read_audit, write_audit
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question

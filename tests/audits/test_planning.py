@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nuggeteer.audits.envelope import form
+from nuggeteer.audits.estimate import Drawn, State, in_random_order, prove
+from nuggeteer.audits.planning import plan
 from nuggeteer.cli.main import main
-from nuggeteer.envelope import form
-from nuggeteer.estimate import Drawn, State, in_random_order, prove
 from nuggeteer.formats.audits import Head
 from nuggeteer.measures import parse
-from nuggeteer.planning import plan
 from nuggeteer.scoring import Scorer
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.envelope import form
+from nuggeteer.audits.envelope import form
+from nuggeteer.audits.estimate import Audited, Drawn, State, in_random_order, prove
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.estimate import Audited, Drawn, State, in_random_order, prove
 from nuggeteer.finding import Reading
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.measures import Measure

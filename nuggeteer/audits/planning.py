@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuggeteer.betting import bound_below
-from nuggeteer.envelope import Form, form
+from nuggeteer.audits.betting import bound_below
+from nuggeteer.audits.envelope import Form, form
+from nuggeteer.audits.estimate import Drawn, Side, State, in_random_order, looks
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.estimate import Drawn, Side, State, in_random_order, looks
 from nuggeteer.finding import Reading
 from nuggeteer.formats.audits import Head
 from nuggeteer.intervals import Interval

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from nuggeteer.audits.envelope import form, lines
 from nuggeteer.collection import make_key
-from nuggeteer.envelope import form, lines
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
 

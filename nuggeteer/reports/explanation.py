@@ -1,0 +1,52 @@
+"""What spoke for a guess and what against it, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nuggeteer.diff import Passage
+from nuggeteer.matching.base import Alike, Explanation
+from nuggeteer.reports.passages import GAP, excerpt
+from nuggeteer.text import visible
+
+FEW = 5  # words of a kind
+FAINT = 0.25  # of the weight of what says most; what says less is not worth a reader's time
+LIKE = 0.15  # what is less like has next to no say
+SHORTEST = 24  # characters of a response that are worth showing
+WORD = 40  # characters of the longest word
+
+
+def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:
+    """Harmless lines of about `size` characters at most: the words that say most, and the judged responses, or so many
+    of them, the most like first."""
+    near = sorted((one for one in found.alike if one.likeness >= LIKE), key=lambda one: -one.likeness)
+    lines = [words_in_words(found, size), *(_alike(one, size) for one in near[:alike])]
+    return [line for line in lines if line]
+
+
+def words_in_words(found: Explanation, size: int) -> str:
+    """As many of the words that say most as fit."""
+    least = FAINT * max((abs(one.weight) for one in found.said), default=0.0)
+    telling = [one for one in found.said if abs(one.weight) >= least and one.weight]
+    for most in range(FEW, 0, -1):
+        parts = [
+            (title, _some(one.words for one in telling if (one.there, one.weight > 0) == kind)[:most])
+            for title, kind in (("words", (True, True)), ("lacking", (False, False)), ("against", (True, False)))
+        ]
+        line = "; ".join(f"{title}: {', '.join(words)}" for title, words in parts if words)
+        if len(line) <= size:
+            return line
+    return line[: size - 1] + GAP
+
+
+def _some(words: Iterable[str]) -> list[str]:
+    """Without those that stand in a longer one."""
+    all_ = [" ".join(one.split()) for one in words]
+    kept = [one for one in all_ if not any(f" {one} " in f" {other} " for other in all_ if other != one)]
+    return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(visible, dict.fromkeys(kept))]
+
+
+def _alike(one: Alike, size: int) -> str:
+    said = f"like a judged {'yes' if one.yes else 'no'} ({one.likeness:.2f}): "
+    pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(said) - 4, SHORTEST))
+    return f"{said}“{''.join(text for text, _ in pieces)}”"
