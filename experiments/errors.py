@@ -15,6 +15,7 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +53,14 @@ CLASSES = {
     "plain": "fact there in its own words",
     "dirty": "dirty text",
 }
+ACROSS = (f"of all: {SURE[0]} < p < {SURE[1]}", f"of all: fewer than {FEW} yes texts")
 
 
 @dataclass(frozen=True)
 class Error:
     """A pair guessed wrongly, with what a reader wants to know of it."""
 
-    row: dict[str, object]
+    row: dict[str, Any]
     page: str
 
 
@@ -170,6 +172,16 @@ def draw(folders: list[str], out: Path) -> None:
     (out / "errors.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
+def _called(line: dict[str, Any]) -> tuple[str, ...]:
+    """The rows of the table in which an error counts."""
+    doubtful, scarce = ACROSS
+    return (
+        CLASSES[line["class"]],
+        *([doubtful] if SURE[0] < line["probability"] < SURE[1] else []),
+        *([scarce] if line["yes_texts"] < FEW else []),
+    )
+
+
 def count() -> None:
     """A table of what the reader said."""
     lines = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
@@ -192,14 +204,8 @@ def count() -> None:
         f" {' | '.join(f'share of {name}' for name in collections)} |\n{'|---' * (1 + len(strata) + len(collections))}|"
     )
     rng = np.random.default_rng(SEED)
-    low, high = SURE
-    tests = [(what, lambda line, name=name: line["class"] == name) for name, what in CLASSES.items()]
-    tests += [
-        (f"of all: {low} < p < {high}", lambda line: low < line["probability"] < high),
-        (f"of all: fewer than {FEW} yes texts", lambda line: line["yes_texts"] < FEW),
-    ]
-    for what, test in tests:
-        hit = {s: sum(map(test, drawn[s])) for s in strata}
+    for what in (*CLASSES.values(), *ACROSS):
+        hit = {s: sum(what in _called(line) for line in drawn[s]) for s in strata}
         cells = [str(hit[s]) for s in strata]
         for name in collections:
             own = [(name, kind) for kind in KINDS]
@@ -216,8 +222,8 @@ def count() -> None:
     print(f"| drawn | {' | '.join(str(len(drawn[s])) for s in strata)} |{' |' * len(collections)}")
     print("\n| system left out | errors drawn | human verdict doubtful |\n|---|---|---|")
     for run in dict.fromkeys(line["run"] for line in lines):
-        own = [line["class"] for line in lines if line["run"] == run]
-        print(f"| {run} | {len(own)} | {own.count('doubtful')} |")
+        classes = [line["class"] for line in lines if line["run"] == run]
+        print(f"| {run} | {len(classes)} | {classes.count('doubtful')} |")
 
 
 if __name__ == "__main__":

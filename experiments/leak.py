@@ -55,9 +55,9 @@ def main(folder: str) -> None:
     )
     for (trees, leaves), leaks in product(SIZES, (True, False)):
         guess = np.zeros_like(yes)
-        for out in everybody:
+        for out in everybody.tolist():
             others = everybody[everybody != out]
-            x = np.concatenate([clues(i, everybody if leaks else others) for i in others])
+            x = np.concatenate([clues(i, everybody if leaks else others) for i in others.tolist()])
             with threadpool_limits(1):
                 model = HistGradientBoostingClassifier(max_iter=trees, max_leaf_nodes=leaves, random_state=0).fit(
                     x, yes[others].ravel()

@@ -10,7 +10,8 @@ D = E[2p(1 − p)]; who knows p errs with chance e = E[min(p, 1 − p)]. As min(
     (1 − √(1 − 2D)) / 2 ≤ e ≤ D,
 
 and with a share π of yes no guesser's F1 is above 2π / (2π + e). The beta distribution of p that makes the counts of
-yes likeliest gives e and the best F1 within these. Intervals: bootstrap over questions.
+yes likeliest gives e and the best F1 within these. (D and π count each pair of verdicts, the beta distribution each
+text and nugget once.) Intervals: bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ def main(folder: str) -> None:
     rng = np.random.default_rng(0)
     questions, place = np.unique(pairs.question, return_inverse=True)
     drawn = [
-        figures(pairs, np.bincount(rng.integers(0, len(questions), len(questions)), minlength=len(questions))[place])
+        figures(
+            pairs, np.bincount(rng.integers(0, len(questions), len(questions)), minlength=len(questions))[place] * ones
+        )
         for _ in range(RESAMPLES)
     ]
     print("# What disagreement among humans leaves for a guesser\n")

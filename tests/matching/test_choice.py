@@ -10,7 +10,7 @@ import pytest
 
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.judging import Known
-from nuggeteer.matching.choice import make
+from nuggeteer.matching.choice import Checked, make
 from nuggeteer.scoring import Scorer, compare_thresholds, material, score
 from nuggeteer.settings import MATCHERS, read_settings
 from tests.conftest import ROOT
@@ -147,7 +147,7 @@ def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, 
     import tomllib
 
     page = (ROOT / "MATCHERS.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     (toml,) = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "entry-points" in one]
     project = tomllib.loads(toml)["project"]
     info = tmp_path / "site" / "my_figures-1.0.dist-info"
@@ -164,4 +164,7 @@ def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, 
         nuggets, {"r": [("q", "8 deaths in 1912"), ("q", "80 in 1912")]}, toml='[match]\nmatcher = "figures"'
     )
     assert Scorer(collection).read("r").pairs.scores.tolist() == [0.5, 0.5, 1.0, 0.5]
+    theirs = sys.modules["figures"].Explained(Scorer(collection).material)
+    said = Checked("figures", theirs, Scorer(collection).material).explain("80 ships", 0).said
+    assert [(one.words, one.weight, one.there) for one in said] == [("1912", -1, False), ("80", 1, True)]
     sys.modules.pop("figures", None)

@@ -14,7 +14,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.idf import background
 from nuggeteer.matching.base import SHARE, Explains, Explanation, Judged, Material
 from nuggeteer.matching.choice import Checked, make
-from nuggeteer.matching.clues import CLUES
+from nuggeteer.matching.clues import CLUES, Field, Reader
 from nuggeteer.matching.explanation import Explainer
 from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
@@ -325,3 +325,15 @@ def test_a_matcher_that_cannot_explain_is_not_asked(collect):
     assert not isinstance(Silent(), Explains)
     marker = Marker(NgramMatcher(collection.key, Match(), IDF))
     assert Explainer(Silent(), marker, collection)(TEXT, 0) is None
+
+
+def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
+    read = Reader(IDF)
+    nobody = np.zeros((0, 2), dtype=bool)
+    field = Field([[read("first reactor")], [read("born in rome"), read("...")]], [], np.zeros(0, int), nobody, nobody)
+    for nugget in (0, 1):
+        account = field.account(read("the first reactor"), nugget)
+        assert account.telling == {}
+        assert account.near == []
+        assert {*account.there.values(), *account.lacking.values()} == {0.0}
+    assert field.account(read("the first reactor"), 0).there == {"first": 0.0, "reactor": 0.0}

@@ -17,11 +17,12 @@ from nuggeteer.briefing import brief
 from nuggeteer.collection import read_collection
 from nuggeteer.history import History, Scoring
 from nuggeteer.intervals import Interval
+from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
 from nuggeteer.scoring import score
 from nuggeteer.simulation import Shape, simulate
 from nuggeteer.trend import Build, Fates, Trend
-from tests.reports.hostile import hostile
+from tests.reports.hostile import TRICKS, hostile
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -235,7 +236,10 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
         History.of(root).record(score(read_collection(root), [name]), label=f"<script>window.owned=11</script>{name}")
     found = brief(read_collection(root))
     assert found.trend
-    html.write(path, found)
+    said = tuple(Said(trick, 1.0, True) for trick in TRICKS)
+    whys = [Explanation("odds", (one,), (Alike(trick, True, 0.5),)) for one, trick in zip(said, TRICKS, strict=True)]
+    sightings = (replace(one, explanation=whys[i % len(whys)]) for i, one in enumerate(found.sightings))
+    html.write(path, replace(found, sightings=tuple(sightings)))
     seen = Visit(browser, path)
     page = seen.page
     for summary in page.locator("summary").all():
@@ -243,6 +247,8 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
     for cell in page.locator("button.cell").all():
         cell.click()
         assert page.locator("#evidence blockquote :not(mark, span)").count() == 0
+        assert page.locator("#evidence .why li").count() == 2
+        assert page.locator("#evidence .why :not(li)").count() == 0
     page.locator("#wanted").fill("<script>")
     page.wait_for_timeout(100)
     assert seen.owned() is None
