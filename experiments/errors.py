@@ -193,7 +193,10 @@ def count() -> None:
     print(
         "`python experiments/errors.py draw REALSUMM TS2014 DIR`, and read by one reader, who knew both the verdict and"
     )
-    print("the guess; the classes are that reader's. As many false yes as false no were drawn; shares of all errors")
+    print(
+        "the guess; the classes are that reader's. The lines keep each guess as it was: another version of the matcher"
+    )
+    print("makes other errors, and `draw` draws others. As many false yes as false no were drawn; shares of all errors")
     print("allow for how many there are of each. In brackets 95 % (Jeffreys' interval of each kind, put together).\n")
     print("| | guesses | false yes | false no |\n|---|---|---|---|")
     for name in collections:

@@ -109,7 +109,7 @@ def test_no_verdict_on_a_group_reaches_the_scores_of_its_texts(world, groups):
     matcher = world.matcher()
     assert matcher.learns
     before = matcher.score_judged()
-    for group in range(groups):
+    for group in (0, groups - 1):
         own = world.pairs_of(group)
         permuted = world.yes.copy()
         permuted[own] = np.random.default_rng(group).permutation(permuted[own])
@@ -392,7 +392,7 @@ def part_of(name, folder, questions):
 
 def test_on_realsumm_answers_of_systems_left_out_are_guessed_better_than_by_ngrams(tmp_path):
     """METHODOLOGY.md has the figures of all of it, one system at a time: the F1 of answers is 0.012 higher."""
-    collection = part_of("realsumm", tmp_path / "part", 30)
+    collection = part_of("realsumm", tmp_path / "part", 20)
 
     def answers(matcher):
         match = replace(collection.settings.match, matcher=matcher)
