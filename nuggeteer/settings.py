@@ -130,6 +130,10 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
                 what = f"unknown setting [{section}] {key}"
             if remedy:
                 yield Problem(str(path), None, what, remedy)
+    match = table.get("match")
+    if isinstance(match, dict) and match.get("marked") is True and match.get("matcher") == "auto":
+        what = '[match] marked = true does not go with matcher = "auto"'
+        yield Problem(str(path), None, what, 'name the matcher, "ngram" or "learned"')
 
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:

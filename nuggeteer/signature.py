@@ -34,9 +34,13 @@ def _digest_key(key: AnswerKey) -> str:
 
 
 def _digest_judgements(collection: Collection) -> str:
-    """A hash of everything known, whatever the order of its lines and files."""
-    lines = [f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{identity(j.text)}" for j in collection.judgements]
+    """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
+    lines = [
+        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{identity(j.text)}"
+        for j in collection.judgements
+    ]
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
-        lines += [f"{run.info.judged}\t{q}\t{identity(t)}" for q, t in zip(ids, run.texts, strict=True)]
+        judged = f"{run.info.judged}\t{collection.group(run.name)}"
+        lines += [f"{judged}\t{q}\t{identity(t)}" for q, t in zip(ids, run.texts, strict=True)]
     return blake2b("\n".join(sorted(lines)).encode(), digest_size=4).hexdigest()

@@ -48,6 +48,15 @@ def test_a_new_judgement_fits_anew_and_says_so(folder):
     assert score(read_collection(folder), ["build-103"]).notes == ()
 
 
+def test_another_grouping_of_the_judged_systems_fits_anew(folder):
+    before = score(read_collection(folder), ["build-103"]).signature
+    manifest = folder / "runs.jsonl"
+    manifest.write_text(manifest.read_text().replace('"group": "cobalt"', '"group": "dune"'))
+    after = score(read_collection(folder), ["build-103"])
+    assert after.signature != before
+    assert "fitted anew" in after.notes[0]
+
+
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "pickle", "other arrays", "folder"])
 def test_a_damaged_file_is_fitted_anew_with_a_word_and_never_executed(folder, damage):
     expected = score(read_collection(folder), ["build-103"])

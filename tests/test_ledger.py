@@ -451,21 +451,21 @@ def test_reading_waits_for_the_end_of_a_line_that_is_being_written(folder, monke
     """A reader in the middle of a write would see a torn line."""
     ledger = Ledger(folder, "ann")
     ledger.append(verdict(1))
-    seen = []
+    seen, readers = [], []
 
     class Slow(FileIO):
         def write(self, data):
             super().write(data[:50])
-            reader = threading.Thread(target=lambda: seen.append(warnings(folder) or numbers(folder)))
-            reader.start()
-            reader.join(0.1)
+            readers.append(threading.Thread(target=lambda: seen.append(warnings(folder) or numbers(folder))))
+            readers[-1].start()
+            readers[-1].join(0.1)
             assert not seen
             return 50 + super().write(data[50:])
 
     monkeypatch.setattr(appending, "FileIO", Slow)
     ledger.append(verdict(2))
-    for thread in set(threading.enumerate()) - {threading.current_thread()}:
-        thread.join(30)
+    for reader in readers:
+        reader.join(30)
     assert seen == [[1, 2]]
 
 

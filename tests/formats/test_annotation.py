@@ -19,11 +19,9 @@ from nuggeteer.formats.brat import file_name
 
 NASTY = "[]\\-:() \t\n\r.T1;%/~…é\u0301\u2028\u202e\x1b\x0b\xa0ßnrs"
 TEXT = st.text(st.sampled_from(NASTY + "ab0") | st.characters(codec="utf-8"), min_size=1, max_size=30)
-NAME = (
-    st.text(st.sampled_from("[]\\-:(). /%~…aßT1\u4e2d") | st.characters(codec="utf-8"), min_size=1, max_size=12)
-    .map(str.strip)
-    .filter(lambda name: name and name.isprintable())
-)
+NAME = st.text(
+    st.sampled_from("[]\\-:(). /%~…aßT1\u4e2d") | st.characters(codec="utf-8").filter(str.isprintable), max_size=12
+).map(lambda name: name.strip() or "n")
 
 
 @st.composite
@@ -44,7 +42,7 @@ def extents(draw, text):
 def snippet_lists(draw):
     found = {}
     for _ in range(draw(st.integers(1, 4))):
-        text = draw(TEXT.filter(str.strip))
+        text = draw(TEXT) + draw(st.sampled_from("ab0"))  # some visible text
         one = Snippet(draw(NAME), text, draw(extents(text)), draw(st.none() | NAME), *(draw(st.none() | NAME),) * 3)
         found[one.name] = one
     return list(found.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import signal
@@ -16,6 +17,14 @@ from nuggeteer.judge.browser import HOST, application
 aiohttp = pytest.importorskip("aiohttp")
 pytest.importorskip("textual_serve")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the server's library
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """What the library leaves open complains when it is collected: here, where that is ignored, not in a later test."""
+    yield
+    gc.collect()
+
 
 TOKEN = "secret-token"
 SAYS_HELLO = (
