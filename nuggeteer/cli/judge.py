@@ -187,7 +187,8 @@ def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.judge.session import Filter, Session
     from nuggeteer.ledger import Ledger, default_assessor
 
-    outlook = _outlook(args)
+    with options.waiting("Reading the collection, and what a verdict would tell"):
+        outlook = _outlook(args)
     ledger = Ledger(outlook.collection.root, args.assessor or default_assessor())
     return Session(outlook, ledger, Filter(args.question, args.nugget), outlook.audit(args.audit))
 

@@ -82,6 +82,15 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Says what takes a moment, while it does, on a terminal's standard error; nothing on a pipe."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
 def natural(text: str) -> int:
     """A whole number from 0."""
     return _whole(text, 0)
