@@ -89,9 +89,10 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, j
     size = size_of(np.array(counts, dtype=np.int64))
     scores = matcher.score(texts, run.question, jobs)
     states = known(texts, run.question)
-    missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
-    if len(missing):
-        raise _unscored(run, key, matcher, missing)
+    if np.isnan(scores.sum()):  # which takes no memory of its own
+        missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
+        if len(missing):
+            raise _unscored(run, key, matcher, missing)
     repeats = _repeats(texts, run.offsets)
     del texts, counts
     begin, where = ragged(key.offsets[run.question], key.counts[run.question])
@@ -184,8 +185,8 @@ def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools) -> Told |
     ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
     once and a no does not."""
     nugget, together, size = reading.pairs.nugget, draws.together, len(open_)
-    decided = ~reading.guessed & ~np.isnan(reading.pairs.scores)
-    decided &= _any(open_, key.question, len(key.questions))[key.question][nugget]
+    decided = ~reading.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
+    decided[decided] = ~np.isnan(reading.pairs.scores[decided])
     if not together or not decided.any():
         return None
     asked = np.flatnonzero(_any(decided, nugget, size))

@@ -27,7 +27,6 @@ from nuggeteer.text import identity, length
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import prior_of
-from nuggeteer.thresholds.selection import held_out
 from nuggeteer.thresholds.smooth import SmoothFit
 
 FORMAT = "nuggeteer thresholds 3"
@@ -64,6 +63,8 @@ def _groups(collection: Collection, known: Known) -> tuple[tuple[str, ...], Ints
 def gather(collection: Collection, matcher: Matcher, known: Known, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
     if isinstance(matcher, Undecided) and matcher.open:
+        from nuggeteer.thresholds.selection import held_out
+
         prior = prior_of(matcher.signature)
         matcher.decide([held_out(_evidence(collection, one, known, jobs), prior) for one in matcher.candidates])
     return _evidence(collection, matcher, known, jobs)
