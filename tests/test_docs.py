@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection import read_collection
+from nuggeteer.sample import copy_sample
 from nuggeteer.scoring import score
 from tests.conftest import ROOT
 
@@ -43,6 +46,17 @@ def test_the_readme_shows_what_the_demo_prints():
     table = [line.rstrip() for line in printed.splitlines() if line.startswith(("run ", "build-", "known:"))]
     assert len(table) >= 5
     assert all(line in shown for line in table)
+
+
+def test_the_readme_shows_what_runs_that_were_judged_whole_score(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    copy_sample(tmp_path / "nuggeteer-demo")
+    monkeypatch.chdir(tmp_path)
+    shown = next(block for block in blocks("README.md", "") if block.startswith("$ nuggeteer score"))
+    command, *table = shown.splitlines()
+    assert main(shlex.split(command)[2:]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert printed[: len(table)] == table
 
 
 def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):
