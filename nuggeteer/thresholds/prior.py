@@ -44,7 +44,7 @@ def _prior() -> Prior:
 PRIOR = _prior()
 
 # Signatures of matchers whose score is the share of a description that a response has.
-_shares = re.compile(r"(ngram|pourpre|rouge[12L])\(|qaviar").match
+_shares = re.compile(r"(ngram|pourpre|rouge[12L])\(|qaviar(\+|$)").match
 DOUBT = 4.0  # by how much the curve's variance is larger for other matchers
 
 

@@ -13,6 +13,7 @@ from nuggeteer.judging import Known
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.scoring import Scorer, compare_thresholds, material, score
 from nuggeteer.settings import MATCHERS, read_settings
+from nuggeteer.thresholds.prior import PRIOR, prior_of
 from tests.conftest import ROOT
 
 CODE = """
@@ -168,3 +169,21 @@ def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, 
     said = Checked("figures", theirs, Scorer(collection).material).explain("80 ships", 0).said
     assert [(one.words, one.weight, one.there) for one in said] == [("1912", -1, False), ("80", 1, True)]
     sys.modules.pop("figures", None)
+
+
+@pytest.mark.parametrize(
+    ("signature", "shares"),
+    [
+        ("ngram(n=2)", True),
+        ("ngram(n=2)+marked:ab", True),
+        ("qaviar", True),
+        ("qaviar+marked:ab", True),
+        ("rougeL(stem=no)", True),
+        ("qaviar2[theirs]", False),
+        ("ngrams[ngram(n=2)]", False),
+        ("learned[ngram(n=2)]", False),
+    ],
+)
+def test_what_n_grams_taught_is_believed_only_of_scores_that_are_shares_of_a_description(signature, shares):
+    """Not of another package's matcher that is called alike."""
+    assert (prior_of(signature) is PRIOR) == shares
