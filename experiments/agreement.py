@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nuggeteer import coefficients
-from nuggeteer.coefficients import alpha, both_ways, estimate, kappa, percent, positive, tables
 from nuggeteer.records import Vector
+from nuggeteer.statistics import coefficients
+from nuggeteer.statistics.coefficients import alpha, both_ways, estimate, kappa, percent, positive, tables
 
 QUESTIONS = (3, 5, 8, 10, 20, 50)
 PAIRS = 10

@@ -19,10 +19,10 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtr
 
-from nuggeteer.alarm import ALARM, DIGITS, e_value, watch
-from nuggeteer.collection import make_key
+from nuggeteer.collection.folder import make_key
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question, Vector
+from nuggeteer.statistics.alarm import ALARM, DIGITS, e_value, watch
 
 YEAR = 365
 YEARS = 500

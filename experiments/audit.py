@@ -17,14 +17,14 @@ import numpy as np
 from coverage import covered, hide
 from scipy.special import stdtrit
 
-from nuggeteer.audits.betting import bound_below
-from nuggeteer.audits.envelope import form
-from nuggeteer.audits.estimate import Drawn, Side, State, in_random_order, looks
-from nuggeteer.collection import read_collection
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.formats.audits import Head
+from nuggeteer.judging.audits.betting import bound_below
+from nuggeteer.judging.audits.envelope import form
+from nuggeteer.judging.audits.estimate import Drawn, Side, State, in_random_order, looks
 from nuggeteer.measures import Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Vector
-from nuggeteer.scoring import Scorer
+from nuggeteer.scoring.scorer import Scorer
 
 SIZES = (20, 30, 100, 300)
 AUDITS = {"recall": 12, "f3": 4}  # of each run

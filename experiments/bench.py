@@ -25,13 +25,13 @@ import numpy as np
 import psutil
 from rouge_score.rouge_scorer import RougeScorer
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.finding import Reading
-from nuggeteer.intervals import DRAWS
-from nuggeteer.scoring import Scorer
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.judging.suggest import Stakes, suggest
+from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Match
-from nuggeteer.simulation import Shape, simulate
-from nuggeteer.suggest import Stakes, suggest
+from nuggeteer.statistics.intervals import DRAWS
 from nuggeteer.thresholds import Evidence, FixedThreshold
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import PAPER, models

@@ -18,8 +18,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from coverage import calibration, covered, hide
 
-from nuggeteer.collection import read_collection
-from nuggeteer.diff import Diff, diff
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.comparing.diff import Diff, diff
 
 SHARES = (0.0, 0.5)
 MEASURES = ("f3", "recall")

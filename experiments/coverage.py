@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.judging import UNKNOWN, YES, Known
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Judgement, Vector
-from nuggeteer.scoring import score
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.scorer import score
 from nuggeteer.text import identity
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence

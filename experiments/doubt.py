@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.fitting import gather
-from nuggeteer.judging import YES, Known
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.scoring import material
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.scorer import material
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection import read_collection
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.records import Vector
-from nuggeteer.scoring import score
-from nuggeteer.significance import LEVEL, analyse_variance, contrast, holm, randomisation, tukey
+from nuggeteer.scoring.scorer import score
+from nuggeteer.statistics.significance import LEVEL, analyse_variance, contrast, holm, randomisation, tukey
 
 TRIALS = 1000
 

@@ -19,18 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.crossval import groups_of, without
-from nuggeteer.finding import read
-from nuggeteer.fitting import gather
-from nuggeteer.judging import UNKNOWN, YES, Known
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching.base import Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.clues import Reader
-from nuggeteer.scoring import material
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.outcomes import read
+from nuggeteer.scoring.scorer import material
 from nuggeteer.text import identity
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.trust.crossval import groups_of, without
 
 SEED = 6
 LEFT_OUT = (5, 2)  # groups of each collection

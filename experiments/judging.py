@@ -27,12 +27,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from coverage import covered, hide
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.finding import Reading
-from nuggeteer.judging import YES, Known, States
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.judging.suggest import forecast, suggest
 from nuggeteer.records import Ints, Judgement
-from nuggeteer.scoring import Scorer, score
-from nuggeteer.suggest import forecast, suggest
+from nuggeteer.scoring.known import YES, Known, States
+from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.text import identity
 
 MEASURE = "f3"

@@ -17,10 +17,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import accuracy_score, f1_score
 from threadpoolctl import threadpool_limits
 
-from nuggeteer.collection import read_collection
-from nuggeteer.judging import YES, Known
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.scoring import material
+from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.scorer import material
 
 SIZES = ((100, 31), (300, 63))  # trees and leaves; the first are scikit-learn's defaults
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from nuggeteer.collection import read_collection
-from nuggeteer.judging import UNKNOWN, YES, Known
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.matching.marks import Marker, words_at
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey
-from nuggeteer.scoring import material
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.scorer import material
 
 GROUPS, AROUND, LEAST, MOST = 6, 2, 6, 40
 

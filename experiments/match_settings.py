@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer import idf as idf_tables
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.idf import Idf
-from nuggeteer.judging import UNKNOWN, YES, Known
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.matching import idf as idf_tables
 from nuggeteer.matching import ngram
+from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.settings import Match
 from nuggeteer.text import find_words, identity
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nuggeteer.collection import read_collection
-from nuggeteer.scoring import compare_thresholds
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.scoring.scorer import compare_thresholds
 
 
 def main() -> None:

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nuggeteer.collection import make_key, read_collection
-from nuggeteer.judging import Known
+from nuggeteer.collection.folder import make_key, read_collection
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.records import Nugget, Question
-from nuggeteer.scoring import material
+from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.scorer import material
 from nuggeteer.text import identity
 
 DESCRIPTION = "the vaccine can be given to children"

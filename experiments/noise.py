@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln
 from scipy.stats import beta
 
-from nuggeteer.collection import Collection, read_collection
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.records import Ints, Vector
 from nuggeteer.text import identity
 

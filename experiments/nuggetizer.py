@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection import Collection, read_collection
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.gale.nuggetizer import Nuggetizer, find
 from nuggeteer.gale.nugs import containment

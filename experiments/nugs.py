@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from nuggeteer.collection import Collection, read_collection
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.formats.distillation import read_distillation
 from nuggeteer.gale.distillation import EXAMPLE
 from nuggeteer.gale.nugs import ALIKE, classes, containment

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection import read_collection
-from nuggeteer.fitting import gather
-from nuggeteer.idf import background
-from nuggeteer.judging import Known
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.matching.idf import background
 from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.known import Known
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.smooth import KNOTS, Prior, SmoothFit
 

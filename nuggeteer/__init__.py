@@ -14,35 +14,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nuggeteer.collection import Collection, check, find_collection, read_collection
-    from nuggeteer.comparison import Comparison, compare
-    from nuggeteer.convert import convert_into, convert_out
+    from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.folder import Collection, check, find_collection, read_collection
+    from nuggeteer.collection.sample import copy_sample
+    from nuggeteer.collection.simulation import Shape, simulate
+    from nuggeteer.comparing.comparison import Comparison, compare
     from nuggeteer.errors import InputError, NuggeteerError, Problem
-    from nuggeteer.finding import Outcome
-    from nuggeteer.history import History
-    from nuggeteer.intervals import Interval
+    from nuggeteer.history.store import History
+    from nuggeteer.history.trend import fates, trends
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
-    from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring.outcomes import Outcome
+    from nuggeteer.scoring.scorer import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
     from nuggeteer.settings import Match, Settings, Threshold
-    from nuggeteer.simulation import Shape, simulate
+    from nuggeteer.statistics.intervals import Interval
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
-    from nuggeteer.trend import fates, trends
 
 _HOMES = {
-    "collection": ("Collection", "check", "find_collection", "read_collection"),
-    "comparison": ("Comparison", "compare"),
-    "convert": ("convert_into", "convert_out"),
+    "collection.folder": ("Collection", "check", "find_collection", "read_collection"),
+    "comparing.comparison": ("Comparison", "compare"),
+    "collection.convert": ("convert_into", "convert_out"),
     "errors": ("InputError", "NuggeteerError", "Problem"),
-    "history": ("History",),
-    "intervals": ("Interval",),
+    "history.store": ("History",),
+    "statistics.intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
-    "sample": ("copy_sample",),
-    "finding": ("Outcome",),
-    "scoring": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
+    "collection.sample": ("copy_sample",),
+    "scoring.outcomes": ("Outcome",),
+    "scoring.scorer": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
-    "simulation": ("Shape", "simulate"),
-    "trend": ("fates", "trends"),
+    "collection.simulation": ("Shape", "simulate"),
+    "history.trend": ("fates", "trends"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nuggeteer.collection import Collection, find_collection, read_collection
-from nuggeteer.diff import Diff, diff
-from nuggeteer.gate import SURE, Gate, not_worse, vital_kept
+from nuggeteer.collection.folder import Collection, find_collection, read_collection
+from nuggeteer.comparing.diff import Diff, diff
+from nuggeteer.comparing.gate import SURE, Gate, not_worse, vital_kept
 from nuggeteer.measures import DEFAULT
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nuggeteer.collection import Collection, read_collection
-from nuggeteer.sample import copy_sample
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.sample import copy_sample
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
-from nuggeteer.sample import copy_sample
+from nuggeteer.collection.sample import copy_sample
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "BUILD-SERVERS.md").read_text(encoding="utf-8")

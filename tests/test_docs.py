@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection import read_collection
-from nuggeteer.sample import copy_sample
-from nuggeteer.scoring import score
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import copy_sample
+from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "experiments").glob("*.md")) + [ROOT / "judgements/README.md"]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.collection import check, read_collection
+from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.scoring import score
+from nuggeteer.scoring.scorer import score
 
 TOML = b"""[match]
 n = 2

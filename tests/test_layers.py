@@ -1,8 +1,9 @@
-"""The shape of the code: data flows one way."""
+"""The shape of the code: data flows one way, and no two modules need each other."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,30 +11,33 @@ import pytest
 import nuggeteer
 
 PACKAGE = Path(nuggeteer.__file__).parent
-# A module may import from its own layer's folder and from layers before it.
+# A module may import from its own room and from rooms of layers before it.
 LAYERS = [
     ["errors", "text"],
-    ["records", "settings", "pairs"],
-    ["formats"],
-    ["collection", "contradictions", "ledger", "log", "importing", "idf", "sample", "simulation", "convert"],
+    ["records", "settings"],
+    ["pairs", "formats", "measures", "statistics", "thresholds"],
     ["matching"],
-    ["thresholds", "judging", "measures", "intervals", "significance", "signature", "coefficients"],
-    ["fitting", "finding"],
-    ["scoring"],
-    ["gale"],
-    ["comparison", "diff", "suggest", "reliability", "agreement"],
-    ["crossval", "audits"],
-    ["experiments"],
-    ["gate"],
-    ["history", "alarm"],
-    ["trend"],
-    ["briefing"],
+    ["collection"],
+    ["scoring", "gale"],
+    ["comparing", "trust"],
+    ["judging"],
+    ["history"],
     ["reports"],
-    ["judge"],
-    ["cli", "testing", "__init__", "__main__"],
+    ["screens", "testing", "cli", "__init__", "__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-MODULES = sorted(PACKAGE.rglob("*.py"))
+# Within these layers, who may import whom: the command line shows screens; the others stand alone.
+WITHIN = {("cli", "screens"), ("__main__", "cli"), ("formats", "pairs"), ("thresholds", "pairs")}
+GROUND_FLOOR = 10  # modules at the top of the package
+
+
+def name_of(path: Path) -> str:
+    """`scoring.known`; of a room's `__init__`, the room."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def imports(path: Path) -> set[str]:
@@ -48,19 +52,40 @@ def imports(path: Path) -> set[str]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing_only:
-            parts = node.module.split(".")
-            if parts[0] == "nuggeteer":
-                found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+            first, *rest = node.module.split(".")
+            if first == "nuggeteer":
+                for alias in node.names:
+                    whole = ".".join([*rest, alias.name])
+                    found.add(whole if whole in MODULES else ".".join(rest) or "__init__")
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_no_module_imports_a_later_stage(path):
-    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    assert part in LEVEL, f"{part} has no layer yet"
-    late = {name for name in imports(path) if LEVEL[name] > LEVEL[part]}
-    assert not late, f"{part} imports {late}, which come after it"
+def room(module: str) -> str:
+    return module.split(".")[0]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_imports_a_later_stage(module):
+    own = room(module)
+    assert own in LEVEL, f"{own} has no layer yet"
+    others = {name for name in imports(MODULES[module]) if room(name) != own}
+    late = {name for name in others if LEVEL[room(name)] >= LEVEL[own] and (own, room(name)) not in WITHIN}
+    assert not late, f"{module} imports {late}, which come after it or beside it"
+
+
+def test_no_two_modules_need_each_other():
+    """Also within a room, and also where an import stands in a function."""
+    graph = {module: imports(path) - {module} for module, path in MODULES.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import each other in a circle: {' → '.join(error.args[1])}")
+
+
+def test_the_ground_floor_stays_small():
+    assert sum(path.parent == PACKAGE for path in MODULES.values()) <= GROUND_FLOOR
 
 
 def test_the_test_sees_imports():
-    assert {"scoring", "text", "errors"} <= imports(PACKAGE / "reports" / "terminal.py")
+    assert {"comparing.diff", "errors", "measures"} <= imports(PACKAGE / "cli" / "diff.py")
+    assert "statistics.intervals" in imports(PACKAGE / "scoring" / "scorer.py")

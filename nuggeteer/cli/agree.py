@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _assessors(args: argparse.Namespace) -> int:
-    from nuggeteer.agreement import agree
     from nuggeteer.reports.agreement import assessors, assessors_as_json
+    from nuggeteer.trust.agreement import agree
 
     def tell(line: str) -> None:
         if sys.stderr.isatty():

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection import check, find_collection
+    from nuggeteer.collection.folder import check, find_collection
 
     folder = args.collection or find_collection()
     problems = check(folder)

@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.comparison import MEASURES, compare
+    from nuggeteer.comparing.comparison import MEASURES, compare
 
     collection = options.read(args)
     names = args.runs or collection.run_names

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.convert import convert_into, convert_out
+    from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.errors import NuggeteerError
 
     if args.format == "annotation":
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         if args.files:
             raise NuggeteerError("--out writes a file and reads none; name the collection with --collection")
-        from nuggeteer.collection import find_collection
+        from nuggeteer.collection.folder import find_collection
 
         lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
         options.say(f"{args.out}: {lines} lines")
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _annotation(args: argparse.Namespace) -> int:
-    from nuggeteer.convert import convert_annotation
+    from nuggeteer.collection.convert import convert_annotation
     from nuggeteer.errors import NuggeteerError
 
     if not args.out or len(args.files) != 1:

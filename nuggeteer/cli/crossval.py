@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.crossval import crossval
+    from nuggeteer.trust.crossval import crossval
 
     collection = options.matched_by(options.read(args), args.matcher)
     model = args.model or collection.settings.threshold.model

@@ -28,13 +28,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
-    from nuggeteer.briefing import brief
-    from nuggeteer.collection import read_collection
-    from nuggeteer.diff import between
+    from nuggeteer.collection.folder import read_collection
+    from nuggeteer.collection.sample import copy_sample
+    from nuggeteer.comparing.diff import between
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.history.briefing import brief
     from nuggeteer.reports import changes, html, terminal
-    from nuggeteer.sample import copy_sample
-    from nuggeteer.scoring import Scorer
+    from nuggeteer.scoring.scorer import Scorer
 
     folder: Path = args.folder
     fresh = copy_sample(folder)

@@ -79,9 +79,9 @@ def _number(text: str, most: float, wrong: str) -> float:
 def run(args: argparse.Namespace) -> int:
     import sys
 
-    from nuggeteer.diff import diff
+    from nuggeteer.comparing.diff import diff
+    from nuggeteer.comparing.gate import SURE, not_worse, vital_kept
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.gate import SURE, not_worse, vital_kept
     from nuggeteer.measures import DEFAULT
     from nuggeteer.text import visible
 

@@ -29,8 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.experiments.definition import read_definition
-    from nuggeteer.experiments.kinds import run_experiment
+    from nuggeteer.trust.experiments.definition import read_definition
+    from nuggeteer.trust.experiments.kinds import run_experiment
 
     definition = read_definition(args.definition)
     collection = options.read(args)

@@ -30,9 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection import find_collection
-    from nuggeteer.history import History
-    from nuggeteer.trend import fates, lives, trends
+    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.history.store import History
+    from nuggeteer.history.trend import fates, lives, trends
 
     history = History.of(args.collection or find_collection())
     if args.rescore:

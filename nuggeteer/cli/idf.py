@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import InputError, Problem
-    from nuggeteer.idf import read_documents, write_table
+    from nuggeteer.matching.idf import read_documents, write_table
 
     problems: list[Problem] = []
 

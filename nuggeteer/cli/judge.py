@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from nuggeteer.cli import options
 
 if TYPE_CHECKING:
-    from nuggeteer.judge.outlook import Outlook
-    from nuggeteer.judge.session import Session
+    from nuggeteer.judging.outlook import Outlook
+    from nuggeteer.judging.session import Session
 
 SUMMARY = "judge by hand where it tells most; what was judged is kept"
 EXAMPLES = """\
@@ -115,8 +115,8 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
 
 
 def _log(args: argparse.Namespace) -> int:
-    from nuggeteer.collection import find_collection
-    from nuggeteer.log import read_log
+    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.collection.log import read_log
     from nuggeteer.reports import ledger
     from nuggeteer.reports.terminal import console
 
@@ -130,7 +130,7 @@ def _log(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from nuggeteer.importing import import_verdicts
+    from nuggeteer.collection.importing import import_verdicts
     from nuggeteer.reports import ledger
     from nuggeteer.reports.terminal import console
 
@@ -161,7 +161,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    from nuggeteer.audits.planning import plan
+    from nuggeteer.judging.audits.planning import plan
     from nuggeteer.reports import audit
     from nuggeteer.reports.terminal import console
 
@@ -176,16 +176,16 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _outlook(args: argparse.Namespace) -> Outlook:
-    from nuggeteer.collection import find_collection
-    from nuggeteer.judge.outlook import AHEAD, Outlook, Subject
+    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.judging.outlook import AHEAD, Outlook, Subject
 
     root: Path = args.collection or find_collection()
     return Outlook(Subject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or AHEAD)
 
 
 def _session(args: argparse.Namespace) -> Session:
-    from nuggeteer.judge.session import Filter, Session
-    from nuggeteer.ledger import Ledger, default_assessor
+    from nuggeteer.collection.ledger import Ledger, default_assessor
+    from nuggeteer.judging.session import Filter, Session
 
     with options.waiting("Reading the collection, and what a verdict would tell"):
         outlook = _outlook(args)
@@ -201,11 +201,11 @@ def _judge(args: argparse.Namespace) -> int:
     session = _session(args)
     options.tell(session.outlook.collection.problems)
     if args.plain or not _can_draw():
-        from nuggeteer.judge.plain import Plain
+        from nuggeteer.screens.plain import Plain
 
         Plain(session, sys.stdin, sys.stdout, args.width).run()
     else:
-        from nuggeteer.judge.app import run as run_app
+        from nuggeteer.screens.app import run as run_app
 
         run_app(session, args.width)
     options.tell(list(session.ledger.problems))
@@ -224,7 +224,7 @@ def _can_draw() -> bool:
 
 
 def _browser(args: argparse.Namespace) -> int:
-    from nuggeteer.judge.browser import serve
+    from nuggeteer.screens.browser import serve
 
     _session(args)  # what is wrong is said here, not in the browser
     words = [args.run, "--seed", str(args.seed)]

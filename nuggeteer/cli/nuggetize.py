@@ -102,7 +102,7 @@ def _read(names: list[str], problems: list[Problem]) -> list[Snippet]:
 
 
 def _cut(args: argparse.Namespace) -> int:
-    from nuggeteer.formats.annotation import write_snippets
+    from nuggeteer.formats.annotation_files import write_snippets
     from nuggeteer.gale.automatic import cut
     from nuggeteer.reports.nuggetize import cuts, cuts_as_json
 
@@ -130,7 +130,7 @@ def _report(args: argparse.Namespace, data: dict[str, Any], draw: Any) -> None:
 
 
 def _corrected(args: argparse.Namespace) -> int:
-    from nuggeteer.formats.annotation import read_snippets
+    from nuggeteer.formats.annotation_files import read_snippets
     from nuggeteer.gale.automatic import compare, cut
     from nuggeteer.reports.nuggetize import corrections, corrections_as_json
 
@@ -214,7 +214,7 @@ def _run_or_file(args: argparse.Namespace, name: str) -> str:
     """A file's name, or that of a run's file in the collection."""
     if name == "-" or Path(name).is_file():
         return name
-    from nuggeteer.collection import find_collection
+    from nuggeteer.collection.folder import find_collection
     from nuggeteer.errors import NuggeteerError
 
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nuggeteer.collection import Collection
+    from nuggeteer.collection.folder import Collection
 
 
 def collection(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def _whole(text: str, least: int) -> int:
 
 def read(args: argparse.Namespace) -> Collection:
     """The collection that the command line names, or the nearest."""
-    from nuggeteer.collection import find_collection, read_collection
+    from nuggeteer.collection.folder import find_collection, read_collection
 
     return read_collection(args.collection or find_collection())
 

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import sys
 
-    from nuggeteer.briefing import brief
+    from nuggeteer.history.briefing import brief
     from nuggeteer.reports import html
     from nuggeteer.text import visible
 

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
-    from nuggeteer.scoring import Scorer
+    from nuggeteer.scoring.scorer import Scorer
 
     if args.label is not None and not args.record:
         raise NuggeteerError("--label is for what is recorded; add --record")
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     scorer = Scorer(collection, measures, seed=args.seed, jobs=args.jobs)
     audits = []
     if args.audited:
-        from nuggeteer.audits import audit
+        from nuggeteer.judging.audits import audit
 
         readings = [scorer.read(run) for run in runs]
         if not args.runs:  # those that have one
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     options.tell(collection.problems)
     if args.record:
-        from nuggeteer.history import History
+        from nuggeteer.history.store import History
 
         history = History.of(collection.root)
         recorded = history.record(result, args.label)

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.simulation import Shape, simulate
+    from nuggeteer.collection.simulation import Shape, simulate
 
     shape = Shape(
         questions=args.questions,

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.scoring import compare_thresholds
+    from nuggeteer.scoring.scorer import compare_thresholds
 
     collection = options.read(args)
     result = compare_thresholds(collection, args.jobs)

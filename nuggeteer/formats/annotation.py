@@ -1,26 +1,18 @@
-"""Snippets in which somebody marked nuggets: what a snippet is, and how it lies on disk.
-
-    NAME.jsonl   one snippet a line: snippet, text, nuggets, qid?, medium?, language?, structure?
-                 a nugget is {"spans": [[start, end], ...], "type"?}; offsets count characters (code points) from 0,
-                 and the end is the first one outside
-    NAME.txt     the papers' double brackets (`brackets`)
-    a folder     brat standoff, or one .ann file of it (`brat`)
+"""Snippets in which somebody marked nuggets: what a snippet is, in whichever notation it was written.
 
 A nugget's spans are in order and do not overlap; different nuggets may. A snippet without nuggets was judged
-irrelevant.
+irrelevant. `annotation_files` reads and writes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.formats.canonical import Layout, _name, _text, _Wrong
-from nuggeteer.formats.jsonl import write_jsonl
+from nuggeteer.errors import Problem
+from nuggeteer.formats.canonical import _name, _Wrong
 
 Spans = tuple[tuple[int, int], ...]
 CONDITIONS = ("medium", "language", "structure")  # in the order of the paper's table
@@ -57,65 +49,6 @@ class Snippet:
         return Problem(self.file, self.line, what, remedy)
 
 
-def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
-    """All snippets of a file or a folder; warnings go to `problems`, and anything worse is raised."""
-    from nuggeteer.formats.brackets import read_brackets
-    from nuggeteer.formats.brat import read_brat
-
-    found: list[Problem] = []
-    if path.is_dir() or path.suffix == ".ann":
-        snippets = read_brat(path, found)
-    elif path.suffix == ".jsonl":
-        snippets = [replace(one, file=str(path), line=line) for line, one in SNIPPETS.read(path, found)]
-    elif path.suffix == ".txt":
-        snippets = read_brackets(path, found)
-    else:
-        raise fail(path, "is no annotation", "name a .txt, a .jsonl, an .ann or a folder of brat's")
-    first: dict[tuple[str | None, str], Snippet] = {}
-    for one in snippets:
-        other = first.setdefault(one.name, one)
-        if other is not one:
-            where = f"{other.file}:{other.line}" if other.line else other.file
-            found.append(one.problem(f"the snippet {one.snippet!r} stands at {where} too", "delete one or rename it"))
-    if any(problem.severity == "error" for problem in found):
-        raise InputError(found)
-    if not snippets:
-        raise fail(path, "no snippet in it", "see FORMATS.md, Annotations")
-    problems.extend(found)
-    return snippets
-
-
-def write_snippets(path: Path, snippets: Sequence[Snippet]) -> list[str]:
-    """Write annotations as what the path's name says; returns what there is no place for."""
-    from nuggeteer.formats.brackets import write_brackets
-    from nuggeteer.formats.brat import write_brat
-
-    said = [name for name in CONDITIONS if any(getattr(one, name) is not None for one in snippets)]
-    kept = ["other keys"] if any(one.extra for one in snippets) else []
-    if path.suffix == ".jsonl":
-        write_jsonl(path, map(as_line, snippets))
-        return []
-    if path.suffix == ".txt":
-        write_brackets(path, snippets)
-        return kept
-    if path.suffix:
-        raise NuggeteerError(f"{path}: write a .txt (double brackets), a .jsonl (offsets) or a folder (brat)")
-    write_brat(path, snippets)
-    return said + kept
-
-
-def as_line(one: Snippet) -> dict[str, Any]:
-    """A snippet as the object of its line."""
-    line: dict[str, Any] = {} if one.qid is None else {"qid": one.qid}
-    line |= {"snippet": one.snippet, "text": one.text}
-    line |= {name: value for name in CONDITIONS if (value := getattr(one, name)) is not None}
-    line["nuggets"] = [
-        {"spans": [list(span) for span in nugget.spans], **({"type": nugget.type} if nugget.type else {})}
-        for nugget in one.nuggets
-    ]
-    return {**line, **one.extra}
-
-
 def wrong_spans(spans: Iterable[tuple[int, int]], text: str) -> str | None:
     """What is wrong with a nugget's spans, if anything is."""
     listed = list(spans)
@@ -136,37 +69,3 @@ def type_name(value: Any) -> str:
     if set(name) & set("()[]"):
         raise _Wrong("has brackets in it", "leave them out")
     return name
-
-
-def _nuggets(value: Any) -> tuple[Extent, ...]:
-    if not isinstance(value, list):
-        raise _Wrong("is not a list", 'write [{"spans": [[start, end], ...]}, ...], and [] of an irrelevant snippet')
-    return tuple(map(_extent, value))
-
-
-def _extent(value: Any) -> Extent:
-    spans = value.get("spans") if isinstance(value, dict) else None
-    if not isinstance(spans, list) or not spans or not all(map(_is_span, spans)):
-        raise _Wrong("has a nugget without spans", 'write {"spans": [[start, end], ...]} with whole numbers')
-    kind = value.get("type")
-    return Extent(tuple((start, end) for start, end in spans), None if kind is None else type_name(kind))
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value)
-
-
-def _snippet(text: str, nuggets: tuple[Extent, ...], **fields: Any) -> Snippet:
-    if not text.strip():
-        raise _Wrong("the snippet has no text", "write it, or delete the line")
-    for nugget in nuggets:
-        if wrong := wrong_spans(nugget.spans, text):
-            raise _Wrong(wrong, "correct the offsets")
-    return Snippet(text=text, nuggets=nuggets, **fields)
-
-
-SNIPPETS = Layout(
-    _snippet,
-    ("snippet", "text", "nuggets"),
-    {"snippet": _name, "text": _text, "nuggets": _nuggets, "qid": _name, **dict.fromkeys(CONDITIONS, _name)},
-)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.coefficients import Estimate, estimate, kappa, percent, positive
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans, read_snippets
+from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
+from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.statistics.coefficients import Estimate, estimate, kappa, percent, positive
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from nuggeteer.formats.snippets import JudgedSnippet, Verdict
 from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces, select
 from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
-from nuggeteer.intervals import CONFIDENCE, Interval, mean_interval, question_draws
 from nuggeteer.records import Vector
+from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval, question_draws
 from nuggeteer.text import identity
 
 ORDER = ("structure", "medium", "language")  # of conditions, as in table 4

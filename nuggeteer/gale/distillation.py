@@ -22,9 +22,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri, xlogy
 
 from nuggeteer.formats.distillation import Distillation, DistilledNugget, Nug
-from nuggeteer.intervals import CONFIDENCE, question_draws
 from nuggeteer.measures.base import ratio
 from nuggeteer.records import WORLD_KNOWLEDGE, Bools, Ints, Vector
+from nuggeteer.statistics.intervals import CONFIDENCE, question_draws
 
 RIGHT, WRONG, MISSING, OTHER = range(4)
 CELLS = ("right", "wrong", "missing", "other")

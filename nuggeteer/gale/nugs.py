@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuggeteer.collection import make_key
+from nuggeteer.collection.folder import make_key
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.distillation import Distillation, Nug
-from nuggeteer.idf import background
+from nuggeteer.matching.idf import background
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Ints, Nugget, Question, Vector
 from nuggeteer.settings import Match

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.idf import Idf
+from nuggeteer.matching.idf import Idf
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.settings import Match
 

@@ -21,7 +21,7 @@ from operator import mul
 import numpy as np
 from scipy.sparse import csr_array
 
-from nuggeteer.idf import Idf
+from nuggeteer.matching.idf import Idf
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.text import find_words, matchable
 

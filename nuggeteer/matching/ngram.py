@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nuggeteer.idf import Idf
 from nuggeteer.matching.base import SHARE, Explanation, Material, Said
+from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nuggeteer.idf import Idf
 from nuggeteer.matching.base import Material
+from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import Gram, NgramMatcher
 from nuggeteer.records import Vector
 

@@ -8,15 +8,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.agreement import Agreed, Agreement, Beside, Dispute
-from nuggeteer.coefficients import FEWEST, Estimate
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AnnotationAgreement, Row, union
 from nuggeteer.reports.as_json import named
 from nuggeteer.reports.comparison import percent
 from nuggeteer.reports.terminal import UNDEFINED, chance, number, plain, table
+from nuggeteer.statistics.coefficients import FEWEST, Estimate
 from nuggeteer.text import visible
+from nuggeteer.trust.agreement import Agreed, Agreement, Beside, Dispute
 
 
 def assessors_as_json(result: Agreement) -> dict[str, Any]:

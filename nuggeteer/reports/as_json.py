@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nuggeteer.errors import Problem
-from nuggeteer.intervals import Interval
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import AnswerKey, Bools, Vector
-from nuggeteer.scoring import RunScore, Scores, Thresholds
+from nuggeteer.scoring.scorer import RunScore, Scores, Thresholds
+from nuggeteer.statistics.intervals import Interval
 
 if TYPE_CHECKING:
-    from nuggeteer.comparison import Comparison, Slices, Standing
-    from nuggeteer.convert import Converted
-    from nuggeteer.diff import Change, Delta, Diff, Sighting
-    from nuggeteer.gate import Gate
-    from nuggeteer.history import Recorded
+    from nuggeteer.collection.convert import Converted
+    from nuggeteer.comparing.comparison import Comparison, Slices, Standing
+    from nuggeteer.comparing.diff import Change, Delta, Diff, Sighting
+    from nuggeteer.comparing.gate import Gate
+    from nuggeteer.history.store import Recorded
+    from nuggeteer.history.trend import Build, Fates, Life, Trend
     from nuggeteer.matching.base import Explanation
-    from nuggeteer.significance import Agreement, Factor
-    from nuggeteer.trend import Build, Fates, Life, Trend
+    from nuggeteer.statistics.significance import Agreement, Factor
 
 
 def scores(result: Scores) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.audits.audit import AuditResult
-from nuggeteer.audits.estimate import Audited
-from nuggeteer.audits.planning import Plan
+from nuggeteer.judging.audits.audit import AuditResult
+from nuggeteer.judging.audits.estimate import Audited
+from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.as_json import named
 from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from nuggeteer.briefing import Briefing, Subject
+from nuggeteer.history.briefing import Briefing, Subject
 from nuggeteer.reports import as_json
 
 

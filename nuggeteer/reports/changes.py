@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.diff import Change, Delta, Diff, Sighting
-from nuggeteer.gate import Gate, signed
+from nuggeteer.comparing.diff import Change, Delta, Diff, Sighting
+from nuggeteer.comparing.gate import Gate, signed
 from nuggeteer.records import Ints
 from nuggeteer.reports.explanation import in_words as why
 from nuggeteer.reports.passages import beginning, excerpt

@@ -15,11 +15,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from nuggeteer.intervals import Interval
+from nuggeteer.history.trend import Trend
 from nuggeteer.records import Vector
-from nuggeteer.reliability import Reliability
+from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import visible
-from nuggeteer.trend import Trend
+from nuggeteer.trust.reliability import Reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

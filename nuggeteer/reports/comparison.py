@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.comparison import Comparison, Slice, Slices, Standing
+from nuggeteer.comparing.comparison import Comparison, Slice, Slices, Standing
 from nuggeteer.reports.as_json import each_pair
 from nuggeteer.reports.terminal import UNDEFINED, between, judging_share, number, plain, share, table
-from nuggeteer.significance import LEVEL
+from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import visible
 
 MANY = 7  # more have too many pairs to read one by one

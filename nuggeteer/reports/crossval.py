@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.crossval import Crossval, Quality
 from nuggeteer.reports.as_json import named
 from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+from nuggeteer.trust.crossval import Crossval, Quality
 
 
 def as_json(result: Crossval) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.experiments.result import Cell, Plot, Result
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.reports.terminal import UNDEFINED, plain, table
 from nuggeteer.text import visible
+from nuggeteer.trust.experiments.result import Cell, Plot, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nuggeteer.diff import Passage
+from nuggeteer.comparing.diff import Passage
 from nuggeteer.matching.base import Alike, Explanation
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import visible

@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.alarm import patience
-from nuggeteer.history import Recorded
+from nuggeteer.history.store import Recorded
+from nuggeteer.history.trend import Build, Fates, Life, Trend
 from nuggeteer.measures import parse
 from nuggeteer.records import Vector
 from nuggeteer.reports.comparison import signed
 from nuggeteer.reports.terminal import UNDEFINED, between, chance, number, plain, share, table
+from nuggeteer.statistics.alarm import patience
 from nuggeteer.text import visible
-from nuggeteer.trend import Build, Fates, Life, Trend
 
 SHOWN = 10  # nuggets of a kind
 TICKS = "▁▂▃▄▅▆▇█"

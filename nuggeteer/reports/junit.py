@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
-from nuggeteer.diff import Diff
+from nuggeteer.comparing.diff import Diff
+from nuggeteer.comparing.gate import Gate
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.gate import Gate
 from nuggeteer.reports.changes import difference, in_words, nuggets_in_words, span
 from nuggeteer.text import visible
 

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.importing import Imported
-from nuggeteer.log import Line, Log, Share
+from nuggeteer.collection.importing import Imported
+from nuggeteer.collection.log import Line, Log, Share
 from nuggeteer.records import Judgement
 from nuggeteer.reports.terminal import UNDEFINED, plain, table
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from nuggeteer.diff import Change, Diff, Sighting
-from nuggeteer.gate import Gate
+from nuggeteer.comparing.diff import Change, Diff, Sighting
+from nuggeteer.comparing.gate import Gate
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.reports.terminal import number

@@ -10,15 +10,16 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.formats.annotation import Spans, as_line
+from nuggeteer.formats.annotation import Spans
+from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Corrections, Cut
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.proposal import Candidate
 from nuggeteer.gale.templates import TYPES
-from nuggeteer.intervals import Interval
 from nuggeteer.reports.comparison import chance, percent, signed
 from nuggeteer.reports.terminal import UNDEFINED, between, number, plain, table
+from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import visible
 
 AROUND = 60  # characters shown on either side of a nugget

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from itertools import pairwise
 
-from nuggeteer.diff import Passage
+from nuggeteer.comparing.diff import Passage
 from nuggeteer.text import visible
 
 Piece = tuple[str, bool]  # some of the text, and whether it is marked

@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.intervals import Interval
+from nuggeteer.judging.suggest import Forecast, Suggestion
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import chance, number, plain, table
-from nuggeteer.suggest import Forecast, Suggestion
+from nuggeteer.statistics.intervals import Interval
 
 AFTER = (10, 30, 100)  # verdicts
 

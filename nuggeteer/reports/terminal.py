@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.errors import Problem
-from nuggeteer.intervals import Interval
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.reports.as_json import found_of_total
-from nuggeteer.scoring import RunScore, Scores, Thresholds
+from nuggeteer.scoring.scorer import RunScore, Scores, Thresholds
+from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import visible
 
 UNDEFINED = "–"

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.formats.annotation import Extent, Snippet, write_snippets
+from nuggeteer.formats.annotation import Extent, Snippet
+from nuggeteer.formats.annotation_files import write_snippets
 from tests.cli.test_hostile import CONTROLS, FILE, HOSTILE, NUL, PRINTABLE
 from tests.conftest import write_lines
 

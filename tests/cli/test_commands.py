@@ -13,14 +13,14 @@ from importlib import import_module
 
 import pytest
 
-from nuggeteer.audits.audit import draw
 from nuggeteer.cli.main import COMMANDS, main
-from nuggeteer.collection import read_collection
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import sample_folder
+from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.gale import distillation as gale
+from nuggeteer.judging.audits.audit import draw
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
-from nuggeteer.sample import sample_folder
-from nuggeteer.scoring import Scorer, score
-from nuggeteer.simulation import Shape, simulate
+from nuggeteer.scoring.scorer import Scorer, score
 from tests.conftest import ROOT, write_lines
 
 EVERY = pytest.mark.parametrize("command", COMMANDS)

@@ -9,9 +9,9 @@ from xml.etree import ElementTree as xml
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection import read_collection
-from nuggeteer.diff import diff
-from nuggeteer.sample import sample_folder
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import sample_folder
+from nuggeteer.comparing.diff import diff
 
 
 @pytest.fixture

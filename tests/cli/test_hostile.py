@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.sample import sample_folder
+from nuggeteer.collection.sample import sample_folder
 from tests.conftest import write_lines
 
 # A title, a cleared screen, blinking, a bell, a C1 control, a carriage return, markup, emoji codes, a link,

@@ -11,11 +11,11 @@ import sys
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection import read_collection
-from nuggeteer.sample import sample_folder
-from nuggeteer.scoring import Scorer
-from nuggeteer.suggest import suggest
-from tests.judge import hostile
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import sample_folder
+from nuggeteer.judging.suggest import suggest
+from nuggeteer.scoring.scorer import Scorer
+from tests.screens import hostile
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.sample import copy_sample
+from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
 from tests.gale.conftest import nuggetizer  # noqa: F401
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, read_snippets, write_snippets
+from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
+from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.formats.brackets import mark, unmark
 from nuggeteer.formats.brat import file_name
 

@@ -15,7 +15,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from nuggeteer.cli.main import main
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, read_snippets, write_snippets
+from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
+from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.gale.annotation import agree, inside, meaningful
 from nuggeteer.reports.agreement import annotators_as_json
 from tests.conftest import ROOT

@@ -23,8 +23,8 @@ from nuggeteer.formats.distillation import (
 )
 from nuggeteer.gale import distillation as gale
 from nuggeteer.gale.distillation import EXAMPLE, count, distill
-from nuggeteer.intervals import question_draws
 from nuggeteer.records import WORLD_KNOWLEDGE
+from nuggeteer.statistics.intervals import question_draws
 
 SHOWN = ("precision", "recall", "rightness", "proficiency")
 # Right, wrong, missing and other of each row, as printed; redundant nuggets apart.

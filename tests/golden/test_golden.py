@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.sample import copy_sample
+from nuggeteer.collection.sample import copy_sample
 
 HERE = Path(__file__).parent
 DEFINITIONS = HERE.parent.parent / "experiments"
@@ -85,7 +85,7 @@ def test_output_is_as_it_was(name, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     nights = iter(datetime(2026, 1, 1, 3, tzinfo=UTC) + timedelta(days=day) for day in range(10))
-    monkeypatch.setattr("nuggeteer.history.now", lambda: next(nights))
+    monkeypatch.setattr("nuggeteer.history.store.now", lambda: next(nights))
     asked, before, code = CASES[name]
     for command in before:
         assert main(command) == 0

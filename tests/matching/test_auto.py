@@ -7,16 +7,16 @@ import shutil
 import numpy as np
 import pytest
 
-from nuggeteer.collection import read_collection
-from nuggeteer.crossval import crossval
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.fitting import gather
 from nuggeteer.matching.auto import AutoMatcher
 from nuggeteer.matching.learned import LearnedMatcher
-from nuggeteer.scoring import Scorer, compare_thresholds, score
-from nuggeteer.simulation import Shape, simulate
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.scorer import Scorer, compare_thresholds, score
 from nuggeteer.thresholds.prior import prior_of
 from nuggeteer.thresholds.selection import held_out
+from nuggeteer.trust.crossval import crossval
 from tests.conftest import write_lines
 
 QUESTIONS, NUGGETS, SYSTEMS = 8, 3, 6

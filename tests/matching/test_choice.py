@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.judging import Known
 from nuggeteer.matching.choice import Checked, make
-from nuggeteer.scoring import Scorer, compare_thresholds, material, score
+from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material, score
 from nuggeteer.settings import MATCHERS, read_settings
 from nuggeteer.thresholds.prior import PRIOR, prior_of
 from tests.conftest import ROOT
@@ -91,7 +91,7 @@ def test_our_names_are_ours(installed, collection):
 
 def test_one_that_learns_says_what_judged_texts_score(installed, collection):
     scorer = Scorer(matched_by(collection, "learning"))
-    from nuggeteer.fitting import gather
+    from nuggeteer.scoring.fitting import gather
 
     assert gather(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [0.9]
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.idf import Idf
 from nuggeteer.matching import clues
 from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.idf import Idf
 from nuggeteer.text import identity
 
 IDF = Idf("test", {"a": 0.1, "the": 0.0, "red": 2.0, "fox": 3.5, "ran": 1.5, "80": 4.0, "8": 3.0}, 5.0)

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from nuggeteer.collection import check
+from nuggeteer.collection.folder import check
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.judging import Known
 from nuggeteer.matching.choice import make
-from nuggeteer.scoring import Scorer, material, score
+from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.scorer import Scorer, material, score
 from tests.conftest import write_lines
 
 NUGGETS = [{"qid": "q", "nugget": str(n), "text": t} for n, t in enumerate(["a red fox", "two birds", "a red fox"], 1)]

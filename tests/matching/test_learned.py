@@ -10,18 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuggeteer.collection import make_key, read_collection
-from nuggeteer.crossval import average_precision, crossval
-from nuggeteer.judging import YES, Known
+from nuggeteer.collection.folder import make_key, read_collection
+from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.matching import clues, learned
 from nuggeteer.matching.base import Judged, Keeper, Learner, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Judgement, Nugget, Question
-from nuggeteer.scoring import Scorer, score
+from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import Match
-from nuggeteer.simulation import Shape, simulate
 from nuggeteer.text import identity
+from nuggeteer.trust.crossval import average_precision, crossval
 from tests.conftest import shared, write_lines
 
 FILLERS = [f"filler{i}" for i in range(40)]

@@ -9,7 +9,7 @@ import pytest
 
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.scoring import Scorer
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import identity
 from nuggeteer.thresholds import FixedThreshold
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nuggeteer.idf import background
+from nuggeteer.matching.idf import background
 from nuggeteer.matching.marks import Marker, words_at
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.settings import Match

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.collection import make_key
-from nuggeteer.idf import Idf
+from nuggeteer.collection.folder import make_key
+from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import CHUNK, NgramMatcher, stop_words
 from nuggeteer.records import AnswerKey, Nugget, Question
 from nuggeteer.settings import Match

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuggeteer.collection import make_key
-from nuggeteer.idf import background
+from nuggeteer.collection.folder import make_key
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.choice import make
+from nuggeteer.matching.idf import background
 from nuggeteer.records import Nugget, Question
 from nuggeteer.settings import Match
 from nuggeteer.text import identity, words

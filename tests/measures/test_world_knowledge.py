@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nuggeteer.collection import make_key
+from nuggeteer.collection.folder import make_key
 from nuggeteer.measures import DEFAULT, FIXED, Answers, parse
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey, Nugget, Question
-from nuggeteer.scoring import score
+from nuggeteer.scoring.scorer import score
 
 SCORES = [name for name in FIXED if name.endswith("_score")]
 RECALLS = ["recall", "f3", "pyramid_f3", "macro_f3", *SCORES]

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from nuggeteer.collection import read_collection
-from nuggeteer.diff import Passage, diff
-from nuggeteer.gate import not_worse, vital_kept
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import copy_sample
+from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.comparing.diff import Passage, diff
+from nuggeteer.comparing.gate import not_worse, vital_kept
 from nuggeteer.reports import as_json, junit, markdown
 from nuggeteer.reports.changes import changes, difference, in_words
 from nuggeteer.reports.passages import GAP, excerpt, pieces
-from nuggeteer.sample import copy_sample
-from nuggeteer.simulation import Shape, simulate
 from tests.conftest import write_lines
 
 # What a terminal, Markdown, GitHub, HTML, XML or a table could take for something else than words.

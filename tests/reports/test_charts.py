@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from nuggeteer.alarm import watch
-from nuggeteer.history import Scoring
-from nuggeteer.intervals import Interval
-from nuggeteer.reliability import reliability
+from nuggeteer.history.store import Scoring
+from nuggeteer.history.trend import Build, Trend
 from nuggeteer.reports import charts
+from nuggeteer.statistics.alarm import watch
+from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import visible
-from nuggeteer.trend import Build, Trend
+from nuggeteer.trust.reliability import reliability
 
 SVG = "{http://www.w3.org/2000/svg}"
 

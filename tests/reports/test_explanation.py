@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection import read_collection
-from nuggeteer.diff import diff
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.comparing.diff import diff
 from nuggeteer.matching.base import SHARE, Alike, Explanation, Said
 from nuggeteer.reports import as_json
 from nuggeteer.reports.changes import changes
@@ -114,7 +114,7 @@ def test_nobody_pays_for_an_explanation_that_was_not_asked_for(sample, monkeypat
     def never(self, text, nugget):
         raise AssertionError
 
-    monkeypatch.setattr("nuggeteer.matching.explanation.Explainer.__call__", never)
+    monkeypatch.setattr("nuggeteer.scoring.explanation.Explainer.__call__", never)
     result = diff(sample, "build-101", "build-102")
     assert all(side.explanation is None for change in result.gained for side in (change.old, change.new))
 

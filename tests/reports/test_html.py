@@ -15,14 +15,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nuggeteer.briefing import brief
 from nuggeteer.cli.main import main
-from nuggeteer.collection import read_collection
-from nuggeteer.history import History
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.history.briefing import brief
+from nuggeteer.history.store import History
 from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import briefing as as_json
-from nuggeteer.scoring import score
+from nuggeteer.scoring.scorer import score
 from nuggeteer.text import visible
 from tests.reports.hostile import TRICKS, hostile
 

@@ -12,16 +12,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuggeteer.alarm import watch
-from nuggeteer.briefing import brief
-from nuggeteer.collection import read_collection
-from nuggeteer.history import History, Scoring
-from nuggeteer.intervals import Interval
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.history.briefing import brief
+from nuggeteer.history.store import History, Scoring
+from nuggeteer.history.trend import Build, Fates, Trend
 from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
-from nuggeteer.scoring import score
-from nuggeteer.simulation import Shape, simulate
-from nuggeteer.trend import Build, Fates, Trend
+from nuggeteer.scoring.scorer import score
+from nuggeteer.statistics.alarm import watch
+from nuggeteer.statistics.intervals import Interval
 from tests.reports.hostile import TRICKS, hostile
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.scoring import score
+from nuggeteer.scoring.scorer import score
 from nuggeteer.thresholds import FixedThreshold, Pairs, sampled
 from nuggeteer.thresholds.sampled import SampledModel
 

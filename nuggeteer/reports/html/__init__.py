@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from nuggeteer.briefing import Briefing, Subject, Suggested
-from nuggeteer.diff import Change, Sighting
+from nuggeteer.comparing.diff import Change, Sighting
 from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.history.briefing import Briefing, Subject, Suggested
+from nuggeteer.history.trend import Build
 from nuggeteer.measures import parse
 from nuggeteer.reports import charts
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
@@ -30,7 +31,6 @@ from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import Piece, beginning, excerpt
 from nuggeteer.reports.terminal import ABOUT, UNDEFINED, between, chance, judging_share, number, remarks, share
 from nuggeteer.text import visible
-from nuggeteer.trend import Build
 
 BUILDS = 60  # of the trend
 LISTED = 8  # changes of a kind at once; more are folded away

@@ -1,0 +1,136 @@
+"""Other formats into a collection, and a collection into other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats import autonuggetizer, trec_qa, trec_rag
+from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
+from nuggeteer.formats.jsonl import write_whole
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of foreign file: how it is read, and how it is written (for one run, or for the key)."""
+
+    about: str
+    read: Callable[..., Bundle]
+    of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
+    of_key: Callable[[Bundle], Iterable[Any]] | None = None
+    columns: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "trec-key": Format("TREC QA answer key", trec_qa.read_key, of_key=trec_qa.key_lines, columns=True),
+    "trec-run": Format("TREC QA run", trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True),
+    "trec-judgements": Format(
+        "TREC QA judgement file", trec_qa.read_judgements, of_run=trec_qa.judgement_lines, columns=True
+    ),
+    "nuggetizer-nuggets": Format(
+        "AutoNuggetizer nuggets", autonuggetizer.read_nuggets, of_key=autonuggetizer.nugget_objects
+    ),
+    "nuggetizer-assignments": Format(
+        "AutoNuggetizer assignments",
+        autonuggetizer.read_assignments,
+        of_run=autonuggetizer.assignment_objects,
+    ),
+    "rag-answers": Format("TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects),
+}
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What came of a file: the files written, how much of what, and what was not understood."""
+
+    source: Path
+    written: tuple[Path, ...]
+    counts: Mapping[str, int]
+    problems: tuple[Problem, ...]
+
+
+def format_of(name: str) -> Format:
+    if name not in FORMATS:
+        raise NuggeteerError(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def convert_into(
+    name: str, paths: Sequence[Path | str], folder: Path | str, columns: Sequence[str] | None = None
+) -> list[Converted]:
+    """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled.
+
+    All files are read before any is written, and if one of them cannot be, nothing is.
+    """
+    format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
+    if columns and not format_.columns:
+        raise NuggeteerError(f"{name} has no columns to name")
+    read = partial(format_.read, columns=columns) if columns else format_.read
+    bundles = [read(path) for path in files]
+    problems = [problem for bundle in bundles for problem in bundle.problems]
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    counts = [_counts(bundle) for bundle in bundles]
+    for path, count in zip(files, counts, strict=True):
+        if not any(count.values()):
+            raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
+    sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
+    written = write_bundles(sources, folder)
+    return [
+        Converted(path, tuple(new), count, tuple(bundle.problems))
+        for path, new, count, bundle in zip(files, written, counts, bundles, strict=True)
+    ]
+
+
+def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, list[str], list[Problem]]:
+    """Write annotated snippets in another notation, which the names of both say (`formats.annotation`). Returns how
+    many they are, what the new one has no place for, and warnings."""
+    from nuggeteer.formats.annotation_files import read_snippets, write_snippets
+
+    problems: list[Problem] = []
+    snippets = read_snippets(Path(source), problems)
+    return len(snippets), write_snippets(Path(target), snippets), problems
+
+
+def _counts(bundle: Bundle) -> dict[str, int]:
+    return {
+        "questions": len(bundle.questions),
+        "nuggets": len(bundle.nuggets),
+        "runs": len(bundle.responses),
+        "responses": sum(map(len, bundle.responses.values())),
+        "judgements": len(bundle.judgements),
+        "garbled": len(bundle.garbled),
+    }
+
+
+def convert_out(name: str, folder: Path | str, target: Path | str, run: str | None = None) -> int:
+    """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
+    format_, folder, target = format_of(name), Path(folder), Path(target)
+    _spare(folder, target)
+    bundle = read_bundle(folder)
+    if format_.of_run:
+        if run is None or run not in bundle.responses:
+            known = ", ".join(bundle.responses) or "none"
+            raise NuggeteerError(f"{name} is written for one run (--run); the runs in {folder} are: {known}")
+        lines = format_.of_run(bundle, run)
+    else:
+        assert format_.of_key
+        lines = format_.of_key(bundle)
+    encoded = [(line if isinstance(line, str) else as_json(line)).encode() + b"\n" for line in lines]
+    if not encoded:
+        raise NuggeteerError(f"{folder} has nothing to write as {name}")
+    write_whole(target, lambda file: file.writelines(encoded))
+    return len(encoded)
+
+
+def _spare(folder: Path, target: Path) -> None:
+    """Refuse to write over what the collection is made of, or among it."""
+    inside = [folder / "runs", folder / "judgements"]
+    own = [folder / name for name in ("questions.jsonl", "nuggets.jsonl", "runs.jsonl", "nuggeteer.toml")]
+    place = target.resolve()
+    if place.parent in [p.resolve() for p in inside] or place in [p.resolve() for p in own]:
+        raise NuggeteerError(f"{target} is for the collection's own files; write elsewhere")

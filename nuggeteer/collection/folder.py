@@ -1,0 +1,355 @@
+"""A collection: one folder read into memory, and everything that is wrong with it.
+
+Reading and checking are the same code. Reading stops on errors, which would make a score wrong, and
+keeps the warnings; `check` reads everything, runs that nobody asked for too, and returns all problems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from nuggeteer.collection.contradictions import (
+    contradictions,
+    idle_retractions,
+    near_contradictions,
+    set_aside,
+    unknown_runs,
+)
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.formats import canonical
+from nuggeteer.formats.audits import read_audit
+from nuggeteer.formats.judgements import Anything, read_folder, standing
+from nuggeteer.formats.matches import read_matches
+from nuggeteer.matching.idf import read_table
+from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
+from nuggeteer.settings import Settings, read_settings
+from nuggeteer.text import identity, words
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
+
+    `judgements` are what humans said and did not take back; what machines said is apart, in `machine`.
+    """
+
+    root: Path
+    key: AnswerKey
+    judgements: tuple[Judgement, ...]
+    manifest: dict[str, RunInfo]
+    settings: Settings
+    problems: list[Problem] = field(default_factory=list)
+    machine: tuple[Judgement, ...] = ()
+
+    @cached_property
+    def run_names(self) -> tuple[str, ...]:
+        """The runs in the folder, those of the manifest first and in its order."""
+        present = {path.stem for path in (self.root / "runs").glob("*.jsonl")}
+        return (*(name for name in self.manifest if name in present), *sorted(present - set(self.manifest)))
+
+    @cached_property
+    def judged_runs(self) -> tuple[Run, ...]:
+        """The runs that assessors read, by the manifest: silence about these means something."""
+        return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
+
+    def run(self, name: str) -> Run:
+        """The run of that name, or of that file. Warnings are added to `problems`, once a run."""
+        path = self._locate(name)
+        if path not in self._runs:
+            problems: list[Problem] = []
+            self._runs[path] = _read_run(path, self._info(path.stem), self.key, problems)
+            self.problems.extend(_or_stop(problems))
+        return self._runs[path]
+
+    @cached_property
+    def _runs(self) -> dict[Path, Run]:
+        return {}
+
+    def group(self, run: str) -> str:
+        """The institution or family of a run; a run by itself where the manifest names none."""
+        return self._info(run).group or run
+
+    def _info(self, name: str) -> RunInfo:
+        return self.manifest.get(name, RunInfo(name))
+
+    def _locate(self, name: str) -> Path:
+        folder = self.root / "runs"
+        if name in self.run_names:
+            return folder / f"{name}.jsonl"
+        path = Path(name)
+        if not _is_file(path):
+            known = ", ".join(self.run_names) or "none"
+            raise NuggeteerError(f"{name}: no such run or file; the runs in {self.root} are: {known}")
+        if path.stem not in self.run_names:
+            return path
+        inside = folder / f"{path.stem}.jsonl"
+        if not path.samefile(inside):
+            raise NuggeteerError(f"{path}: the collection has another run {path.stem!r}; rename this file")
+        return inside
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that may not be entered
+        return False
+
+
+def find_collection(start: Path | None = None) -> Path:
+    """The nearest folder upwards that holds `nuggets.jsonl`."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "nuggets.jsonl").is_file():
+            return folder
+    raise NuggeteerError(
+        f"{start}: no nuggets.jsonl here or in any folder above; name the collection with --collection DIR"
+        " (nuggeteer demo makes one to try)"
+    )
+
+
+def read_collection(root: Path | str) -> Collection:
+    """Read a collection; raises `InputError` on anything that would make a score wrong."""
+    problems: list[Problem] = []
+    collection, _ = _read(Path(root), problems)
+    collection.problems[:] = _or_stop(problems)
+    return collection
+
+
+def check(root: Path | str) -> list[Problem]:
+    """Everything wrong in any file of a collection, in the order of files and lines."""
+    problems: list[Problem] = []
+    collection, entries = _read(Path(root), problems)
+    runs = []
+    for name in collection.run_names:
+        path = collection.root / "runs" / f"{name}.jsonl"
+        runs.append(_read_run(path, collection._info(name), collection.key, problems))
+    _check_texts_of_judgements(collection, runs, problems)
+    _check_judgements(collection, entries, problems)
+    path = collection.root / "runs.jsonl"
+    for line, info in canonical.MANIFEST.read(path, []) if path.is_file() else ():
+        if info.run not in collection.run_names:
+            remedy = f"add runs/{info.run}.jsonl or delete the line"
+            problems.append(Problem(str(path), line, f"the run {info.run!r} has no file", remedy, "warning"))
+    if table := collection.settings.match.table:
+        try:
+            read_table(table)
+        except InputError as error:
+            problems.extend(error.problems)
+    for path in sorted((collection.root / "judgements" / "audits").glob("*.jsonl")):
+        try:
+            read_audit(path)
+        except InputError as error:
+            problems.extend(error.problems)
+    if collection.settings.match.matcher == "external":
+        read_matches(Path(collection.settings.match.external), collection.key, problems)
+    order: dict[str, int] = {}
+    for problem in problems:
+        order.setdefault(problem.file, len(order))
+    return sorted(problems, key=lambda p: (order[p.file], p.line or 0))
+
+
+def _or_stop(problems: list[Problem]) -> list[Problem]:
+    if any(p.severity == "error" for p in problems):
+        raise InputError(problems)
+    return problems
+
+
+def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
+    if not (root / "nuggets.jsonl").is_file():
+        remedy = "name a collection's folder; nuggeteer demo makes one to try"
+        raise fail(root, "this folder has no nuggets.jsonl", remedy)
+    try:
+        settings = read_settings(root / "nuggeteer.toml")
+    except InputError as error:
+        problems.extend(error.problems)
+        settings = Settings()
+    key = _read_key(root, problems)
+    manifest = _read_manifest(root / "runs.jsonl", problems)
+    entries = _read_judgements(root / "judgements", key, problems)
+    verdicts = standing(entries)
+    human = [verdict for verdict in verdicts if not verdict.record.machine]
+    problems.extend(contradictions(human))
+    judgements = tuple(verdict.record for verdict in human)
+    machine = tuple(verdict.record for verdict in verdicts if verdict.record.machine)
+    return Collection(root, key, judgements, manifest, settings, machine=machine), entries
+
+
+def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
+    questions: dict[str, Question] = {}
+    place: dict[str, tuple[str, int]] = {}
+    path = root / "questions.jsonl"
+    listed = path.is_file()
+    if listed:
+        for line, question in canonical.QUESTIONS.read(path, problems):
+            place.setdefault(question.qid, (str(path), line))
+            if question.qid in questions:
+                what = f"the question {question.qid!r} is listed twice"
+                problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
+            questions.setdefault(question.qid, question)
+    path = root / "nuggets.jsonl"
+    nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
+    lines: dict[tuple[str, str], int] = {}
+    for line, nugget in canonical.NUGGETS.read(path, problems):
+
+        def warn(what: str, remedy: str, line: int = line) -> None:
+            problems.append(Problem(str(path), line, what, remedy, "warning"))
+
+        if nugget.qid not in nuggets:
+            if listed:
+                warn(f"unknown question {nugget.qid!r}", "add it to questions.jsonl")
+            nuggets[nugget.qid] = {}
+            questions[nugget.qid] = Question(nugget.qid, "")
+        if nugget.nugget in nuggets[nugget.qid]:
+            what = f"the nugget {nugget.nugget!r} of {nugget.qid!r} is listed twice"
+            problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
+            continue
+        nuggets[nugget.qid][nugget.nugget] = nugget
+        lines[nugget.qid, nugget.nugget] = line
+        if not all(map(words, nugget.descriptions)):
+            warn(
+                f"a description of {nugget.nugget!r} has no word",
+                "describe the fact, or no guess can find it",
+            )
+        if nugget.importance == "unrated":
+            warn(f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts")
+        if nugget.votes and nugget.weight is not None:
+            warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
+    _check_votes(path, nuggets, lines, problems)
+    for qid, found in nuggets.items():
+        if not found:
+            what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
+            problems.append(Problem(*place[qid], what, remedy, "warning"))
+    # Orders that do not depend on the order of nuggets.jsonl, so that neither do the draws of intervals.
+    scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural)) if nuggets[qid]]
+    if not scored and not any(p.severity == "error" for p in problems):
+        problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
+    ordered = [nuggets[q][name] for q in scored for name in sorted(nuggets[q], key=natural)]
+    return make_key([questions[qid] for qid in scored], ordered)
+
+
+def natural(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts names with numbers in them as people do: q2 before q10."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> AnswerKey:
+    """An answer key from questions and their nuggets, in any order of nuggets."""
+    grouped: dict[str, list[Nugget]] = {question.qid: [] for question in questions}
+    for nugget in nuggets:
+        grouped[nugget.qid].append(nugget)
+    offsets = np.cumsum([0, *map(len, grouped.values())], dtype=np.int64)
+    return AnswerKey(tuple(questions), tuple(n for group in grouped.values() for n in group), offsets)
+
+
+def _check_votes(
+    path: Path,
+    nuggets: dict[str, dict[str, Nugget]],
+    lines: dict[tuple[str, str], int],
+    problems: list[Problem],
+) -> None:
+    for qid, found in nuggets.items():
+        assessors = {a for n in found.values() for a in n.votes}
+        missing = {name: assessors - nugget.votes.keys() for name, nugget in found.items()}
+        names = sorted(set().union(*missing.values()))
+        if names:
+            line = next(lines[qid, name] for name, who in missing.items() if who)
+            what = f"question {qid!r}: {', '.join(names)} voted on some nuggets only"
+            remedy = "add the missing votes; until then macro F takes them as okay"
+            problems.append(Problem(str(path), line, what, remedy, "warning"))
+
+
+def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
+    manifest: dict[str, RunInfo] = {}
+    if path.is_file():
+        for line, info in canonical.MANIFEST.read(path, problems):
+            if info.run in manifest:
+                problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))
+            manifest[info.run] = info
+    return manifest
+
+
+def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:
+    """Every line about a nugget of the key, taken back or not."""
+    entries = []
+    for entry in read_folder(folder, problems):
+        file, line, record = entry
+        if (record.qid, record.nugget) not in key.nugget_position:
+            what, remedy = f"unknown question {record.qid!r}", "the verdict is not used; correct the qid"
+            if record.qid in key.position:
+                what = f"question {record.qid!r} has no nugget {record.nugget!r}"
+                remedy = "the verdict is not used; correct the nugget"
+            problems.append(Problem(file, line, what, remedy, "warning"))
+            continue
+        if isinstance(record, Judgement) and record.partial and record.verdict:
+            what, remedy = "a yes cannot be partial", "a partly supported nugget has the verdict false"
+            problems.append(Problem(file, line, what, remedy))
+        entries.append(entry)
+    return entries
+
+
+def _read_run(path: Path, info: RunInfo, key: AnswerKey, problems: list[Problem]) -> Run:
+    position = key.position
+    texts: list[str] = []
+    docids: list[str | None] = []
+    question: list[int] = []
+    unknown: dict[str, tuple[int, int]] = {}
+    last_rank: dict[str, int] = {}
+    for line, response in canonical.RESPONSES.read(path, problems):
+        if response.rank is not None:
+            if response.rank <= last_rank.get(response.qid, response.rank - 1):
+                what = f"rank {response.rank} of {response.qid!r} is out of order"
+                remedy = "the order of lines counts; sort them by rank"
+                problems.append(Problem(str(path), line, what, remedy, "warning"))
+            last_rank[response.qid] = response.rank
+        where = position.get(response.qid)
+        if where is None:
+            first, count = unknown.get(response.qid, (line, 0))
+            unknown[response.qid] = (first, count + 1)
+            continue
+        texts.append(response.text)
+        docids.append(response.docid)
+        question.append(where)
+    for qid, (line, count) in unknown.items():
+        what = f"unknown question {qid!r} ({count} responses)"
+        problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
+    owners = np.array(question, dtype=np.int32)
+    if len(owners) and bool((np.diff(owners) < 0).any()):
+        order = np.argsort(owners, kind="stable")
+        owners = owners[order]
+        texts = [texts[i] for i in order]
+        docids = [docids[i] for i in order]
+    counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
+    for i in np.flatnonzero(counts == 0):
+        what = f"no answer to question {key.questions[i].qid!r}"
+        problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Run(path.stem, info, texts, docids if any(docids) else None, owners, offsets)
+
+
+def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
+    """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
+    present = {
+        (collection.key.questions[q].qid, identity(text))
+        for run in runs
+        for q, text in zip(run.question.tolist(), run.texts, strict=True)
+    }
+    absent = sum((j.qid, identity(j.text)) not in present for j in collection.judgements)
+    if absent:
+        what = f"{absent} judged texts are in none of the runs"
+        remedy = "fine for old builds' answers; else check that no text was edited"
+        problems.append(Problem(str(collection.root / "judgements"), None, what, remedy, "warning"))
+
+
+def _check_judgements(collection: Collection, entries: list[Anything], problems: list[Problem]) -> None:
+    verdicts = standing(entries)
+    problems.extend(near_contradictions([verdict for verdict in verdicts if not verdict.record.machine]))
+    problems.extend(idle_retractions(entries, verdicts))
+    problems.extend(unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))
+    problems.extend(set_aside(collection.root / "judgements"))

@@ -1,0 +1,198 @@
+"""Verdicts made elsewhere, on their way into one assessor's ledger: all of them or none.
+
+A file is canonical JSON Lines, a spreadsheet's CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
+which a machine made; there a nugget has no id, so it is found by its text, and a garbled assignment says nothing. What
+the assessor has already said is not written again, nor is what they took back since; what contradicts it is refused.
+A verdict without a time is from before every retraction, and gets the time of the import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.ledger import Ledger
+from nuggeteer.errors import NuggeteerError, Problem, fail
+from nuggeteer.formats.append import torn
+from nuggeteer.formats.autonuggetizer import read_assignments
+from nuggeteer.formats.bundle import as_id
+from nuggeteer.formats.jsonl import BOM, read_jsonl
+from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, standing
+from nuggeteer.formats.spreadsheet import read_verdicts
+from nuggeteer.records import AnswerKey, Judgement, Retraction
+from nuggeteer.text import identity
+
+_SHOWN = 20
+_BLANKS = BOM + b" \t\r\n"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of a file's verdicts."""
+
+    assessor: str
+    ledger: Path
+    written: tuple[Judgement, ...]
+    already: int  # said before by the same assessor
+    retracted: int  # taken back since by the same assessor
+    unjudged: int  # rows of a spreadsheet without a verdict
+    contradicting: int  # written though another human says the opposite
+    problems: tuple[Problem, ...]
+
+
+def import_verdicts(collection: Collection, path: Path, assessor: str | None = None) -> Imported:
+    """Write a file's verdicts into the ledger of its assessor, who must be named where the file does not."""
+    problems: list[Problem] = []
+    verdicts, unjudged = _read(path, collection.key, problems)
+    _refuse(problems)
+    name = _whose(path, verdicts, assessor)
+    ledger = Ledger(collection.root, name)
+    verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in verdicts]
+    there = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
+    gone: list[Anything] = [entry for entry in there if isinstance(entry.record, Retraction)]
+    stand = standing([*gone, *verdicts])
+    earlier = standing(there)
+    if len({verdict.record.machine for verdict in (*earlier, *verdicts)}) > 1:
+        what = f"{name!r} is a machine in some verdicts and none in others, here and in {ledger.path.parent}"
+        raise fail(path, what, "take another name for the assessor; nothing was imported")
+    new = list(_new(stand, earlier, problems))
+    _refuse(problems)
+    written = tuple(ledger.extend(new))
+    already, retracted = len(stand) - len(new), len(verdicts) - len(stand)
+    others = {(_pair(judgement), judgement.verdict) for judgement in collection.judgements}
+    against = sum((_pair(j), not j.verdict) in others for j in written if not j.machine)
+    problems += ledger.problems
+    return Imported(name, ledger.path, written, already, retracted, unjudged, against, tuple(problems))
+
+
+def _read(path: Path, key: AnswerKey, problems: list[Problem]) -> tuple[list[Verdict], int]:
+    """The verdicts of a file, on nuggets of the key, and the number of rows without one."""
+    verdicts: list[Verdict] = []
+    unjudged, content = 0, _content(path)
+    if not content.strip(_BLANKS).startswith(b"{"):
+        verdicts, unjudged = read_verdicts(path, problems)
+    elif _has_answers(content):
+        return _assignments(path, key, problems), 0
+    else:
+        for entry in read_file(path, problems):
+            if isinstance(entry.record, Judgement):
+                verdicts.append(Entry(entry.file, entry.line, entry.record))
+            else:
+                what, remedy = "a retraction cannot be imported", "copy the file into judgements/, or take the line out"
+                problems.append(Problem(entry.file, entry.line, what, remedy))
+        if torn(content):
+            problems.append(Problem(str(path), None, "the last line is torn", "get the whole file, or delete the line"))
+    for file, line, record in verdicts:
+        if record.qid not in key.position:
+            problems.append(Problem(file, line, f"unknown question {record.qid!r}", "correct the qid"))
+        elif (record.qid, record.nugget) not in key.nugget_position:
+            what = f"question {record.qid!r} has no nugget {record.nugget!r}"
+            problems.append(Problem(file, line, what, "correct the nugget"))
+        elif record.partial and record.verdict:
+            problems.append(Problem(file, line, "a yes cannot be partial", "write no, or leave partial out"))
+    return verdicts, unjudged
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        what = f"cannot be read: {getattr(error, 'strerror', error)}"
+        raise fail(path, what, "check the name and the permissions") from error
+
+
+def _has_answers(content: bytes) -> bool:
+    """Whether the first line is AutoNuggetizer's."""
+    try:
+        first = orjson.loads(content.strip(_BLANKS).split(b"\n", 1)[0])
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(first, dict) and "answer_text" in first and "nuggets" in first
+
+
+def _assignments(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Verdict]:
+    """AutoNuggetizer's assignments as a machine's verdicts. Its nuggets are found by their texts."""
+    bundle = read_assignments(path)
+    remedy = "what was not understood is not imported; mend it and import the file again"
+    problems.extend(p if p.severity == "error" else replace(p, remedy=remedy) for p in bundle.problems)
+    texts = {(nugget.qid, nugget.nugget): nugget.descriptions[0] for nugget in bundle.nuggets}
+    named: dict[tuple[str, str], set[str]] = {}
+    for nugget in key.nuggets:
+        for text in {*nugget.descriptions, " / ".join(nugget.descriptions)}:
+            named.setdefault((nugget.qid, identity(text)), set()).add(nugget.nugget)
+    ids: dict[tuple[str, str], str] = {}
+    for (qid, number), text in texts.items():
+        found = named.get((qid, identity(text)), set())
+        if qid not in key.position:
+            what = f"unknown question {qid!r}"
+        elif not found:
+            what = f"question {qid!r} has no nugget {text!r:.100}"
+        elif len(found) > 1 and number not in found:
+            what = f"question {qid!r} has more than one nugget {text!r:.100}"
+        else:
+            ids[qid, number] = number if number in found else min(found)
+            continue
+        problems.append(Problem(str(path), None, what, "bring the nuggets of both into line"))
+    lines: dict[tuple[str | None, str | None], int] = {}
+    for line, said in read_jsonl(path, []):
+        lines.setdefault((as_id(said.get("run_id")), as_id(said.get("qid"))), line)
+    return [
+        Entry(str(path), lines[j.run, j.qid], replace(j, nugget=ids[j.qid, j.nugget], assessor=None, machine=True))
+        for j in bundle.judgements
+        if (j.qid, j.nugget) in ids and "assignment" not in j.extra
+    ]
+
+
+def _whose(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:
+    names = {verdict.record.assessor for verdict in verdicts}
+    if assessor is None and len(names) == 1 and (only := next(iter(names))):
+        return only
+    said = sorted(name for name in names if name and name != assessor)
+    if said:
+        what = f"its verdicts are by {', '.join(map(repr, said[:5]))}{' and others' if len(said) > 5 else ''}"
+        what += f", not by {assessor!r}" if assessor else ""
+        raise fail(path, what, "import one file for each assessor; nothing was imported")
+    if assessor is None:
+        raise fail(path, "it does not say whose verdicts these are", "name the assessor with --assessor NAME")
+    return assessor
+
+
+def _own(judgement: Judgement, assessor: str) -> Judgement:
+    return replace(judgement, assessor=assessor, extra={"source": "import", **judgement.extra})
+
+
+def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem]) -> Iterator[Judgement]:
+    """What was not said before, here or there; a problem for each that contradicts what was."""
+    said: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in earlier:
+        said.setdefault(_pair(verdict.record), []).append(verdict)
+    for verdict in verdicts:
+        before = said.setdefault(_pair(verdict.record), [])
+        words = _words(verdict.record)
+        if not before:
+            before.append(verdict)
+            yield verdict.record
+        elif words not in {_words(other.record) for other in before}:
+            what = f"{words} on nugget {verdict.record.nugget!r} of {verdict.record.qid!r} contradicts "
+            what += f"{before[0].place}, where the same assessor says {_words(before[0].record)}"
+            problems.append(Problem(verdict.file, verdict.line, what, "correct it, or take the other back"))
+
+
+def _pair(judgement: Judgement) -> tuple[str, str, str]:
+    return judgement.qid, judgement.nugget, identity(judgement.text)
+
+
+def _words(judgement: Judgement) -> str:
+    return "yes" if judgement.verdict else "partly" if judgement.partial else "no"
+
+
+def _refuse(problems: list[Problem]) -> None:
+    """Nothing, or an error that lists what is wrong with the file."""
+    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    if errors:
+        more = [f"... and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
+        raise NuggeteerError("\n".join([*errors[:_SHOWN], *more, "nothing was imported"]))

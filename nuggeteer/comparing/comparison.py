@@ -1,0 +1,236 @@
+"""Many runs side by side: which can be told apart, by which measure, and in which slice of the questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.measures import Answers, Measure, parse
+from nuggeteer.measures.base import per_question, ratio
+from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.scoring.scorer import Scorer, Scores
+from nuggeteer.statistics import significance
+from nuggeteer.statistics.significance import Agreement, Tukey, Variance
+
+MEASURES = ("f3", "pyramid_f3", "macro_f3")
+BY = ("kind", "tag", "target")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The runs under one measure; arrays are in the order of the scores' runs.
+
+    `questions` counts those in which the measure is defined. `order` has the places of the runs, the highest
+    mean first. The next two come of draws of guesses and questions together, and are None with one question:
+    `ranks`, runs × (low, high), and `above`, runs × runs, the share of draws in which the one run's mean is
+    above the other's (half of the ties count).
+    """
+
+    measure: Measure
+    questions: int
+    order: Ints
+    ranks: Ints | None
+    above: Vector | None
+    variance: Variance
+    tukey: Tukey
+    groups: tuple[Ints, ...]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How two measures agree: on each answer (a run's to a question), and on runs' means."""
+
+    measures: tuple[Measure, Measure]
+    answers: Agreement
+    runs: Agreement
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The questions, or nuggets, with one value (None: without any), and how the runs do on them.
+
+    `scores` has each measure's mean for each run; `difference` is of the first of these measures, from the
+    first run; `p` comes of the slice's own analysis of variance, `p_holm` is corrected over all slices and runs.
+    """
+
+    value: str | None
+    questions: int
+    nuggets: int
+    scores: dict[str, Vector]
+    difference: Vector
+    p: Vector
+    p_holm: Vector
+
+
+@dataclass(frozen=True)
+class Slices:
+    """All values of one kind. `measured` says what the scores are, `against` which run differences are from."""
+
+    by: str
+    measured: str
+    against: str
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs compared. The first of the standings ranks them."""
+
+    scores: Scores
+    standings: tuple[Standing, ...]
+    correlations: tuple[Correlation, ...]
+    official: tuple[tuple[Measure, Agreement], ...]
+    slices: Slices | None = None
+
+
+def compare(
+    collection: Collection,
+    runs: Iterable[str | Run],
+    measures: Sequence[str | Measure] = MEASURES,
+    by: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+) -> Comparison:
+    """Compare two or more runs, by the first of the measures; those that do not apply to the key are left out.
+
+    `by` slices the scores by the `kind` or `target` of questions, or the `tag` of nuggets.
+    """
+    if by is not None and by not in BY:
+        raise NuggeteerError(f"runs cannot be compared by {by!r}; there are {', '.join(BY)}")
+    loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
+    names = [run.name for run in loaded]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise NuggeteerError(f"{twice[0]}: the same run is named twice; name two different ones")
+    if len(loaded) < 2:
+        raise NuggeteerError(f"{collection.root}: comparing takes at least two runs; name another, or a file")
+    parsed = (measure if isinstance(measure, Measure) else parse(measure) for measure in measures)
+    wanted = list({measure.name: measure for measure in parsed}.values())
+    if not wanted[0].applies(collection.key):
+        raise NuggeteerError(f"{wanted[0]}: these nuggets have no votes or weights to measure it by")
+    scorer = Scorer(collection, wanted, seed=seed, jobs=jobs)
+    scores = scorer.score_together([scorer.read(run) for run in loaded])
+    values: dict[str, list[Vector]] = {measure.name: [] for measure in scores.measures}
+    for answers in _answers(scores):
+        for measure in scores.measures:
+            values[measure.name].append(np.atleast_2d(measure(answers)))
+    standings = tuple(_standing(scores, measure, values[measure.name], scorer.resamples) for measure in scores.measures)
+    if standings[0].questions == 0:
+        raise NuggeteerError(f"{wanted[0]} is undefined in every question; rank by another measure")
+    return Comparison(
+        scores,
+        standings,
+        tuple(_correlation(scores, pair) for pair in combinations(scores.measures, 2)),
+        tuple(_official(scores)),
+        _slices(scores, by, values) if by else None,
+    )
+
+
+def _answers(scores: Scores) -> Iterator[Answers]:
+    """What each run's answers hold: in draws that the runs share, where something is guessed and the model can say
+    how sure it is."""
+    for run in scores.runs:
+        outcome = run.outcome
+        found = outcome.found if outcome.drawn is None else outcome.drawn
+        yield Answers(scores.key, found, outcome.partly & ~found, outcome.length)
+
+
+def _defined(values: Sequence[Vector]) -> list[Vector]:
+    """The same (draws × questions for each run) without the questions in which some run has no value."""
+    kept = ~np.isnan([own[0] for own in values]).any(axis=0)
+    return [own[:, kept] for own in values]
+
+
+def mean_draws(values: Vector, resamples: Vector) -> Vector:
+    """A run's mean in each draw: `values` are draws × questions, or one row for all draws; `resamples`, draws ×
+    questions, say how often each question is in it."""
+    defined = ~np.isnan(values).any(axis=0)
+    counts = resamples[:, defined]
+    size = counts.sum(axis=1)
+    return np.asarray((counts * values[:, defined]).sum(axis=1)[size > 0] / size[size > 0])
+
+
+def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamples: Vector) -> Standing:
+    variance = significance.analyse_variance(_defined(values))
+    tukey = significance.tukey(variance.means, variance.error, variance.freedom)
+    ranks = above = None
+    if variance.size > 1:
+        draws = np.stack([mean_draws(own, resamples) for own in values])
+        ranks = significance.rank_intervals(draws.T)
+        above = np.stack([np.mean((run > draws) + (run == draws) / 2, axis=1) for run in draws])
+    means = np.array([run.measures[measure.name].value for run in scores.runs], dtype=float)
+    order = np.argsort(-means, kind="stable")
+    return Standing(measure, variance.size, order, ranks, above, variance, tukey, tuple(tukey.groups()))
+
+
+def _correlation(scores: Scores, pair: tuple[Measure, Measure]) -> Correlation:
+    one, other = (np.array([run.by_question[measure.name] for run in scores.runs]) for measure in pair)
+    means = [np.array([run.measures[m.name].value for run in scores.runs], dtype=float) for m in pair]
+    return Correlation(pair, significance.agreement(one.ravel(), other.ravel()), significance.agreement(*means))
+
+
+def _official(scores: Scores) -> Iterator[tuple[Measure, Agreement]]:
+    for measure in scores.measures:
+        has = [run for run in scores.runs if measure.name in run.run.info.official]
+        ours = [run.measures[measure.name].value for run in has]
+        if len(has) >= 2 and None not in ours:
+            theirs = [run.run.info.official[measure.name] for run in has]
+            yield measure, significance.agreement(theirs, np.array(ours, dtype=float))
+
+
+def _slices(scores: Scores, by: str, values: dict[str, list[Vector]]) -> Slices:
+    key = scores.key
+    parts = list(_by_tag(key, _answers(scores)) if by == "tag" else _by_question(key, by, values))
+    tables = [
+        {name: significance.analyse_variance(_defined(runs)) for name, runs in measured.items()}
+        for _, _, measured in parts
+    ]
+    first = next(iter(tables[0]))
+    p = np.array([significance.contrast(table[first]) for table in tables])
+    corrected = significance.holm(p)
+    none = np.array([np.nan])
+    slices = []
+    for (value, nuggets, _), table, *tests in zip(parts, tables, p, corrected, strict=True):
+        means = {name: variance.means for name, variance in table.items()}
+        difference = np.concatenate([none, means[first][1:] - means[first][0]])
+        beside = (np.concatenate([none, test]) for test in tests)
+        slices.append(Slice(value, table[first].size, nuggets, means, difference, *beside))
+    measured = scores.measures[0].name if by != "tag" else "recall" if key.weighted else "vital recall"
+    return Slices(by, measured, scores.runs[0].name, tuple(slices))
+
+
+Part = tuple[str | None, int, dict[str, list[Vector]]]  # value, nuggets, what is measured of each run
+
+
+def _by_question(key: AnswerKey, by: str, values: dict[str, list[Vector]]) -> Iterator[Part]:
+    kinds = [question.kind if by == "kind" else question.target for question in key.questions]
+    for value in _sorted(kinds):
+        own = np.array([kind == value for kind in kinds])
+        measured = {name: [run[:, own] for run in runs] for name, runs in values.items()}
+        yield value, int(own[key.question].sum()), measured
+
+
+def _by_tag(key: AnswerKey, runs: Iterable[Answers]) -> Iterator[Part]:
+    """Recall over the nuggets that have a tag, weight found over weight; one with several tags counts for each.
+    Without votes or weights vital nuggets weigh 1."""
+    has = [nugget.tags or (None,) for nugget in key.nuggets]
+    tags = _sorted(tag for tags in has for tag in tags)
+    own = [np.array([tag in tags for tags in has]) for tag in tags]
+    whole = [per_question(key.weight * those, key) for those in own]
+    recall: list[list[Vector]] = [[] for _ in tags]
+    for answers in runs:
+        for place, those in enumerate(own):
+            part = answers.found_weight(key.weight * those)
+            recall[place].append(np.atleast_2d(ratio(part, whole[place], otherwise=np.nan)))
+    for tag, those, values in zip(tags, own, recall, strict=True):
+        yield tag, int(those.sum()), {"recall": values}
+
+
+def _sorted(values: Iterable[str | None]) -> list[str | None]:
+    """Each value once, by the alphabet; those without come last."""
+    return sorted(set(values), key=lambda value: (value is None, value or ""))

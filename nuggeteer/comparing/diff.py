@@ -1,0 +1,417 @@
+"""What changed between two runs: nuggets gained and lost, and what that did to the scores.
+
+Both runs are drawn together: a text that both return has one verdict a draw, so identical answers never differ,
+and everything here comes from the same draws. Nothing depends on which of the two is called old, but for the sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.matching.base import Explanation
+from nuggeteer.matching.marks import Marker, Span
+from nuggeteer.measures import DEFAULT, Answers, Measure
+from nuggeteer.measures.f import ALLOWANCE
+from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector
+from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.known import PARTLY
+from nuggeteer.scoring.outcomes import Outcome, Reading
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.statistics.intervals import Interval, mean_interval
+from nuggeteer.statistics.significance import bootstrap_difference, randomisation
+from nuggeteer.text import identity
+
+MUCH = 1.5  # times as long
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A response, and where in its text (`marks`, [start, end) in characters) the words stand that speak for a
+    nugget."""
+
+    text: str
+    marks: tuple[Span, ...]
+    docid: str | None
+    rank: int
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A nugget in one run's answer. `passage` is what got the credit or, of a nugget that was not found, what comes
+    nearest; None where no response has a telling word of it. `probability` is None where the model cannot say.
+    `explanation` is of a guess on the passage, where it was asked for."""
+
+    found: bool
+    known: bool
+    probability: float | None
+    score: float | None
+    passage: Passage | None
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A nugget that was found in one run or in both.
+
+    `probability` that this is so: that new has it and old has not, the reverse, or that both have it; None where the
+    model cannot say. `effect` is what the nugget is worth in its question's score, by the first measure."""
+
+    kind: Literal["gained", "lost", "kept"]
+    question: Question
+    nugget: Nugget
+    probability: float | None
+    effect: float
+    old: Sighting
+    new: Sighting
+
+    @property
+    def known(self) -> bool:
+        """Whether humans decided both sides."""
+        return self.old.known and self.new.known
+
+    @property
+    def vital(self) -> bool:
+        return self.nugget.importance == "vital"
+
+    @property
+    def carrier(self) -> Sighting:
+        """The side that has it; of a kept one the new."""
+        return self.old if self.kind == "lost" else self.new
+
+
+@dataclass(frozen=True)
+class Delta:
+    """NEW − OLD by one measure. None stands for what cannot be said.
+
+    `old` and `new` are of the same draws as `interval`, whose value is their difference. `p` is two-sided, from the
+    draws of verdicts and questions; the other two are of the expected scores by question, `p_randomisation` if
+    their signs could be turned, `p_bootstrap` if questions are resampled."""
+
+    measure: Measure
+    old: float | None
+    new: float | None
+    interval: Interval
+    p: float | None
+    p_randomisation: float | None
+    p_bootstrap: float | None
+    old_by_question: Vector
+    new_by_question: Vector
+
+    @cached_property
+    def by_question(self) -> Vector:
+        return self.new_by_question - self.old_by_question
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
+
+    `gained` and `lost` are sorted by what matters to the score, `kept` as the key is. `gain` and `loss` hold the
+    probabilities of each nugget, NaN where the model cannot say. `identical` marks questions to which both runs
+    return the same texts."""
+
+    key: AnswerKey
+    old_run: Run
+    new_run: Run
+    old: Outcome
+    new: Outcome
+    deltas: dict[str, Delta]
+    gained: tuple[Change, ...]
+    lost: tuple[Change, ...]
+    kept: tuple[Change, ...]
+    gain: Vector
+    loss: Vector
+    identical: Bools
+    signature: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> Delta:
+        """By the first measure."""
+        return next(iter(self.deltas.values()))
+
+    @property
+    def vital_lost(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.lost if change.vital)
+
+    @property
+    def expected_gained(self) -> float | None:
+        """How many nuggets are gained in the mean over the draws."""
+        return None if np.isnan(self.gain).any() else float(self.gain.sum())
+
+    @property
+    def expected_lost(self) -> float | None:
+        return None if np.isnan(self.loss).any() else float(self.loss.sum())
+
+    @property
+    def emptied(self) -> Ints:
+        """Questions that only the old run answers."""
+        return np.flatnonzero(self.old.answered & ~self.new.answered)
+
+    @property
+    def answered_anew(self) -> Ints:
+        """Questions that only the new run answers."""
+        return np.flatnonzero(~self.old.answered & self.new.answered)
+
+    @property
+    def grown(self) -> Ints:
+        """Questions whose answer is half as long again or more, by more than one nugget's allowance; the most first."""
+        return _longer(self.old, self.new)
+
+    @property
+    def shrunk(self) -> Ints:
+        """The same the other way round."""
+        return _longer(self.new, self.old)
+
+
+def diff(
+    collection: Collection,
+    old: str | Run,
+    new: str | Run,
+    measures: Sequence[str | Measure] = DEFAULT,
+    seed: int = 0,
+    jobs: int = 1,
+    explain: bool = False,
+) -> Diff:
+    """What changed from one run to another, by name or by file, or as they are; with what spoke for the guesses, if
+    they are to be explained."""
+    runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
+    scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
+    readings = [scorer.read(run) for run in runs]
+    return between(scorer, readings[0], readings[1], explain=explain)
+
+
+def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False) -> Diff:
+    """What changed from one reading to another."""
+    key = scorer.key
+    # Runs are drawn in an order of their own, so that turning the two about changes nothing but the sign.
+    turned = _place(old) > _place(new)
+    pair = (new, old) if turned else (old, new)
+    alike, identical = _same_texts(key, *pair)
+    outcomes = _agreeing([scorer.find(reading) for reading in pair], alike[key.question])
+    drawn = scorer.draw_together(pair)
+    sides = [Side(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
+    before, after = reversed(sides) if turned else sides
+    deltas = {measure.name: _delta(scorer, measure, before, after) for measure in scorer.measures}
+
+    found = before.outcome.found, after.outcome.found
+    which = {"gained": ~found[0] & found[1], "lost": found[0] & ~found[1], "kept": found[0] & found[1]}
+    if before.drawn is None or after.drawn is None:
+        certain = before.outcome.known & after.outcome.known
+        chance = {kind: np.where(certain, here, np.nan) for kind, here in which.items()}
+        for kind in ("gained", "lost"):
+            chance[kind][alike[key.question]] = 0.0
+    else:
+        chance = {
+            "gained": (~before.drawn & after.drawn).mean(axis=0),
+            "lost": (before.drawn & ~after.drawn).mean(axis=0),
+            "kept": (before.drawn & after.drawn).mean(axis=0),
+        }
+    shown = np.flatnonzero(found[0] | found[1])
+    marker = Marker(scorer.ngrams)
+    sightings = [sightings_of(marker, side, shown) for side in (before, after)]
+    if explain:
+        explainer = Explainer(scorer.matcher, marker, scorer.collection)
+        sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
+    effect = np.zeros(len(key.nuggets))
+    if scorer.measures:
+        for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
+            effect[kinds] = _effect(scorer.measures[0], side, np.flatnonzero(kinds))
+
+    def changes(kind: Literal["gained", "lost", "kept"]) -> list[Change]:
+        return [
+            Change(
+                kind,
+                key.questions[key.question[i]],
+                key.nuggets[i],
+                _said(chance[kind][i]),
+                float(effect[i]),
+                sightings[0][i],
+                sightings[1][i],
+            )
+            for i in np.flatnonzero(which[kind]).tolist()
+        ]
+
+    return Diff(
+        key,
+        old.run,
+        new.run,
+        before.outcome,
+        after.outcome,
+        deltas,
+        tuple(sorted(changes("gained"), key=_matter)),
+        tuple(sorted(changes("lost"), key=_matter)),
+        tuple(changes("kept")),
+        chance["gained"],
+        chance["lost"],
+        identical,
+        scorer.signature,
+        tuple(scorer.notes),
+    )
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run: what it has, decided and drawn."""
+
+    key: AnswerKey
+    reading: Reading
+    outcome: Outcome
+    drawn: Bools | None
+
+    def answers(self, found: Bools) -> Answers:
+        """As they would be if these nuggets were found."""
+        partly = np.zeros(len(self.key.nuggets), dtype=bool)
+        partly[self.reading.pairs.nugget[self.reading.states == PARTLY]] = True
+        return Answers(self.key, found, partly & ~found, self.reading.length)
+
+    @cached_property
+    def decided_answers(self) -> Answers:
+        return self.answers(self.outcome.found)
+
+    @cached_property
+    def drawn_answers(self) -> Answers | None:
+        return None if self.drawn is None else self.answers(self.drawn)
+
+
+def _place(reading: Reading) -> tuple[str, str, list[str], list[int]]:
+    """Where a run stands in an order that does not know old from new."""
+    return reading.group, reading.run.name, reading.run.texts, reading.run.question.tolist()
+
+
+def _same_texts(key: AnswerKey, one: Reading, other: Reading) -> tuple[Bools, Bools]:
+    """Questions to which both return the same texts, however often; and exactly as often and long."""
+    alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
+    for question in range(len(key.questions)):
+        texts = [
+            sorted(map(identity, reading.run.texts[slice(*reading.run.offsets[question : question + 2])]))
+            for reading in (one, other)
+        ]
+        alike[question] = set(texts[0]) == set(texts[1])
+        identical[question] = texts[0] == texts[1]
+    return alike, identical & (one.length == other.length)
+
+
+def _agreeing(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
+    """Of answers with the same texts the same is found, whosever systems they are of."""
+    one, other = outcomes
+    found = np.where(alike, one.found, other.found)
+    probability = np.where(alike, one.probability, other.probability)
+    return [one, replace(other, found=found, probability=probability)]
+
+
+def _delta(scorer: Scorer, measure: Measure, old: Side, new: Side) -> Delta:
+    hard = [measure(side.decided_answers) for side in (old, new)]
+    certain = bool(old.outcome.known.all() and new.outcome.known.all())
+    if certain or old.drawn_answers is None or new.drawn_answers is None:
+        drawn, expected = None, hard
+        difference = hard[1] - hard[0]
+    else:
+        values = measure(old.drawn_answers), measure(new.drawn_answers)
+        drawn, expected = values[1] - values[0], [each.mean(axis=0) for each in values]
+        difference = drawn.mean(axis=0)
+    interval = mean_interval(difference, scorer.resamples, drawn, hard[1] - hard[0], certain=certain)
+    defined = ~np.isnan(difference)
+    enough = interval.low is not None
+    means = [float(each[defined].mean()) if defined.any() else None for each in expected]
+    return Delta(
+        measure,
+        means[0],
+        means[1],
+        interval,
+        _p(difference if drawn is None else drawn, scorer.resamples, defined) if enough else None,
+        _said(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
+        _said(bootstrap_difference(difference, scorer.seed).p) if enough else None,
+        expected[0],
+        expected[1],
+    )
+
+
+def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
+    """Twice the share of draws on the side of no difference that has fewer."""
+    counts = resamples[:, defined]
+    size = counts.sum(axis=1)
+    total = (counts * drawn[..., defined]).sum(axis=1)[size > 0]
+    rounding = 1e-12 * np.abs(drawn[..., defined]).sum(axis=-1).max()
+    fewer = min(int((total <= rounding).sum()), int((total >= -rounding).sum()))
+    return min(1.0, 2 * (fewer + 1) / (len(total) + 1))
+
+
+def sightings_of(marker: Marker, side: Side, shown: Ints) -> dict[int, Sighting]:
+    """These nuggets in a run's answers, by their positions in the key."""
+    outcome, run = side.outcome, side.reading.run
+    nearest = _nearest(side.reading, shown, len(outcome.found))
+    result = {}
+    for i in shown.tolist():
+        response = int(outcome.response[i]) if outcome.found[i] else -1
+        if response < 0 and (outcome.found[i] or outcome.best[i] > 0):
+            response = int(nearest[i])
+        passage = None
+        if response >= 0:
+            text = run.texts[response]
+            rank = response - int(run.offsets[run.question[response]]) + 1
+            passage = Passage(text, marker(text, i), run.docid(response), rank)
+            if not (outcome.found[i] or passage.marks):
+                passage = None
+        result[i] = Sighting(
+            bool(outcome.found[i]),
+            bool(outcome.known[i]),
+            _said(outcome.probability[i]),
+            _said(outcome.best[i]),
+            passage,
+        )
+    return result
+
+
+def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting:
+    """With what spoke for a guess; what is known needs no explanation."""
+    if sighting.known or sighting.passage is None:
+        return sighting
+    return replace(sighting, explanation=explainer(sighting.passage.text, nugget))
+
+
+def _nearest(reading: Reading, shown: Ints, nuggets: int) -> Ints:
+    """The first response of the highest match score for each of these nuggets; −1 without an answer."""
+    wanted = np.zeros(nuggets, dtype=bool)
+    wanted[shown] = True
+    where = np.flatnonzero(wanted[reading.pairs.nugget])
+    order = np.lexsort((where, -reading.pairs.scores[where], reading.pairs.nugget[where]))
+    own, first = np.unique(reading.pairs.nugget[where][order], return_index=True)
+    result = np.full(nuggets, -1, dtype=np.int64)
+    result[own] = np.searchsorted(reading.begin, where[order][first], side="right") - 1
+    return result
+
+
+def _effect(measure: Measure, side: Side, which: Ints) -> Vector:
+    """What each of these found nuggets adds to its question's value: with it, less without it."""
+    if not len(which):
+        return np.zeros(0)
+    question = side.key.question[which]
+    # One nugget of each question at a time.
+    turn = np.arange(len(which)) - np.searchsorted(question, question)
+    without = np.repeat(side.outcome.found[None, :], int(turn.max()) + 1, axis=0)
+    without[turn, which] = False
+    whole = measure(side.decided_answers)[question]
+    return np.asarray(np.nan_to_num(whole - measure(side.answers(without))[turn, question]))
+
+
+def _matter(change: Change) -> tuple[bool, float, float]:
+    probability = 1.0 if change.probability is None else change.probability
+    return not change.vital, -change.effect * probability, -probability
+
+
+def _said(value: float | np.floating[Any]) -> float | None:
+    number = float(value)
+    return None if np.isnan(number) else number
+
+
+def _longer(shorter: Outcome, longer: Outcome) -> Ints:
+    much = (longer.length >= MUCH * shorter.length) & (longer.length - shorter.length > ALLOWANCE)
+    which = np.flatnonzero(much & shorter.answered & longer.answered)
+    return which[np.argsort((shorter.length - longer.length)[which], kind="stable")]

@@ -1,0 +1,169 @@
+"""All that is to be told of one build in the morning: its scores, what changed, the trend, the evidence for each
+nugget, where a judgement would help most, and how far the guesses are to be trusted.
+
+Everything is computed here; `reports.html` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.diff import Diff, Passage, Side, Sighting, between, explained, sightings_of
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.store import History
+from nuggeteer.history.trend import Build, Fates, Trend, fates, trends
+from nuggeteer.judging.suggest import Suggestion, suggest
+from nuggeteer.matching.marks import Marker
+from nuggeteer.measures import DEFAULT, Measure
+from nuggeteer.records import AnswerKey, Run
+from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.scorer import RunScore, Scorer, Scores
+from nuggeteer.trust.reliability import Trust, trust
+
+SUGGESTED = 10
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A run, and the recorded build that it is; None where it comes from a file."""
+
+    run: Run
+    build: Build | None = None
+
+    @property
+    def label(self) -> str | None:
+        return self.build.scoring.label if self.build else None
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """A guess worth judging, and the response that decides it."""
+
+    suggestion: Suggestion
+    passage: Passage
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """One build in the morning. `sightings` has an entry for each nugget of the key; `diff` is None where there is
+    nothing to compare with, `trend` and `fates` where no build of this group is recorded, `trust` where nobody has
+    judged anything."""
+
+    collection: str
+    new: Subject
+    old: Subject | None
+    scores: Scores
+    sightings: tuple[Sighting, ...]
+    diff: Diff | None
+    trend: Trend | None
+    fates: Fates | None
+    suggested: tuple[Suggested, ...]
+    trust: Trust | None
+
+    @property
+    def key(self) -> AnswerKey:
+        return self.scores.key
+
+    @property
+    def score(self) -> RunScore:
+        return self.scores.runs[0]
+
+    @property
+    def headline(self) -> Measure:
+        return self.scores.measures[0]
+
+
+def brief(
+    collection: Collection,
+    run: str | None = None,
+    against: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Briefing:
+    """What is to be told of a run, by name or by file; by default of the newest recorded build or, without a
+    history, of the last run that was not judged whole.
+
+    It is compared with `against`; by default with the build recorded before it, or with the run before it in
+    its group, else in the collection."""
+    history = History.of(collection.root)
+    recorded = trends(history) if history.path.exists() else ()
+    new, trend = _newest(collection, history, recorded, run)
+    old = _before(collection, history, trend, new, against)
+
+    scorer = Scorer(collection, DEFAULT, seed=seed, jobs=jobs)
+    reading = scorer.read(new.run)
+    score = scorer.score(reading)
+    diff = between(scorer, scorer.read(old.run), reading, explain=True) if old else None
+    # As the diff decides: of answers with the same texts both builds have the same.
+    outcome = diff.new if diff else score.outcome
+    marker = Marker(scorer.ngrams)
+    every = np.arange(len(scorer.key.nuggets))
+    sightings = sightings_of(marker, Side(scorer.key, reading, outcome, None), every)
+    explainer = Explainer(scorer.matcher, marker, collection)
+    suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTED)
+    return Briefing(
+        collection.root.resolve().name,
+        new,
+        old,
+        scorer.scores([score]),
+        tuple(explained(explainer, sightings[i], i) for i in every.tolist()),
+        diff,
+        trend,
+        fates(history, trend.builds) if trend else None,
+        tuple(Suggested(one, _passage(marker, new.run, one)) for one in suggestions),
+        trust(scorer, tell),
+    )
+
+
+def _newest(
+    collection: Collection, history: History, recorded: Sequence[Trend], run: str | None
+) -> tuple[Subject, Trend | None]:
+    """The run that was asked for, and the trend that it belongs to."""
+    wanted = [trend for trend in recorded if run is None or any(b.scoring.run == run for b in trend.builds)]
+    if wanted:
+        trend, build = max(
+            ((trend, build) for trend in wanted for build in trend.builds if run in (None, build.scoring.run)),
+            key=lambda one: (one[1].scoring.time, one[1].scoring.build),
+        )
+        return Subject(history.run(build.scoring.build, collection), build), trend
+    if run is None:
+        names = collection.run_names
+        if not names:
+            raise NuggeteerError(f"{collection.root}: there are no runs here; put them in runs/, or name a file")
+        tonight = [n for n in names if n not in collection.manifest or collection.manifest[n].judged == "none"]
+        run = (tonight or names)[-1]
+    loaded = collection.run(run)
+    group = collection.group(loaded.name)
+    return Subject(loaded), next((trend for trend in recorded if trend.group == group), None)
+
+
+def _before(
+    collection: Collection, history: History, trend: Trend | None, new: Subject, against: str | None
+) -> Subject | None:
+    """What it is compared with."""
+    builds = trend.builds if trend else ()
+    if against is not None:
+        named = [build for build in builds if build.scoring.run == against and build is not new.build]
+        if named:
+            return Subject(history.run(named[-1].scoring.build, collection), named[-1])
+        return Subject(collection.run(against))
+    place = builds.index(new.build) if new.build else len(builds)
+    if place > 0:
+        return Subject(history.run(builds[place - 1].scoring.build, collection), builds[place - 1])
+    names = list(collection.run_names)
+    earlier = names[: names.index(new.run.name)] if new.run.name in names else names
+    own = [name for name in earlier if collection.group(name) == collection.group(new.run.name)]
+    if new.build or not earlier:
+        return None
+    return Subject(collection.run((own or earlier)[-1]))
+
+
+def _passage(marker: Marker, run: Run, one: Suggestion) -> Passage:
+    text = run.texts[one.response]
+    rank = one.response - int(run.offsets[run.question[one.response]]) + 1
+    return Passage(text, marker(text, one.nugget), run.docid(one.response), rank)

@@ -1,0 +1,248 @@
+"""Builds in the order of time: their scores, which of them compare, the alarm, and what became of each nugget.
+
+Builds of one group, and all that have none, make one trend. Two builds compare when their scores have equal
+signatures. The newest build's latest scoring sets the signature; of another build, a scoring with the same one is
+taken if there is any, else its latest, which then does not compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nuggeteer.collection.folder import natural
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.store import Fact, History, Scoring
+from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.statistics.alarm import Alarm, watch
+from nuggeteer.statistics.intervals import Interval
+
+PARTS = {
+    "nuggeteer": "version",
+    "match": "match settings",
+    "idf": "word weights",
+    "threshold": "threshold model",
+    "interval": "interval method",
+}
+FLICKER = 3
+
+
+@dataclass(frozen=True)
+class Build:
+    """One recorded build, by the scoring that was chosen for it, and what keeps it from comparing with the newest:
+    `unlike`, the parts of its signature that differ; `unasked`, questions that came later."""
+
+    scoring: Scoring
+    unlike: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+
+    @property
+    def comparable(self) -> bool:
+        return not self.unlike and not self.unasked
+
+    @property
+    def interval(self) -> Interval:
+        return self.scoring.interval or Interval(None)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The builds of one group, oldest first. Arrays have an entry for each build.
+
+    `alarm` looks at the comparable builds only; its positions are those of `builds`, its evidence NaN elsewhere.
+    """
+
+    group: str | None
+    measure: str
+    builds: tuple[Build, ...]
+    alarm: Alarm
+
+    @cached_property
+    def value(self) -> Vector:
+        return _numbers([build.interval.value for build in self.builds])
+
+    @cached_property
+    def low(self) -> Vector:
+        return _numbers([build.interval.low for build in self.builds])
+
+    @cached_property
+    def high(self) -> Vector:
+        return _numbers([build.interval.high for build in self.builds])
+
+    @cached_property
+    def comparable(self) -> Bools:
+        return np.array([build.comparable for build in self.builds], dtype=bool)
+
+    @cached_property
+    def delta(self) -> Vector:
+        """Each value less the one before it that compares; NaN where there is none."""
+        result = np.full(len(self.builds), np.nan)
+        places = np.flatnonzero(self.comparable)
+        result[places[1:]] = np.diff(self.value[places])
+        return result
+
+
+@dataclass(frozen=True)
+class Fates:
+    """What became of each nugget in some builds: nuggets × builds.
+
+    `present`: the key had it then. `probability` is NaN where the model cannot say, `rank` 0 without a response
+    that carries it. What is counted over builds is counted over those that compare.
+    """
+
+    nuggets: tuple[Fact, ...]
+    builds: tuple[Build, ...]
+    present: Bools
+    found: Bools
+    known: Bools
+    probability: Vector
+    rank: Ints
+
+    @cached_property
+    def compared(self) -> Bools:
+        """Whether a build compares, and one before it does."""
+        comparable = np.array([build.comparable for build in self.builds], dtype=bool)
+        return comparable & (comparable.cumsum() > 1)
+
+    @cached_property
+    def gained(self) -> Bools:
+        """Found, and not in the build before it that compares."""
+        return self._turned(True)
+
+    @cached_property
+    def lost(self) -> Bools:
+        """Not found, and found in the build before it that compares."""
+        return self._turned(False)
+
+    @cached_property
+    def turns(self) -> Ints:
+        """How often each nugget was gained or lost."""
+        return np.asarray((self.gained | self.lost).sum(axis=1))
+
+    @cached_property
+    def flickering(self) -> Ints:
+        """The nuggets gained or lost more often than a loss and its repair, the most often first."""
+        often = np.flatnonzero(self.turns >= FLICKER)
+        return often[np.argsort(-self.turns[often], kind="stable")]
+
+    @cached_property
+    def last_lost(self) -> Ints:
+        """The place of the build with which each nugget was last lost; −1 if it never was."""
+        return np.where(self.lost.any(axis=1), len(self.builds) - 1 - self.lost[:, ::-1].argmax(axis=1), -1)
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Lost and not found again."""
+        return self.last_lost > np.where(
+            self.gained.any(axis=1), len(self.builds) - 1 - self.gained[:, ::-1].argmax(axis=1), -1
+        )
+
+    def only(self, nugget: int) -> Fates:
+        """The same of one nugget."""
+        own = slice(nugget, nugget + 1)
+        known, found = self.known[own], self.found[own]
+        return Fates(
+            self.nuggets[own], self.builds, self.present[own], found, known, self.probability[own], self.rank[own]
+        )
+
+    def _turned(self, to: bool) -> Bools:
+        result = np.zeros_like(self.found)
+        places = np.flatnonzero([build.comparable for build in self.builds])
+        before, after = places[:-1], places[1:]
+        turned = (self.found[:, after] == to) & (self.found[:, before] != to)
+        result[:, after] = turned & self.present[:, after] & self.present[:, before]
+        return result
+
+
+@dataclass(frozen=True)
+class Life:
+    """One nugget over the builds of a trend: its fate, and the text that got the credit in each build."""
+
+    trend: Trend
+    fates: Fates
+    texts: tuple[str | None, ...]
+
+
+def lives(history: History, trends: Sequence[Trend], nugget: str) -> tuple[Life, ...]:
+    """The life of a nugget, `QID/NUGGET`, in each trend that has it."""
+    found = []
+    for trend in trends:
+        fate = fates(history, trend.builds)
+        for i, fact in enumerate(fate.nuggets):
+            if f"{fact.qid}/{fact.nugget}" == nugget:
+                texts = history.credited([build.scoring.id for build in trend.builds], fact.qid, fact.nugget)
+                found.append(Life(trend, fate.only(i), tuple(texts)))
+    if not found:
+        raise NuggeteerError(f"{nugget}: no recorded build has this nugget; write question/nugget, as in def-01/3")
+    return tuple(found)
+
+
+def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
+    """The trends of all groups, in the order in which they began."""
+    names = history.measures()
+    if not names:
+        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer score RUN --record keeps one")
+    measure = measure or names[0]
+    if measure not in names:
+        raise NuggeteerError(f"{history.path}: no build was scored by {measure!r}; recorded are: {', '.join(names)}")
+    builds: dict[int, list[Scoring]] = {}
+    for scoring in history.scorings(measure):
+        builds.setdefault(scoring.build, []).append(scoring)
+    groups: dict[str | None, list[list[Scoring]]] = {}
+    for scorings in builds.values():
+        groups.setdefault(scorings[-1].group, []).append(scorings)
+    return tuple(_trend(history, group, measure, own) for group, own in groups.items())
+
+
+def _trend(history: History, group: str | None, measure: str, scorings: Sequence[Sequence[Scoring]]) -> Trend:
+    signature = scorings[-1][-1].signature
+    builds = tuple(_build(history, own, signature) for own in scorings)
+    comparable = np.array([build.comparable for build in builds], dtype=bool)
+    places = np.flatnonzero(comparable)
+    alarm = watch(_numbers([builds[i].interval.value for i in places]))
+    evidence = np.full(len(builds), np.nan)
+    evidence[places] = alarm.evidence
+    changes = tuple(replace(c, at=int(places[c.at]), since=int(places[c.since])) for c in alarm.changes)
+    return Trend(group, measure, builds, Alarm(evidence, changes))
+
+
+def _build(history: History, scorings: Sequence[Scoring], signature: str) -> Build:
+    chosen = next((s for s in reversed(scorings) if s.signature == signature), scorings[-1])
+    if chosen.signature != signature:
+        return Build(chosen, _differences(chosen.signature, signature))
+    if chosen.interval is None or chosen.interval.value is None:
+        return Build(chosen, ("measure",))
+    return Build(chosen, unasked=() if chosen is scorings[0] else tuple(history.unasked(chosen.id)))
+
+
+def _differences(one: str, other: str) -> tuple[str, ...]:
+    """The parts of two signatures that differ. The fitted thresholds follow from the others."""
+    a, b = (dict(part.partition(":")[::2] for part in signature.split("|")) for signature in (one, other))
+    parts = [part for part in {**a, **b} if a.get(part) != b.get(part)]
+    causes = [part for part in parts if part != "threshold"] or parts
+    return tuple(PARTS.get(part, part) for part in causes)
+
+
+def fates(history: History, builds: Sequence[Build]) -> Fates:
+    """What became of each nugget in these builds."""
+    facts, rows = history.outcomes([build.scoring.id for build in builds])
+    order = sorted(range(len(facts)), key=lambda i: (natural(facts[i].qid), natural(facts[i].nugget)))
+    to = np.empty(len(order), dtype=int)
+    to[order] = np.arange(len(order))
+    shape = (len(facts), len(builds))
+    build, nugget = rows[:, 0].astype(int), to[rows[:, 1].astype(int)]
+    present, found, known = np.zeros((3, *shape), dtype=bool)
+    probability, rank = np.full(shape, np.nan), np.zeros(shape, dtype=int)
+    present[nugget, build] = True
+    found[nugget, build] = rows[:, 2] != 0
+    known[nugget, build] = rows[:, 3] != 0
+    probability[nugget, build] = np.where(rows[:, 4] < 0, np.nan, rows[:, 4])
+    rank[nugget, build] = rows[:, 5].astype(int)
+    return Fates(tuple(facts[i] for i in order), tuple(builds), present, found, known, probability, rank)
+
+
+def _numbers(values: Sequence[float | None]) -> Vector:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)

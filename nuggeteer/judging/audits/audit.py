@@ -1,0 +1,139 @@
+"""A random sample of a run's guesses, drawn and recorded before anybody judges it.
+
+All nuggets of a run that nobody has judged are put in a random order, each drawn from those that are left with a
+probability that is higher where it weighs more and the guess is less sure. The order, the probabilities and the
+guesses are recorded before the first question is asked (`formats.audits`). A run has one audit on one key: to ask for
+more is to go on in the same order. Only a nugget before which all others in the order are settled counts, so that
+nobody, by skipping, chooses; what those prove is in `estimate`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
+from nuggeteer.judging.audits.envelope import form
+from nuggeteer.judging.audits.estimate import Audited, Drawn, State, in_random_order, prove
+from nuggeteer.measures import Measure
+from nuggeteer.records import AnswerKey
+from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.text import identity
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """How far an audit has come: of `planned` nuggets the first `judged` count; `waiting` are settled too, but after
+    one that is not. `units` could be drawn. `measures` has None where the audit says nothing."""
+
+    head: Head
+    planned: int
+    judged: int
+    waiting: int
+    units: int
+    measures: dict[str, Audited | None]
+
+
+def draw(scorer: Scorer, reading: Reading, measure: Measure, planned: int) -> Drawn:
+    """The audit of a run, drawn and recorded now if there is none."""
+    path = _path(scorer, reading)
+    if not path.is_file():
+        write_audit(path, *_drawn(scorer, reading, measure, planned, path.stem))
+    found = drawn(scorer, reading)
+    assert found is not None
+    return found
+
+
+def drawn(scorer: Scorer, reading: Reading) -> Drawn | None:
+    """The audit of a run, if there is one."""
+    path = _path(scorer, reading)
+    if not path.is_file():
+        return None
+    head, units = read_audit(path)
+    place = scorer.key.nugget_position
+    nugget = np.array([place[unit.qid, unit.nugget] for unit in units], dtype=np.int64)
+    guess, size = np.array([[unit.guess, unit.size] for unit in units]).reshape(-1, 2).T
+    return Drawn(head, nugget, guess, size)
+
+
+def to_judge(audit: Drawn, count: int) -> list[tuple[int, Mapping[str, Any]]]:
+    """The first of an audit's nuggets: (position in the key, what verdicts on it are marked with)."""
+    return [(int(nugget), audit.mark(place)) for place, nugget in enumerate(audit.nugget[:count])]
+
+
+def result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) -> AuditResult:
+    """What the audit of a run proves by now."""
+    audit = drawn(scorer, reading)
+    if audit is None:
+        name, folder = reading.run.name, _path(scorer, reading).parent
+        older = any(folder.glob(f"{_stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
+        why = "its audit was of other responses or another key" if older else "it has no audit"
+        raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
+    state = State.of(reading, scorer.key)
+    settled = ~state.open_[audit.nugget]
+    judged = len(settled) if settled.all() else int(settled.argmin())
+    planned = min(audit.head.planned, len(settled))
+    proved = {measure.name: prove(audit, state, judged, measure, scorer.key) for measure in measures}
+    return AuditResult(audit.head, planned, judged, int(settled[judged:].sum()), len(settled), proved)
+
+
+def _drawn(scorer: Scorer, reading: Reading, measure: Measure, planned: int, name: str) -> tuple[Head, list[Unit]]:
+    key, shape = scorer.key, form(measure, scorer.key)
+    if shape is None:
+        raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
+    score = scorer.score(reading)
+    guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
+    responses = _responses(reading, key)
+    rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
+    nugget, size = in_random_order(State.of(reading, key), guess, shape, rng)
+    if not len(nugget):
+        raise NuggeteerError(f"{reading.run.name}: every nugget that counts is judged; there is nothing to audit")
+    expected = {
+        name: (interval.value, *interval.judging)
+        for name, interval in score.measures.items()
+        if interval.value is not None and interval.judging is not None
+    }
+    at, run = datetime.now(UTC).isoformat(timespec="seconds"), _unicode(reading.run.name)
+    signature, seed = scorer.signature, scorer.seed
+    head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected)
+    return head, [
+        Unit(key.nuggets[n].qid, key.nuggets[n].nugget, float(guess[n]), float(s))
+        for n, s in zip(nugget.tolist(), size.tolist(), strict=True)
+    ]
+
+
+def _path(scorer: Scorer, reading: Reading) -> Path:
+    content = f"{_responses(reading, scorer.key)}\t{_key(scorer)}"
+    name = f"{_stem(reading.run.name)}-{blake2b(content.encode(), digest_size=4).hexdigest()}"
+    return scorer.collection.root / "judgements" / "audits" / f"{name}.jsonl"
+
+
+def _stem(run: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "_", run)[:60].lstrip(".")
+
+
+def _unicode(name: str) -> str:
+    """A file's name, with bytes in it that are no UTF-8 written out."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _key(scorer: Scorer) -> str:
+    return next(part.removeprefix("key:") for part in scorer.signature.split("|") if part.startswith("key:"))
+
+
+def _responses(reading: Reading, key: AnswerKey) -> str:
+    """A hash of a run's responses: what is the same text, and how long it is, in their order."""
+    lines = (
+        f"{key.questions[q].qid}\t{identity(text)}"
+        for q, text in zip(reading.run.question.tolist(), reading.run.texts, strict=True)
+    )
+    return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

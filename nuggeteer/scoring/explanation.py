@@ -1,0 +1,53 @@
+"""What spoke for a guess and what against it, for readers: the matcher's own account, with judged texts as they were
+written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.matching.base import Alike, Explains, Explanation, Matcher
+from nuggeteer.matching.marks import Marker
+from nuggeteer.records import Judgement
+from nuggeteer.text import identity
+
+
+class Explainer:
+    """Explains the scores of a collection's matcher, if that can."""
+
+    def __init__(self, matcher: Matcher, marker: Marker, collection: Collection) -> None:
+        self._matcher, self._marker, self._collection = matcher, marker, collection
+        self._written: dict[int, dict[str, str]] = {}
+
+    def __call__(self, text: str, nugget: int) -> Explanation | None:
+        """Of a text and a nugget, by its position in the key."""
+        found = self._matcher.explain(text, nugget) if isinstance(self._matcher, Explains) else None
+        if found is None or not found.alike:
+            return found
+        return replace(found, alike=tuple(self._shown(one, nugget) for one in found.alike))
+
+    def _shown(self, one: Alike, nugget: int) -> Alike:
+        question = int(self._collection.key.question[nugget])
+        if question not in self._written:
+            self._written[question] = self._judged(question)
+        text = self._written[question].get(one.text, one.text)
+        return replace(one, text=text, marks=self._marker(text, nugget))
+
+    def _judged(self, question: int) -> dict[str, str]:
+        """The judged texts of a question as they were written, by their identity."""
+        result: dict[str, str] = {}
+        for run in self._collection.judged_runs:
+            own = slice(*run.offsets[question : question + 2])
+            for same, text in zip(run.identical[own], run.texts[own], strict=True):
+                result.setdefault(same, text)
+        for judgement in self._judgements.get(self._collection.key.questions[question].qid, ()):
+            result.setdefault(identity(judgement.text), judgement.text)
+        return result
+
+    @cached_property
+    def _judgements(self) -> dict[str, list[Judgement]]:
+        result: dict[str, list[Judgement]] = {}
+        for judgement in self._collection.judgements:
+            result.setdefault(judgement.qid, []).append(judgement)
+        return result

@@ -1,0 +1,143 @@
+"""What the threshold model learns from, and the model fitted on it, remembered in the collection.
+
+`.nuggeteer/thresholds.npz` holds the last fit: named arrays and one line of text, the signature of all that
+it was fitted on. Whenever that differs, or the file is damaged or of another version, the model is fitted
+anew, with a word. Deleting the file costs a second or two and nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.matching.base import Judged, Keeper, Learner, Matcher, Undecided, Words
+from nuggeteer.measures.base import per_question, ratio
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Ints, Vector
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.text import identity, length
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import Evidence, size_of
+from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds.smooth import SmoothFit
+
+FORMAT = "nuggeteer thresholds 3"
+
+
+def judged(collection: Collection, known: Known) -> Judged:
+    """What humans said, as matchers learn from it."""
+    _, group = _groups(collection, known)
+    return Judged(known.texts, known.question, group, known.states != UNKNOWN, known.states == YES)
+
+
+def marked(collection: Collection, known: Known) -> tuple[Words, ...]:
+    """The words that assessors marked when they said yes, `span` being [start, end) in characters of the text."""
+    _, group = _groups(collection, known)
+    place = {pair: i for i, pair in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
+    found = []
+    for judgement in collection.judgements:
+        match judgement.span:
+            case [int(start), int(end)] if judgement.verdict and 0 <= start < end <= len(judgement.text):
+                nugget = collection.key.nugget_position[judgement.qid, judgement.nugget]
+                row = place[collection.key.position[judgement.qid], identity(judgement.text)]
+                found.append(Words(nugget, int(group[row]), judgement.text[start:end]))
+    return tuple(found)
+
+
+def _groups(collection: Collection, known: Known) -> tuple[tuple[str, ...], Ints]:
+    """The names of the groups whose systems were judged, and the number of each judged text's."""
+    groups = [collection.group(run) for run in known.runs]
+    names = tuple(sorted(set(groups)))
+    number = {name: i for i, name in enumerate(names)}
+    return names, np.array([number[name] for name in groups], dtype=np.int64)
+
+
+def gather(collection: Collection, matcher: Matcher, known: Known, jobs: int = 1) -> Evidence:
+    """All pairs that humans decided. A text that several systems returned counts once."""
+    if isinstance(matcher, Undecided) and matcher.open:
+        from nuggeteer.thresholds.selection import held_out
+
+        prior = prior_of(matcher.signature)
+        matcher.decide([held_out(_evidence(collection, one, known, jobs), prior) for one in matcher.candidates])
+    return _evidence(collection, matcher, known, jobs)
+
+
+def _evidence(collection: Collection, matcher: Matcher, known: Known, jobs: int) -> Evidence:
+    key = collection.key
+    if isinstance(matcher, Learner):
+        scores = matcher.score_judged(jobs)
+    else:
+        scores = matcher.score(known.texts, known.question, jobs)
+    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
+    names, group_of_text = _groups(collection, known)
+    group = np.repeat(group_of_text, np.diff(begin))
+    size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
+    evidence = Evidence(scores, size, known.states == YES, nugget, group, names, key.question, weights_in_recall(key))
+    return evidence.only((known.states != UNKNOWN) & ~np.isnan(scores))
+
+
+def weights_in_recall(key: AnswerKey) -> Vector:
+    """What each nugget adds to its question's recall: of the pyramid's weights, or of the vital nuggets."""
+    weight = key.weight if key.weighted else key.vital.astype(float)
+    return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
+
+
+def fitted(
+    collection: Collection, matcher: Matcher, known: Known, basis: str, jobs: int = 1
+) -> tuple[SmoothFit, list[str]]:
+    """The smooth model for this collection, from the file if that still fits; and what to tell of it."""
+    path = collection.root / ".nuggeteer" / "thresholds.npz"
+    notes: list[str] = []
+    prior = prior_of(matcher.signature)
+    basis = f"{FORMAT}|{basis}|{prior.signature}"
+    if path.is_file():
+        try:
+            stored, state, fit = load(path)
+            if stored == basis:
+                if isinstance(matcher, Keeper):
+                    matcher.restore(state)
+                return fit, notes
+            notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
+        except (DamagedFile, ValueError):  # a matcher's state may be damaged too
+            notes.append(f"{path} was damaged: the thresholds were fitted anew.")
+    fit = fit_smooth(gather(collection, matcher, known, jobs), prior)
+    try:
+        save(path, basis, matcher.state() if isinstance(matcher, Keeper) else np.zeros(0), fit)
+    except NuggeteerError:
+        notes.append(f"{path} cannot be written: the thresholds will be fitted every time.")
+    return fit, notes
+
+
+class DamagedFile(NuggeteerError):
+    """A file of ours that is not what we wrote."""
+
+
+def save(path: Path, basis: str, state: Vector, fit: SmoothFit) -> None:
+    """Write a fit, and what the matcher learned. A folder of its own keeps it out of version control."""
+    arrays = {field.name: np.asarray(getattr(fit, field.name)) for field in fields(fit)}
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), state=state, **arrays)
+    write_whole(path, lambda file: file.write(buffer.getvalue()))
+    ignore = path.parent / ".gitignore"
+    if not ignore.exists():
+        with suppress(NuggeteerError):
+            write_whole(ignore, lambda file: file.write(b"*\n"))
+
+
+def load(path: Path) -> tuple[str, Vector, SmoothFit]:
+    """Read what `save` wrote: what it was fitted on, the matcher's state, the fit. Nothing in the file is executed."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            basis, state = str(stored["basis"]), np.asarray(stored["state"], dtype=float).ravel()
+            values = {field.name: stored[field.name] for field in fields(SmoothFit)}
+        return basis, state, SmoothFit.from_arrays(values)
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DamagedFile(f"{path}: {error}") from error

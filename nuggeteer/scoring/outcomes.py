@@ -1,0 +1,345 @@
+"""Which nuggets each answer has: known where a human decided, else guessed, with a probability.
+
+A run is read once (`read`), then decided by itself (`find`), or together with others (`draw_together`), where a
+text that several runs return is guessed once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Matcher
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
+from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, Known, States
+from nuggeteer.text import identity, identity_and_length
+from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, orders, size_of
+
+CELLS = 4096  # drawn at once
+ALMOST = np.float32(1 - 1e-6)
+NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A run against the key: each response has a pair with every nugget of its question, laid end to end from
+    `begin`. `group` is whose system it is."""
+
+    run: Run
+    group: str
+    begin: Ints
+    pairs: Pairs
+    states: States
+    length: Ints  # of each answer
+    again: Bools | None  # pairs of a response that repeats an earlier one of its answer; None where none does
+
+    @property
+    def guessed(self) -> Bools:
+        return np.asarray(self.states == UNKNOWN)
+
+    @property
+    def undecided(self) -> Bools:
+        """What is to be guessed: a text that an answer repeats but once."""
+        return self.guessed if self.again is None else np.asarray(self.guessed & ~self.again)
+
+    def certain(self, nuggets: int) -> Bools:
+        """The nuggets that some response is known to carry."""
+        return _any(self.states == YES, self.pairs.nugget, nuggets)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found in one run: an entry for each nugget of the key.
+
+    `probability` that the answer has the nugget, NaN where the model cannot say; `found` when that is at least
+    ½. `response` is the position in the run of the response that gets the credit, the first that carries the
+    nugget (where none does by itself, the likeliest), −1 without one; `best` the highest match score of any
+    response, NaN without an answer. An outcome is `known` when no guess could change it.
+    """
+
+    found: Bools
+    partly: Bools
+    known: Bools
+    probability: Vector
+    response: Ints
+    best: Vector
+    length: Ints
+    answered: Bools
+    pairs_known: int
+    pairs_guessed: int
+    drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
+
+
+def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, jobs: int = 1) -> Reading:
+    """Match scores and human verdicts of all pairs of a run."""
+    texts, counts = [], []
+    for text in run.texts:
+        same, characters = identity_and_length(text)
+        texts.append(same)
+        counts.append(characters)
+    length = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
+    size = size_of(np.array(counts, dtype=np.int64))
+    scores = matcher.score(texts, run.question, jobs)
+    states = known(texts, run.question)
+    if np.isnan(scores.sum()):  # which takes no memory of its own
+        missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
+        if len(missing):
+            raise _unscored(run, key, matcher, missing)
+    repeats = _repeats(texts, run.offsets)
+    del texts, counts
+    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
+    nugget = where.astype(np.int32)
+    del where
+    pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
+    again = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
+    return Reading(run, group, begin, pairs, states, length, again)
+
+
+def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
+    begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    response = int(np.searchsorted(begin, missing[0], side="right")) - 1
+    first = key.nuggets[nugget[missing[0]]]
+    return NuggeteerError(
+        f"{run.name}: {len(missing):,} of {len(nugget):,} pairs have neither a verdict nor a score of the matcher "
+        f"{matcher.signature}; the first is nugget {first.nugget!r} of {first.qid!r} in {run.texts[response]!r:.80}; "
+        "score them, or choose another matcher"
+    )
+
+
+def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
+    """Which responses repeat an earlier one to their question."""
+    result = None
+    for begin, end in pairwise(offsets.tolist()):
+        if len(set(texts[begin:end])) < end - begin:
+            result = np.zeros(len(texts), dtype=bool) if result is None else result
+            first: set[str] = set()
+            for i in range(begin, end):
+                result[i] = texts[i] in first
+                first.add(texts[i])
+    return result
+
+
+class Verdicts:
+    """Normal numbers that turn chances into verdicts: one of each nugget, `own`, and one of each question, `common`,
+    for what the nuggets of an answer have in common (`model.Draws`: ρ). The same for all runs, so that with
+    equal chances runs get equal verdicts.
+
+    Those of a nugget are one from each of equal strata: found as often as its probability says, whatever the seed."""
+
+    def __init__(self, key: AnswerKey, draws: int, seed: int, together: float) -> None:
+        rng = np.random.Generator(np.random.PCG64([seed, 2]))
+        strata = ndtri((np.arange(draws) + 0.5) / draws).astype(np.float32)
+        self.question, self.together = key.question, together
+        self.own = strata[orders(rng, len(key.nuggets), draws)].T
+        self.common = strata[orders(rng, len(key.questions), draws)].T
+
+    @cached_property
+    def limits(self) -> Vector:
+        """draws × nuggets: uniform numbers; a nugget is found where its chance is above."""
+        return limits(self.own, self.common[:, self.question], self.together)
+
+
+def limits(own: Vector, common: Vector, together: float) -> Vector:
+    """Uniform numbers from normal ones, of which a part is common."""
+    if not together:
+        return np.asarray(ndtr(own))
+    return np.asarray(ndtr(np.float32(np.sqrt(1 - together)) * own - np.float32(np.sqrt(together)) * common))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the nuggets of an answer that are known tell of the others: an answer that has more than its chances
+    promised has more of the rest, too. Quantiles of what its nuggets have in common, for the questions at `place` ≥ 0.
+    """
+
+    place: Ints
+    quantiles: Vector
+    together: float
+
+    def common(self, question: Ints, common: Vector) -> Vector:
+        """Draws × columns of what is common, given this; `question` is of each column."""
+        result = common.copy()
+        for column in np.flatnonzero(self.place[question] >= 0):
+            level = ndtr(common[:, column])
+            result[:, column] = np.interp(level, self.quantiles[self.place[question[column]]], NORMAL)
+        return result
+
+    def chance(self, chances: Vector, common: Vector) -> Vector:
+        """Of each column, the mean chance under these draws."""
+        share, rest = np.sqrt(self.together), np.sqrt(1 - self.together)
+        return np.asarray(ndtr((ndtri(np.clip(chances, 1e-6, 1 - 1e-6)) + share * common) / rest).mean(axis=0))
+
+
+def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools) -> Told | None:
+    """What is told by known pairs of an answer with open nuggets; None where there are none.
+
+    Of each nugget, whether some known pair is a yes is held against the chance that some of *these* pairs is: to
+    ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
+    once and a no does not."""
+    nugget, together, size = reading.pairs.nugget, draws.together, len(open_)
+    decided = ~reading.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
+    decided[decided] = ~np.isnan(reading.pairs.scores[decided])
+    if not together or not decided.any():
+        return None
+    asked = np.flatnonzero(_any(decided, nugget, size))
+    chance = draws.chances(reading.pairs[decided], reading.group).mean(axis=0)[asked]
+    found = reading.certain(size)[asked]
+    above = ndtri(np.clip(chance, 1e-6, 1 - 1e-6))[:, None] + np.sqrt(together) * NORMAL
+    log_likelihood = log_ndtr(np.where(found[:, None], above, -above) / np.sqrt(1 - together))
+    questions, start = np.unique(key.question[asked], return_index=True)
+    log_weight = np.add.reduceat(log_likelihood, start, axis=0)
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    place = np.full(len(key.questions), -1)
+    place[questions] = np.arange(len(questions))
+    return Told(place, np.cumsum(weight, axis=1) - weight / 2, together)
+
+
+def find(
+    reading: Reading, key: AnswerKey, model: ThresholdModel, draws: Draws | None, verdicts: Verdicts | None
+) -> Outcome:
+    """Decide which nuggets each answer of a run has; `verdicts` are what turns chances into drawn ones."""
+    run, pairs, states, begin = reading.run, reading.pairs, reading.states, reading.begin
+    matches, nugget, size = pairs.scores, pairs.nugget, len(key.nuggets)
+    guessed, certain = reading.guessed, reading.certain(size)
+    open_ = _any(guessed, nugget, size) & ~certain
+    best = np.full(size, np.nan)
+    np.fmax.at(best, nugget, matches)
+
+    carries = states == YES
+    threshold = model.threshold(np.arange(size))
+    likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
+    carries[likely] = matches[likely] > threshold[nugget[likely]]
+    first = _first(carries, nugget, begin, size)
+    found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
+    if draws is not None and verdicts is not None and open_.any():
+        undecided = reading.undecided & open_[nugget]
+        # Without copies, for a million responses.
+        chances = draws.chances(pairs if undecided.all() else pairs[undecided], reading.group)
+        drawn = certain | (verdicts.limits < chances)
+        chance = np.where(open_, chances.mean(axis=0), chance)
+        told = tell(reading, key, draws, open_)
+        if told:
+            moved = np.flatnonzero(open_ & (told.place[key.question] >= 0))
+            questions, column = np.unique(key.question[moved], return_inverse=True)
+            common = told.common(questions, verdicts.common[:, questions])[:, column]
+            drawn[:, moved] = limits(verdicts.own[:, moved], common, told.together) < chances[:, moved]
+            chance[moved] = told.chance(chances[:, moved], common)
+        found = chance >= 0.5
+        # Where only several responses together make a nugget probable, the likeliest gets the credit.
+        alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
+        likeliest = np.zeros(len(nugget), dtype=bool)
+        likeliest[alone] = matches[alone] == best[nugget[alone]]
+        first = np.where(found, np.maximum(first, _first(likeliest, nugget, begin, size)), -1)
+    elif draws is not None:
+        found = certain
+    return Outcome(
+        found=found,
+        partly=_any(states == PARTLY, nugget, size) & ~found,
+        known=~open_,
+        probability=chance,
+        response=first,
+        best=best,
+        length=reading.length,
+        answered=np.diff(run.offsets) > 0,
+        pairs_known=int((~guessed).sum()),
+        pairs_guessed=int(guessed.sum()),
+        drawn=drawn,
+    )
+
+
+def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, count: int, seed: int) -> list[Bools]:
+    """draws × nuggets for each run: found, under verdicts that runs with equal texts share.
+
+    The texts of a question that stand in the same runs, and their pairs with one nugget, are a cell; each cell
+    has one verdict a draw: that some of its texts carries the nugget. What several runs return can so not differ
+    between them. A text is taken to be of the first run's system, and of its answer.
+    """
+    size = len(key.nuggets)
+    runs_of: dict[tuple[int, str], int] = {}  # the runs that return a text, as bits
+    first: list[dict[tuple[int, str], int]] = []  # of each run: the texts that no earlier run has, and where
+    for place, reading in enumerate(readings):
+        new: dict[tuple[int, str], int] = {}
+        for response, (question, text) in enumerate(
+            zip(reading.run.question.tolist(), map(identity, reading.run.texts), strict=True)
+        ):
+            bits = runs_of.get((question, text), 0)
+            if not bits:
+                new[question, text] = response
+            runs_of[question, text] = bits | 1 << place
+        first.append(new)
+    numbers = {bits: number for number, bits in enumerate(sorted(set(runs_of.values())))}
+    members = list(numbers)
+    found = [np.repeat(reading.certain(size)[None, :], count, axis=0) for reading in readings]
+    rng = np.random.Generator(np.random.PCG64([seed, 4]))
+    for reading, new in zip(readings, first, strict=True):
+        places = np.array(list(new.values()), dtype=np.int64)
+        class_of_response = np.array([numbers[runs_of[text]] for text in new], dtype=np.int64)
+        repeat, where = ragged(reading.begin[places], np.diff(reading.begin)[places])
+        code = np.repeat(class_of_response, np.diff(repeat)) * size + reading.pairs.nugget[where]
+        unknown = reading.guessed[where]
+        where, code = where[unknown], code[unknown]
+        if not len(code):
+            continue
+        codes, cell = np.unique(code, return_inverse=True)
+        more = _more_of_all(reading, key, draws, rng, count)
+        order = np.argsort(cell, kind="stable")
+        where, cell = where[order], cell[order]
+        for start in range(0, len(codes), CELLS):
+            part = codes[start : start + CELLS]
+            inside = slice(*np.searchsorted(cell, [start, start + len(part)]))
+            chances = draws.chances(reading.pairs[where[inside]], reading.group, cell[inside] - start)
+            if more is not None:
+                chances = -np.expm1(more[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
+            verdicts = chances > rng.random(chances.shape[::-1], np.float32).T
+            for number in np.unique(part // size).tolist():
+                columns = np.flatnonzero(part // size == number)
+                for one in range(len(readings)):
+                    if members[number] >> one & 1:
+                        found[one][:, part[columns] % size] |= verdicts[:, columns]
+    return found
+
+
+def _more_of_all(reading: Reading, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int) -> Vector | None:
+    """draws × nuggets: by what factor the nuggets of an answer are all harder to miss in a draw, or easier, for what
+    they have in common; so that each nugget keeps the chance that it has in the whole answer. None where nothing
+    is."""
+    if not draws.together:
+        return None
+    size, nugget = len(key.nuggets), reading.pairs.nugget
+    certain = reading.certain(size)
+    open_ = _any(reading.guessed, nugget, size) & ~certain
+    common = rng.standard_normal((len(key.questions), count), np.float32).T
+    told = tell(reading, key, draws, open_)
+    if told:
+        common = told.common(np.arange(len(key.questions)), common)
+    result = np.ones((count, size), dtype=np.float32)
+    columns = np.flatnonzero(open_)
+    chances = draws.chances(reading.pairs[reading.undecided & open_[nugget]], reading.group)[:, columns]
+    chances = np.clip(chances, np.float32(1e-6), ALMOST)
+    share, rest = np.float32(np.sqrt(draws.together)), np.float32(np.sqrt(1 - draws.together))
+    given = ndtr((ndtri(chances) + share * common[:, key.question[columns]]) / rest)
+    result[:, columns] = np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-chances)
+    return result
+
+
+def _any(flags: Bools, nugget: npt.NDArray[np.signedinteger], size: int) -> Bools:
+    result = np.zeros(size, dtype=bool)
+    result[nugget[flags]] = True
+    return result
+
+
+def _first(flags: Bools, nugget: Ints, begin: Ints, size: int) -> Ints:
+    """The first response, in run order, with a flagged pair of each nugget; −1 without one."""
+    result = np.full(size, -1, dtype=np.int64)
+    hits = np.flatnonzero(flags)[::-1]  # the last written is the first in run order
+    result[nugget[hits]] = np.searchsorted(begin, hits, side="right") - 1
+    return result

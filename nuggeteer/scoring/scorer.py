@@ -1,0 +1,252 @@
+"""From a collection and runs to scores: which nuggets each answer has, and what that is worth.
+
+`score` is the whole of it; what it returns holds arrays, in the order of the key's questions and nuggets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.matching.base import Matcher, Material, notes_of
+from nuggeteer.matching.choice import make
+from nuggeteer.matching.idf import Idf, background, pool, read_table
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.measures import DEFAULT, Answers, Measure, parse
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
+from nuggeteer.scoring import signature
+from nuggeteer.scoring.fitting import fitted, gather, judged, marked
+from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, draw_together, find, read
+from nuggeteer.settings import Match
+from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
+from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.prior import prior_of
+
+if TYPE_CHECKING:
+    import pandas
+
+    from nuggeteer.thresholds.selection import Compared
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """The scores of one run: intervals of means, values by question, and the outcome of each nugget.
+
+    `by_question` holds expected scores; `hard_by_question` those of `outcome.found` as it stands."""
+
+    run: Run
+    outcome: Outcome
+    measures: dict[str, Interval]
+    by_question: dict[str, Vector]
+    hard_by_question: dict[str, Vector]
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The rank in its answer of the response that gets each nugget's credit; 0 without one."""
+        first = self.run.offsets[self.run.question[self.outcome.response]] if len(self.run) else 0
+        return np.where(self.outcome.response >= 0, self.outcome.response - first + 1, 0)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of several runs, and the signature of how they came about."""
+
+    key: AnswerKey
+    runs: tuple[RunScore, ...]
+    measures: tuple[Measure, ...]
+    threshold: Vector
+    signature: str
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, run: str) -> RunScore:
+        return next(score for score in self.runs if score.name == run)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas frame with a row for each run and question, and a column for each measure."""
+        import pandas as pd
+
+        qids = [question.qid for question in self.key.questions]
+        frames = [
+            pd.DataFrame({"run": score.name, "qid": qids, **score.by_question, "length": score.outcome.length})
+            for score in self.runs
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+
+class Scorer:
+    """All that the scores of a collection's runs have in common, worked out once: verdicts that are known, word
+    weights, the threshold model and its draws.
+
+    `model` and `matcher` are by default what the settings of the collection name: the smooth model fitted on its
+    judgements, and n-grams.
+    Measures that do not apply to the key are left out.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        measures: Sequence[str | Measure] = DEFAULT,
+        model: ThresholdModel | None = None,
+        seed: int = 0,
+        jobs: int = 1,
+        matcher: Matcher | None = None,
+    ) -> None:
+        self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
+        settings = collection.settings
+        wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
+        self.measures = tuple(measure for measure in wanted if measure.applies(self.key))
+        self.known = Known(self.key, collection.judgements, collection.judged_runs)
+        self.material = material(collection, self.known)
+        self.matcher = matcher or make(self.material)
+        idf = self.material.idf
+        basis = signature.basis(collection, self.matcher.signature, idf.name if idf else "none")
+        self.notes = list(notes_of(self.matcher))
+        if model is None and settings.threshold.model == "fixed":
+            model = FixedThreshold(settings.threshold.value)
+        elif model is None:
+            model, notes = fitted(collection, self.matcher, self.known, basis, jobs)
+            self.notes = [*notes_of(self.matcher), *notes]
+            if model.pairs == 0:
+                self.notes.append(
+                    "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
+                    "what public collections taught, which is why the intervals are wide."
+                )
+        self.model = model
+        self.draws = model.draw(DRAWS, seed)
+        self.resamples = question_draws(len(self.key.questions), seed)
+        self.signature = f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}"
+
+    @cached_property
+    def ngrams(self) -> NgramMatcher:
+        """What tells which words of a text speak for a nugget, whatever the matcher."""
+        if isinstance(self.matcher, NgramMatcher):
+            return self.matcher
+        return NgramMatcher(self.key, self.material.settings, self.material.idf)
+
+    @cached_property
+    def _verdicts(self) -> Verdicts | None:
+        return Verdicts(self.key, DRAWS, self.seed, self.draws.together) if self.draws is not None else None
+
+    def read(self, run: str | Run) -> Reading:
+        """A run, by name or by file or as it is, against the key."""
+        loaded = run if isinstance(run, Run) else self.collection.run(run)
+        return read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+
+    def find(self, reading: Reading) -> Outcome:
+        """Which nuggets a run has, by itself."""
+        return find(reading, self.key, self.model, self.draws, self._verdicts)
+
+    def score(self, reading: Reading) -> RunScore:
+        """The scores of a run by itself."""
+        return _run_score(reading.run, self.key, self.find(reading), self.measures, self.resamples)
+
+    def draw_together(self, readings: Sequence[Reading]) -> list[Bools] | None:
+        """draws × nuggets for each run: found, under verdicts that runs with equal texts share (`finding`). None
+        from a model that cannot say how sure it is."""
+        if self.draws is None:
+            return None
+        return draw_together(readings, self.key, self.draws, DRAWS, self.seed)
+
+    def score_together(self, readings: Sequence[Reading]) -> Scores:
+        """The scores of runs under verdicts that they share: equal texts are equal, whosever systems they are of."""
+        together = self.draw_together(readings)
+        scores = []
+        for place, reading in enumerate(readings):
+            outcome = self.find(reading)
+            if together is not None and outcome.drawn is not None:
+                outcome = replace(outcome, drawn=together[place], probability=together[place].mean(axis=0))
+            scores.append(_run_score(reading.run, self.key, outcome, self.measures, self.resamples))
+        return self.scores(scores)
+
+    def scores(self, runs: Iterable[RunScore]) -> Scores:
+        """The scores of runs, with all that a report says of how they came about."""
+        threshold = self.model.threshold(np.arange(len(self.key.nuggets)))
+        return Scores(self.key, tuple(runs), self.measures, threshold, self.signature, tuple(self.notes))
+
+
+def score(
+    collection: Collection,
+    runs: Iterable[str | Run],
+    measures: Sequence[str | Measure] = DEFAULT,
+    model: ThresholdModel | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+) -> Scores:
+    """Score runs of a collection, by name or by file, or as they are.
+
+    Known verdicts are used wherever there are any, and `model` decides the rest (`Scorer`).
+    """
+    loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
+    scorer = Scorer(collection, measures, model, seed, jobs)
+    return scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The threshold models compared on a collection's judgements."""
+
+    pairs: int
+    positive: int
+    groups: int
+    models: tuple[Compared, ...]
+    chosen: str
+
+
+def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
+    """Fit and compare all threshold models on what humans judged in a collection."""
+    from nuggeteer.thresholds.selection import compare
+
+    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    matcher = make(material(collection, known))
+    evidence = gather(collection, matcher, known, jobs)
+    compared, chosen = compare(evidence, prior_of(matcher.signature))
+    groups = len(np.unique(evidence.group))
+    return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
+
+
+def material(collection: Collection, known: Known) -> Material:
+    """All that a matcher is made from."""
+    settings = collection.settings.match
+    said = judged(collection, known)
+    words = marked(collection, known) if settings.marked else ()
+    return Material(collection.key, settings, _idf(settings, collection), said, words)
+
+
+def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector) -> RunScore:
+    hard = Answers(key, outcome.found, outcome.partly, outcome.length)
+    intervals, by_question, hard_by_question = {}, {}, {}
+    drawn = None
+    if outcome.drawn is not None:
+        drawn = Answers(key, outcome.drawn, outcome.partly & ~outcome.drawn, outcome.length)
+    for measure in measures:
+        hard_by_question[measure.name] = decided = measure(hard)
+        if drawn is None:
+            by_question[measure.name] = decided
+            certain = bool(outcome.known.all())
+            intervals[measure.name] = mean_interval(decided, resamples, certain=certain)
+        else:
+            values = measure(drawn)
+            by_question[measure.name] = expected = values.mean(axis=0)
+            intervals[measure.name] = mean_interval(expected, resamples, values, decided)
+    return RunScore(run, outcome, intervals, by_question, hard_by_question)
+
+
+def _idf(settings: Match, collection: Collection) -> Idf | None:
+    if settings.weights == "unit":
+        return None
+    if settings.idf == "wordfreq":
+        return background()
+    if settings.idf == "pool":
+        return pool(text for run in collection.judged_runs for text in run.texts)
+    return read_table(Path(settings.idf))

@@ -1,0 +1,450 @@
+"""The terminal application of `judge`: one screen, one key a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widgets import Input, Static
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.outlook import Outlook
+from nuggeteer.judging.session import Filter, Session
+from nuggeteer.matching.marks import Span, words_at
+from nuggeteer.records import Importance
+from nuggeteer.screens.page import ahead, hidden, page, standing
+from nuggeteer.text import visible
+
+KEYS = "y yes  n no  N none of them  s skip  u undo  m mark  r reason  ? help  q quit"
+MARKING = "←→ word  ↑↓ ten words  space from here on  Enter yes, these  Esc leave"
+HELP = """\
+Does the response between the bars carry the nugget? A paraphrase does; a hint that the reader must finish does not.
+
+  y        yes
+  n        no, not this response
+  N        no, none of this answer's responses (those not yet judged)
+  s        skip; it comes back when all else is done
+  u, b     take the last verdict back (it is retracted, and asked again)
+  m        mark the words that carry it, and say yes
+  r        give a reason first; it goes with the next verdict
+  p        a fact is in this response but not in the key: propose it
+  ← →      the response before, or after
+  ↑ ↓      scroll (also Page Up, Page Down, Home, End)
+  f        only one question or nugget
+  g        show what the tool guesses. It biases: whoever sees a guess tends to
+           agree with it. The verdict will say that it was shown
+  q        leave. Every verdict is on disk already; start again to go on
+
+Underlined words are those that the nugget's description shares with the text.
+In an audit none are, and neither guess nor score is shown: they would tell
+what the tool thinks."""
+
+
+class Reader(ScrollView, can_focus=False):
+    """Lines that are laid out already; only those in view are drawn, so that a long text scrolls as a short one."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self._lines: list[Text] = []
+
+    def show(self, lines: list[Text]) -> None:
+        self._lines = lines
+        self.virtual_size = Size(0, len(lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        place = y + self.scroll_offset.y
+        width = self.size.width
+        if place >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        line = Strip(self._lines[place].render(self.app.console))
+        return line.adjust_cell_length(width).apply_style(self.rich_style)
+
+
+class Help(ModalScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter,space", "dismiss", "close")]
+    DEFAULT_CSS = """
+    Help { background: $background; }
+    Help VerticalScroll { padding: 1 2; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(HELP, markup=False)
+            yield Static("\nEsc closes this.", markup=False)
+
+
+class JudgeApp(App[None]):
+    """Puts a session's cards before a person."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = ""  # keys are verdicts until a prompt is opened
+    CSS = """
+    Screen { layout: vertical; }
+    #standing { height: 1; text-style: bold; }
+    #ahead { height: 1; color: $text-muted; }
+    #asked { margin: 1 0 0 0; overflow: hidden; }
+    #answer { height: 1fr; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
+    #said { height: 1; text-style: bold; }
+    #keys { height: 1; color: $text-muted; }
+    Input { height: 1; border: none; padding: 0; display: none; }
+    Input:focus { border: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "judge(True)"),
+        Binding("n", "judge(False)"),
+        Binding("N", "none"),
+        Binding("s", "skip"),
+        Binding("u,b", "undo"),
+        Binding("m", "mark"),
+        Binding("r", "reason"),
+        Binding("p", "propose"),
+        Binding("f", "filter"),
+        Binding("g", "guess"),
+        Binding("question_mark", "help"),
+        Binding("q", "leave"),
+        Binding("ctrl+c", "leave", priority=True),
+        Binding("left", "turn(-1)"),
+        Binding("right", "turn(1)"),
+        Binding("up", "scroll(-1)"),
+        Binding("down", "scroll(1)"),
+        Binding("pageup", "page(-1)"),
+        Binding("pagedown", "page(1)"),
+        Binding("home", "ends(0)"),
+        Binding("end", "ends(1)"),
+        Binding("escape", "escape"),
+    ]
+
+    def __init__(self, session: Session, width: float | None = None) -> None:
+        super().__init__()
+        self.session = session
+        self.width = width
+        self._marking: tuple[int, int] | None = None  # words, from where and to where
+        self._words: list[Span] = []
+        self._asking: Callable[[str], None] | None = None
+        self._stale = self._looking = False
+        self._said = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="standing", markup=False)
+        yield Static(id="ahead", markup=False)
+        yield Reader("asked")
+        yield Reader("answer")
+        yield Static(id="said", markup=False)
+        yield Input()
+        yield Static(KEYS, id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        self._draw()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._draw)
+
+    # What is on the screen.
+
+    def _draw(self, keep: bool = False) -> None:
+        """Everything anew; scrolled to the response in question, unless it is to `keep` its place."""
+        session = self.session
+        self._stand()
+        self._put("said", self._said)
+        self._put("keys", KEYS if self._marking is None else MARKING)
+        asked, answer = self.query_one("#asked", Reader), self.query_one("#answer", Reader)
+        card = session.card()
+        if card is None:
+            only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
+            asked.show([Text(visible(f"Nothing left to ask{only}. q leaves, u takes the last verdict back."), "bold")])
+            asked.styles.height = 1
+            answer.show([])
+            return
+        width = max(self.size.width - 2, 20)
+        drawn = page(card, width, max(self.size.height * 2 // 5, 4), self._chosen())
+        asked.styles.height = len(drawn.asked)
+        asked.show(drawn.asked)
+        answer.show(drawn.answer)
+        if keep:
+            return
+        top, bottom = drawn.top, drawn.bottom
+        if self._marking is not None:
+            top = next((y for y in range(top, bottom) if _is_chosen(drawn.answer[y])), top)
+            height = max(answer.size.height, 1)
+            if answer.scroll_offset.y <= top < answer.scroll_offset.y + height:
+                return
+        # Some of the response before it stays in sight, when there is room.
+        height = max(answer.size.height, 1)
+        above = max(0, min(3, height - (bottom - top)))
+        answer.scroll_to(y=max(0, top - above), animate=False)
+
+    def _stand(self) -> None:
+        """The two lines on how things stand; dots while a new score is being worked out."""
+        outlook, session = self.session.outlook, self.session
+        title = (
+            hidden(outlook.title, outlook.measure.title)
+            if session.blind
+            else standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1)
+        )
+        self._put("standing", f"{title}{'  …' if self._looking else ''}")
+        if session.audit is not None:
+            self._put(
+                "ahead", f"audit: {session.left()} of {len(session.audit)} left; {session.judged} verdicts so far"
+            )
+        else:
+            self._put("ahead", f"{session.judged} judged; {ahead(outlook.forecast, self.width)}")
+
+    def _put(self, name: str, text: str) -> None:
+        self.query_one(f"#{name}", Static).update(Text(visible(text), no_wrap=True, overflow="ellipsis"))
+
+    def _say(self, text: str) -> None:
+        self._said = text
+        self._draw(keep=True)
+
+    def _attempt(self, act: Callable[[], str]) -> None:
+        """Do what a key asks; what goes wrong is said, and nothing moves on."""
+        try:
+            self._said = act()
+        except (NuggeteerError, OSError) as error:
+            self._said = f"NOT DONE: {error}"
+            self.bell()
+        self._draw()
+
+    # Keys.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While words are marked, keys mean other things."""
+        return self._marking is None or action == "escape"
+
+    def action_judge(self, verdict: bool) -> None:
+        self._judge(verdict)
+
+    def action_none(self) -> None:
+        self._judge(False, whole=True)
+
+    def _judge(self, verdict: bool, whole: bool = False, span: Span | None = None) -> None:
+        card = self.session.card()
+        if card is None:
+            return
+
+        def act() -> str:
+            written = self.session.judge(verdict, whole, span)
+            many = f" to {len(written)} responses" if whole else ""
+            where = f"{card.question.qid}/{card.nugget.nugget}"
+            return f"{'yes' if verdict else 'no'}{many}: {where}, written. u takes it back"
+
+        self._attempt(act)
+        self.call_after_refresh(self._look)
+
+    def action_skip(self) -> None:
+        def act() -> str:
+            self.session.skip()
+            return "skipped; it comes back at the end"
+
+        if self.session.ask is not None:
+            self._attempt(act)
+
+    def action_undo(self) -> None:
+        def act() -> str:
+            back = self.session.undo()
+            if not back:
+                return "nothing of yours to take back here"
+            return f"taken back: {'yes' if back[0].verdict else 'no'} on {back[0].qid}/{back[0].nugget}; asked again"
+
+        self._attempt(act)
+        self._look()
+
+    def action_turn(self, by: int) -> None:
+        if self.session.move(by):
+            self._said = ""
+            self._draw()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one("#answer", Reader).scroll_relative(y=by, animate=False)
+
+    def action_page(self, by: int) -> None:
+        answer = self.query_one("#answer", Reader)
+        answer.scroll_relative(y=by * max(answer.size.height - 1, 1), animate=False)
+
+    def action_ends(self, end: int) -> None:
+        answer = self.query_one("#answer", Reader)
+        answer.scroll_to(y=answer.max_scroll_y if end else 0, animate=False)
+
+    def action_guess(self) -> None:
+        def act() -> str:
+            self.session.show_guess()
+            return "the guess is shown, and the verdict will say so"
+
+        if self.session.ask is not None:
+            self._attempt(act)
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_leave(self) -> None:
+        self.exit()
+
+    # What is typed.
+
+    def action_reason(self) -> None:
+        def keep(text: str) -> None:
+            self.session.reason = text.strip() or None
+            self._said = "the reason goes with your next verdict" if self.session.reason else ""
+
+        if self.session.ask is not None:
+            self._prompt("Why? (Enter keeps it, Esc leaves)", keep, self.session.reason or "")
+
+    def action_filter(self) -> None:
+        def narrow(text: str) -> None:
+            qid, _, nugget = text.strip().partition("/")
+            self.session.narrow(Filter(qid or None, nugget or None))
+            self._said = f"asking about {self.session.filter}"
+
+        now = str(self.session.filter)
+        self._prompt("Only which question, or question/nugget? (empty: all)", narrow, "" if now == "all" else now)
+
+    def action_propose(self) -> None:
+        def importance(text: str) -> None:
+            self._prompt("Is it vital or okay? (v or o)", lambda said: write(text, said))
+
+        def write(text: str, said: str) -> None:
+            grades: dict[str, Importance] = {"v": "vital", "o": "okay"}
+            grade = grades.get(said.strip()[:1].lower())
+            if grade is None:
+                raise NuggeteerError("write v for vital or o for okay; nothing was proposed")
+            self.session.propose(text, grade)
+            self._said = "proposed, in proposals.jsonl; it counts when the key's owner takes it in"
+
+        if self.session.ask is not None:
+            self._prompt("Which fact does the key lack? (Esc leaves)", importance)
+
+    def _prompt(self, label: str, then: Callable[[str], None], value: str = "") -> None:
+        field = self.query_one(Input)
+        self._asking = then
+        field.value = value
+        field.display = True
+        self.set_focus(field)
+        self._say(label)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        then = self._close_prompt()
+        if then is None:
+            return
+
+        def act() -> str:
+            self._said = ""
+            then(event.value)
+            return self._said
+
+        self._attempt(act)
+
+    def _close_prompt(self) -> Callable[[str], None] | None:
+        then, self._asking = self._asking, None
+        field = self.query_one(Input)
+        field.display = False
+        field.value = ""
+        self.set_focus(None)
+        return then
+
+    def action_escape(self) -> None:
+        self._close_prompt()
+        self._marking = None
+        self._say("")
+
+    # Marking words.
+
+    def action_mark(self) -> None:
+        card = self.session.card()
+        if card is None:
+            return
+        self._words = [(start, end) for _, start, end in words_at(card.response.text)]
+        if not self._words:
+            self._say("this response has no words")
+            return
+        marks = card.response.marks
+        inside = [i for i, (a, b) in enumerate(self._words) if marks and marks[0][0] <= a and b <= marks[0][1]] or [0]
+        self._marking, self._anchored = (inside[0], inside[-1]), False
+        self._said = "which words carry the nugget?"
+        self._draw()
+
+    def _chosen(self) -> Span | None:
+        if self._marking is None:
+            return None
+        first, last = sorted(self._marking)
+        return self._words[first][0], self._words[last][1]
+
+    def on_key(self, event: events.Key) -> None:
+        if self._marking is None:
+            return
+        start, end = self._marking
+        steps = {"left": -1, "right": 1, "up": -10, "down": 10, "shift+left": -1, "shift+right": 1}
+        if event.key in steps:
+            end = min(max(end + steps[event.key], 0), len(self._words) - 1)
+            kept = self._anchored or event.key.startswith("shift")
+            self._marking = (start if kept else end, end)
+        elif event.key == "space":
+            self._anchored = True
+            self._marking = (end, end)
+        elif event.key == "enter":
+            span = self._chosen()
+            self._marking = None
+            self._judge(True, span=span)
+        else:
+            return
+        event.stop()
+        self._draw()
+
+    # The score, worked out behind the next question.
+
+    def _look(self) -> None:
+        if self._looking:
+            self._stale = True
+        else:
+            self._looking = True
+            self._look_in_thread(self.session.said)
+            self._stand()
+
+    @work(thread=True)
+    def _look_in_thread(self, said: int) -> None:
+        outlook: Outlook | None = None
+        problem = ""
+        try:
+            outlook = Outlook(self.session.outlook.subject, self.session.outlook)
+        except (NuggeteerError, OSError) as error:  # somebody else's edit of a file, say: verdicts go on
+            problem = f"the score stays as it was: {error}"
+        if self.is_running:
+            self.call_from_thread(self._looked, outlook, said, problem)
+
+    def _looked(self, outlook: Outlook | None, said: int, problem: str) -> None:
+        self._looking = False
+        if outlook is not None:
+            self.session.refresh(outlook, said)
+        if problem:
+            self._said = problem
+        if self._stale:
+            self._stale = False
+            self._look()
+        self._draw(keep=True)
+
+    def _fatal_error(self) -> None:
+        """Leave the screen in silence: whoever called `run` raises what went wrong, and says it harmlessly. (The
+        library's own account shows local variables, and with them texts.)"""
+        self._close_messages_no_wait()
+
+
+def run(session: Session, width: float | None) -> None:
+    """Judge until the assessor leaves."""
+    app = JudgeApp(session, width)
+    app.run()
+    if app._exception is not None:
+        raise app._exception
+
+
+def _is_chosen(line: Text) -> bool:
+    return any(span.style == "reverse" for span in line.spans)

@@ -1,0 +1,327 @@
+"""How far assessors agree on the pairs that several of them judged, and the tool with each of them.
+
+A pair is a nugget and a text (`text.identity`). Of an assessor count the verdicts that name them; silence in a judged
+run is nobody's in particular. The tool stands beside them as one more: its verdict on a pair is its guess after a fit
+that saw no verdict on that system's answers, whoever gave it. Verdicts that are marked as a machine's are held
+against people's in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection, natural
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.pairs import ragged
+from nuggeteer.records import Bools, Ints, Judgement, Vector
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.known import UNKNOWN, Known
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.statistics.coefficients import (
+    Estimate,
+    alpha,
+    both_ways,
+    coincidences,
+    estimate,
+    kappa,
+    percent,
+    positive,
+    tables,
+)
+from nuggeteer.text import identity
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.selection import FOLDS, folds_of
+
+NOBODY = -1  # no verdict
+
+
+@dataclass(frozen=True)
+class Assessor:
+    """Somebody's verdicts: how many, how many of them yes, and how many are on pairs that another person judged too."""
+
+    name: str
+    machine: bool
+    pairs: int
+    yes: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What raters agree on: of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is each rater's share,
+    None of several. κ is of two raters only."""
+
+    raters: tuple[str, ...]
+    pairs: int
+    questions: int
+    differ: int
+    yes: tuple[float, ...] | None
+    percent: Estimate
+    kappa: Estimate
+    alpha: Estimate
+    positive: Estimate
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """A pair on which assessors differ, or the tool differs from all of them: who said yes, who no, and what the tool
+    made of it (its probability of a yes; None where it has none)."""
+
+    qid: str
+    nugget: str
+    description: str
+    text: str
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    reasons: tuple[tuple[str, str], ...]
+    tool: bool | None
+    probability: float | None
+
+    @property
+    def among_people(self) -> bool:
+        return bool(self.yes and self.no)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Something that is no person, held against people: each of them; all, as one more of them, on the pairs that
+    several people judged; and all that `score` takes as known."""
+
+    name: str
+    each: tuple[Agreed, ...]
+    together: Agreed | None
+    known: Agreed | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`people`: each two who share a pair; `together`: all of them, None where nobody shares any. `machines`: whose
+    verdicts are marked as a machine's. `left_out` says how the tool was kept from seeing the answers. `unnamed`
+    verdicts name no assessor; on `both` pairs one assessor said yes and no."""
+
+    assessors: tuple[Assessor, ...]
+    people: tuple[Agreed, ...]
+    together: Agreed | None
+    tool: Beside
+    machines: tuple[Beside, ...]
+    left_out: str
+    disputes: tuple[Dispute, ...]
+    unnamed: int
+    both: int
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    """names × pairs: 1, 0 or `NOBODY`, people first; of each pair the positions of the nugget and of its question, and
+    its text."""
+
+    names: tuple[str, ...]
+    people: int
+    said: Ints
+    nugget: Ints
+    question: Ints
+    texts: tuple[str, ...]
+    reasons: dict[tuple[int, int], str]
+    unnamed: int
+    both: int
+
+
+def agree(
+    collection: Collection, seed: int = 0, jobs: int = 1, tell: Callable[[str], None] = lambda line: None
+) -> Agreement:
+    """The agreement of all assessors of a collection, and of the tool and other machines with them. `tell` hears of
+    work that takes long."""
+    if not collection.judgements:
+        raise NuggeteerError(f"{collection.root}: nobody has judged anything here; nuggeteer judge RUN asks you")
+    verdicts = _verdicts(collection)
+    guess = Guess(Scorer(collection, seed=seed, jobs=jobs), tell)
+    questions = len(collection.key.questions)
+    names, people = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
+    raters = (people != NOBODY).sum(axis=0)
+    tool, known, probability = guess.of(verdicts)
+
+    def two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> Agreed | None:
+        have = (a != NOBODY) & (b != NOBODY)
+        return _two(called, a[have] == 1, b[have] == 1, of[have], questions, seed) if have.any() else None
+
+    def several(called: tuple[str, ...], rows: Ints) -> Agreed | None:
+        shared = raters > 1
+        rows, of = rows[:, shared], verdicts.question[shared]
+        return _several(called, rows, of, questions, seed) if shared.any() else None
+
+    def beside(name: str, row: Ints, all_known: Agreed | None) -> Beside:
+        each = (two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
+        together = several((name, *names), np.vstack([row, people]))
+        return Beside(name, tuple(filter(None, each)), together, all_known)
+
+    whole = (guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64))
+    machines = zip(verdicts.names[verdicts.people :], verdicts.said[verdicts.people :], strict=True)
+    among = (
+        two((names[i], names[j]), people[i], people[j], verdicts.question)
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+    )
+    return Agreement(
+        tuple(
+            Assessor(
+                name,
+                i >= verdicts.people,
+                int((own != NOBODY).sum()),
+                int((own == 1).sum()),
+                int(((own != NOBODY) & (raters > (i < verdicts.people))).sum()),
+            )
+            for i, (name, own) in enumerate(zip(verdicts.names, verdicts.said, strict=True))
+        ),
+        tuple(filter(None, among)),
+        several(names, people),
+        beside("tool", tool, two(("tool", "known"), *whole, collection.key.question[guess.evidence.nugget])),
+        tuple(beside(name, row, two((name, "known"), row, known, verdicts.question)) for name, row in machines),
+        guess.left_out,
+        _disputes(collection, verdicts, tool, probability),
+        verdicts.unnamed,
+        verdicts.both,
+    )
+
+
+def _verdicts(collection: Collection) -> _Verdicts:
+    """Who said what. Where one assessor said both yes and no of a pair the yes counts, as it does in `judging`."""
+    key = collection.key
+    everybody = [*collection.judgements, *collection.machine]
+    named = [(one.machine, one.assessor, one) for one in everybody if one.assessor]
+    who = sorted({(machine, name) for machine, name, _ in named}, key=lambda one: (one[0], natural(one[1])))
+    number = {one: i for i, one in enumerate(who)}
+    pairs: dict[tuple[int, str], int] = {}
+    texts: list[str] = []
+    heard: list[tuple[int, int, Judgement]] = []
+    for machine, name, one in named:
+        place = (key.nugget_position[one.qid, one.nugget], identity(one.text))
+        pair = pairs.setdefault(place, len(pairs))
+        if pair == len(texts):
+            texts.append(one.text)
+        heard.append((number[machine, name], pair, one))
+    said = np.full((len(who), len(pairs)), NOBODY, dtype=np.int64)
+    reasons: dict[tuple[int, int], str] = {}
+    both: set[tuple[int, int]] = set()
+    for row, pair, one in heard:
+        if said[row, pair] not in (NOBODY, int(one.verdict)):
+            both.add((row, pair))
+        said[row, pair] = max(said[row, pair], int(one.verdict))
+        if one.reason:
+            reasons[row, pair] = one.reason
+    nugget = np.array([place for place, _ in pairs], dtype=np.int64)
+    people = sum(not machine for machine, _ in who)
+    names = tuple(name for _, name in who)
+    unnamed = len(everybody) - len(named)
+    return _Verdicts(names, people, said, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
+
+
+class Guess:
+    """What the tool would have said of every decided pair, had its system not been judged."""
+
+    def __init__(self, scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.scorer = scorer
+        known: Known = scorer.known
+        self.evidence = gather(scorer.collection, scorer.matcher, known, scorer.jobs)
+        self.decided = np.flatnonzero(known.states != UNKNOWN)
+        counts = scorer.key.counts[known.question]
+        self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
+        self.probability = np.full(len(self.evidence), np.nan)
+        if scorer.draws is None:
+            self.left_out = "nothing: a fixed threshold learns from no verdict"
+            threshold = scorer.model.threshold(self.evidence.nugget)
+            self.yes: Bools = self.evidence.scores > threshold
+            return
+        folds = folds_of(self.evidence)
+        self.left_out = "the systems that the texts are from"
+        if not folds:
+            self.left_out = "the texts, a fifth at a time; all are of one system, and others of its texts were seen"
+            text = np.repeat(np.arange(len(known.texts)), counts)[self.decided]
+            folds = [mask for fold in range(FOLDS) if (mask := text % FOLDS == fold).any()]
+        tell(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
+        for out in folds:
+            self.probability[out] = _chances(self.evidence, out)
+        self.yes = self.probability >= 0.5
+
+    def of(self, verdicts: _Verdicts) -> tuple[Ints, Ints, Vector]:
+        """Of assessors' pairs: the tool's verdict, what is known, and the tool's probability of a yes. Pairs that no
+        person decided have none."""
+        known, key = self.scorer.known, self.scorer.key
+        row = {(q, text): i for i, (q, text) in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
+        texts = zip(verdicts.question.tolist(), map(identity, verdicts.texts), strict=True)
+        rows = np.array([row.get(one, -1) for one in texts], dtype=np.int64)
+        judged = np.flatnonzero(rows >= 0)
+        place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]
+        judged, place = judged[np.isin(place, self.decided)], place[np.isin(place, self.decided)]
+        where = np.searchsorted(self.decided, place)
+        tool, told, chance = np.full(len(rows), NOBODY), np.full(len(rows), NOBODY), np.full(len(rows), np.nan)
+        tool[judged], told[judged], chance[judged] = self.yes[where], self.evidence.yes[where], self.probability[where]
+        return tool, told, chance
+
+
+def _chances(evidence: Evidence, out: Bools) -> Vector:
+    return fit_smooth(evidence.only(~out), PRIOR).probability(evidence.only(out).pairs)
+
+
+def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int, seed: int) -> Agreed:
+    table = tables(a, b, question, questions)
+    return Agreed(
+        names,
+        len(a),
+        int(table.any(axis=1).sum()),
+        int((a != b).sum()),
+        (float(a.mean()), float(b.mean())) if len(a) else None,
+        estimate(percent, table, seed),
+        estimate(kappa, table, seed),
+        estimate(alpha, both_ways(table), seed),
+        estimate(positive, table, seed),
+    )
+
+
+def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int, seed: int) -> Agreed:
+    """Several raters, of whom not all judged every pair."""
+    yes, raters = (rows == 1).sum(axis=0), (rows != NOBODY).sum(axis=0)
+    table = coincidences(yes, raters, question, questions)
+    return Agreed(
+        names,
+        rows.shape[1],
+        int(table.any(axis=1).sum()),
+        int(((yes > 0) & (yes < raters)).sum()),
+        None,
+        estimate(percent, table, seed),
+        Estimate(None),
+        estimate(alpha, table, seed),
+        estimate(positive, table, seed),
+    )
+
+
+def _disputes(collection: Collection, verdicts: _Verdicts, tool: Ints, probability: Vector) -> tuple[Dispute, ...]:
+    """People's first, in the order of the key; then those of the tool with all people, the surest guesses first."""
+    names, said = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
+    yes, no = (said == 1).any(axis=0), (said == 0).any(axis=0)
+    among = yes & no
+    alone = np.where(tool == 1, no & ~yes, (tool == 0) & yes & ~no)
+    sure = np.where(np.isnan(probability), 0.0, abs(probability - 0.5))
+    order: Sequence[int] = sorted(
+        np.flatnonzero(among | alone).tolist(),
+        key=lambda i: (not among[i], 0.0 if among[i] else -sure[i], verdicts.nugget[i]),
+    )
+    return tuple(
+        Dispute(
+            nugget.qid,
+            nugget.nugget,
+            nugget.descriptions[0],
+            verdicts.texts[i],
+            tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 1),
+            tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 0),
+            tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
+            None if tool[i] == NOBODY else bool(tool[i] == 1),
+            None if np.isnan(probability[i]) else float(probability[i]),
+        )
+        for i in order
+        for nugget in [collection.key.nuggets[verdicts.nugget[i]]]
+    )

@@ -1,0 +1,306 @@
+"""How good the guesses are: each group of systems is left out in turn, and guessed, and held against what humans said.
+
+Of the group that is left out all judgements are hidden: its runs count as never read, and verdicts on its texts are
+unknown unless another group's judged run returned the same text, or a verdict names another group's run. Everything
+else stays known, as it would for tonight's build.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Learner, Matcher
+from nuggeteer.matching.choice import make
+from nuggeteer.matching.remembered import Remembered
+from nuggeteer.measures.base import per_question
+from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.fitting import gather, weights_in_recall
+from nuggeteer.scoring.known import UNKNOWN, YES, Known, States
+from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, find, read
+from nuggeteer.scoring.scorer import material
+from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
+from nuggeteer.statistics.significance import Agreement, agreement
+from nuggeteer.text import identity
+from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.pointwise import Pointwise
+from nuggeteer.thresholds.prior import PRIOR, prior_of
+from nuggeteer.thresholds.selection import Fit, models
+from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.trust.reliability import reliability
+
+Place = tuple[int, str]  # a question's position in the key, and a text
+FIXED = "fixed"
+MODELS = (FIXED, *models(PRIOR))
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Yes and no guessed, against the truth. None where nothing can be said: precision where nothing is found,
+    recall without a yes, calibration of a model without probabilities."""
+
+    n: int
+    positive: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    average_precision: float | None
+    brier: float | None
+    ece: float | None
+    log_score: float | None
+
+
+@dataclass(frozen=True)
+class Crossval:
+    """`pairs` are all judged (response, nugget) pairs of the runs, each text of an answer once; `guessed` those of them
+    that were not known by another group's verdict; `answers` are (run, nugget). `runs` compares mean recalls, and
+    `coverage95` is the share of runs whose judging interval holds the true one."""
+
+    matcher: str
+    model: str
+    groups: int
+    pairs: Quality
+    guessed: Quality
+    answers: Quality
+    runs: Agreement
+    coverage95: float | None
+    scores: tuple[RunGuess, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunGuess:
+    """The mean recall of a run from the truth, and from guesses, with the judging interval."""
+
+    run: str
+    true: float
+    value: float
+    judging: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """Truth and guess of pairs, or of answers. `chance` is NaN where the model gives none; `order` ranks them."""
+
+    true: Bools
+    found: Bools
+    chance: Vector
+    order: Vector
+    guessed: Bools
+
+    def only(self, kept: Bools) -> Guesses:
+        return Guesses(self.true[kept], self.found[kept], self.chance[kept], self.order[kept], self.guessed[kept])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Guesses]) -> Guesses:
+        names = ("true", "found", "chance", "order", "guessed")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def crossval(
+    collection: Collection,
+    model: str = "smooth",
+    seed: int = 0,
+    jobs: int = 1,
+    tell: Callable[[int, int], None] = lambda done, groups: None,
+) -> Crossval:
+    """Leave out each group of judged runs, with the matcher of the collection's settings. `tell` hears how many of how
+    many groups are done."""
+    from joblib import Parallel, delayed
+
+    if model not in MODELS:
+        raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
+    start = time.perf_counter()
+    groups = groups_of(collection)
+    truth = Known(collection.key, collection.judgements, collection.judged_runs)
+    matcher = shared_matcher(collection, truth, jobs)
+    # A tuple, for Dask sends other large things beforehand, and loses them with the worker that has them.
+    tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
+    folds: list[_Fold] = []
+    for fold in Parallel(n_jobs=min(jobs, len(groups)), return_as="generator")(tasks):
+        folds.append(fold)
+        tell(len(folds), len(groups))
+    runs = tuple(run for fold in folds for run in fold.runs)
+    pairs = Guesses.joined([fold.pairs for fold in folds])
+    answers = Guesses.joined([fold.answers for fold in folds])
+    held = [run.judging[0] - 1e-9 <= run.true <= run.judging[1] + 1e-9 for run in runs if run.judging is not None]
+    return Crossval(
+        matcher=collection.settings.match.matcher,
+        model=model,
+        groups=len(groups),
+        pairs=quality(pairs),
+        guessed=quality(pairs.only(pairs.guessed)),
+        answers=quality(answers),
+        runs=agreement([run.true for run in runs], [run.value for run in runs]),
+        coverage95=float(np.mean(held)) if held else None,
+        scores=runs,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def groups_of(collection: Collection) -> list[str]:
+    """The groups whose runs were judged, which can be left out."""
+    groups = list(dict.fromkeys(collection.group(run.name) for run in collection.judged_runs))
+    if len(groups) < 2:
+        raise NuggeteerError(
+            f"{collection.root}: groups of judged runs are left out in turn, and there are {len(groups)}; runs.jsonl"
+            ' says which runs were judged ("judged": "every" or "best") and of which group they are'
+        )
+    return groups
+
+
+def shared_matcher(collection: Collection, truth: Known, jobs: int = 1) -> Matcher | None:
+    """The scores of all judged texts, worked out once for all folds; None if the matcher learns, for then each fold
+    has scores of its own."""
+    matcher = make(material(collection, truth))
+    if isinstance(matcher, Learner):
+        return None
+    return Remembered.of(collection.key, matcher, truth.texts, truth.question, jobs)
+
+
+def without(collection: Collection, group: str) -> Collection:
+    """The collection as if nobody had judged the systems of a group."""
+    own, others = set[Place](), set[Place]()
+    for run in map(collection.run, collection.run_names):
+        outside = collection.group(run.name) != group
+        if not outside or run.info.judged != "none":
+            said = others if outside else own
+            said.update(zip(run.question.tolist(), run.identical, strict=True))
+    places = [(collection.key.position[j.qid], identity(j.text)) for j in collection.judgements]
+    for judgement, place in zip(collection.judgements, places, strict=True):
+        if judgement.run is not None:
+            (others if collection.group(judgement.run) != group else own).add(place)
+    hidden = own - others
+    kept = tuple(j for j, place in zip(collection.judgements, places, strict=True) if place not in hidden)
+    manifest = {
+        name: replace(info, judged="none") if collection.group(name) == group else info
+        for name, info in collection.manifest.items()
+    }
+    result = replace(collection, judgements=kept, manifest=manifest)
+    result._runs.update(collection._runs)  # read once
+    return result
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A group left out: its judged runs' pairs and answers, and their recalls."""
+
+    pairs: Guesses
+    answers: Guesses
+    runs: list[RunGuess]
+
+
+def _leave_out(task: tuple[Collection, str, Known, Matcher | None, str, int]) -> _Fold:
+    """Guess a group's runs from what is known of all others. Without a matcher, one is made from that."""
+    collection, group, truth, matcher, model, seed = task
+    key, rest = collection.key, without(collection, group)
+    known = Known(key, rest.judgements, rest.judged_runs)
+    matcher = matcher or make(material(rest, known))
+    prior = prior_of(matcher.signature)
+    fit = None if model == FIXED else models(prior)[model](gather(rest, matcher, known))
+    decides = _deciding(fit, model, rest)
+    draws = decides.draw(DRAWS, seed)
+    verdicts = Verdicts(key, DRAWS, seed, draws.together) if draws is not None else None
+    worth = weights_in_recall(key)
+    worth /= max(int((per_question(worth, key) > 0).sum()), 1)
+    pairs, answers, runs = [], [], []
+    for run in collection.judged_runs:
+        if collection.group(run.name) == group:
+            reading = read(run, group, key, matcher, known)
+            states = truth(run.identical, run.question)
+            outcome = find(reading, key, decides, draws, verdicts)
+            pairs.append(_pairs(reading, states, decides, fit))
+            answers.append(_answers(reading, states, outcome))
+            runs.append(_recall(run.name, answers[-1], outcome, worth))
+            answers[-1] = answers[-1].only(_settled(reading, states, len(key.nuggets)))
+    return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
+
+
+def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdModel:
+    """A fitted model, made to decide guesses; the fixed threshold without one."""
+    if fit is None:
+        return FixedThreshold(collection.settings.threshold.value)
+    if isinstance(fit, SmoothFit):
+        return fit
+    return Pointwise(model, fit, len(collection.key.nuggets))
+
+
+def _pairs(reading: Reading, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
+    """The judged pairs, each text of an answer once."""
+    guessed, known_yes = reading.guessed, reading.states == YES
+    chance, order = known_yes.astype(float), np.where(known_yes, 2.0, -1.0)
+    if fit is None:
+        chance[guessed], order[guessed] = np.nan, reading.pairs.scores[guessed]
+        found = np.where(guessed, reading.pairs.scores > model.threshold(reading.pairs.nugget), known_yes)
+    else:
+        chance[guessed] = order[guessed] = fit.probability(reading.pairs[guessed])
+        found = chance >= 0.5
+    judged = states != UNKNOWN
+    once = judged if reading.again is None else judged & ~reading.again
+    return Guesses(states == YES, found, chance, order, guessed).only(once)
+
+
+def _answers(reading: Reading, states: States, outcome: Outcome) -> Guesses:
+    """Whether the run's answer has each nugget of the key."""
+    true = np.zeros(len(outcome.found), dtype=bool)
+    true[reading.pairs.nugget[states == YES]] = True
+    sure = np.where(outcome.found, 2.0, -1.0)
+    order = np.where(outcome.known, sure, outcome.best if outcome.drawn is None else outcome.probability)
+    return Guesses(true, outcome.found, outcome.probability, order, ~outcome.known)
+
+
+def _settled(reading: Reading, states: States, nuggets: int) -> Bools:
+    """The nuggets of which humans said whether the answer has them: of a run judged `best` they need not."""
+    left = np.zeros(nuggets, dtype=bool)
+    left[reading.pairs.nugget[states == UNKNOWN]] = True
+    left[reading.pairs.nugget[states == YES]] = False
+    return ~left
+
+
+def _recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:
+    """Mean recall; expected where the model gives probabilities, else as decided."""
+    hard = bool(np.isnan(answers.chance).any())
+    value = float((answers.found if hard else answers.chance) @ worth)
+    judging = None if hard else (value, value)
+    if outcome.drawn is not None:
+        low, high = np.quantile(outcome.drawn @ worth, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        judging = (float(low), float(high))
+    return RunGuess(run, float(answers.true @ worth), value, judging)
+
+
+def quality(guesses: Guesses) -> Quality:
+    """How good guesses are, against the truth."""
+    true, found, chance = guesses.true, guesses.found, guesses.chance
+    n, positive, hits = len(true), int(true.sum()), int((true & found).sum())
+    has = bool(n) and not np.isnan(chance).any()
+    trust = reliability(chance, true) if has else None
+    precision = hits / int(found.sum()) if found.any() else None
+    recall = hits / positive if positive else None
+    f1 = 2 * hits / (int(found.sum()) + positive) if positive else None
+    with np.errstate(divide="ignore"):
+        log_score = float(np.log(np.where(true, chance, 1 - chance)).mean()) if has else None
+    return Quality(
+        n,
+        positive,
+        precision,
+        recall,
+        f1,
+        average_precision(true, guesses.order) if positive else None,
+        trust.brier if trust else None,
+        trust.error if trust else None,
+        log_score if log_score is not None and np.isfinite(log_score) else None,
+    )
+
+
+def average_precision(true: Bools, order: Vector) -> float:
+    """Σ (change in recall · precision) over the distinct values of what ranks; equal ones come together."""
+    place = np.argsort(-order, kind="stable")
+    hits = np.cumsum(true[place])
+    last = np.append(np.diff(order[place]) != 0, True)
+    precision = hits[last] / (np.flatnonzero(last) + 1)
+    return float((np.diff(hits[last], prepend=0) * precision).sum() / hits[-1])

@@ -1,0 +1,362 @@
+"""The kinds of experiments, each a table or a figure of the Nuggeteer paper.
+
+Scores of runs are held against official ones, where the manifest has these for all judged runs, else against scores
+from all judgements. One group of runs is left out at a time, and a threshold is chosen afterwards, as in the paper: it
+has seen the answers. What `smooth` decides has not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection, make_key
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Learner, Matcher
+from nuggeteer.matching.choice import make
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.measures import Measure, parse
+from nuggeteer.pairs import ragged
+from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
+from nuggeteer.settings import Match
+from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.significance import Agreement, agreement
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.trust.crossval import crossval, shared_matcher, without
+from nuggeteer.trust.experiments.definition import Definition
+from nuggeteer.trust.experiments.left_out import Bench, bench
+from nuggeteer.trust.experiments.result import Cell, Plot, Result, Series, Table
+
+BARS = 15
+THREE = ("tau", "R²", "√mse")
+Found = tuple[Table, Plot | None, list[str]]
+HIDDEN = "Of each group of runs all judgements are hidden in turn; of a text that others returned too they stay."
+CHOSEN = "The best threshold was chosen with the results before one's eyes, as in the paper."
+
+
+def run_experiment(definition: Definition, collection: Collection, jobs: int = 1, seed: int = 0) -> Result:
+    """Run an experiment on a collection."""
+    if definition.what not in KINDS:
+        raise NuggeteerError(f"{definition.name}: what is {definition.what!r}; there are {', '.join(KINDS)}")
+    start = time.perf_counter()
+    table, plot, notes = KINDS[definition.what](definition, collection, jobs, seed)
+    seconds = time.perf_counter() - start
+    return Result(definition, collection.root.resolve().name, table, plot, tuple(notes), seconds)
+
+
+def data(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Table 1: how large the collection is."""
+    key, runs = collection.key, collection.judged_runs
+    responses = sum(map(len, runs))
+    answers = sum(int((np.diff(run.offsets) > 0).sum()) for run in runs)
+    columns = ("questions", "vital", "okay", "nuggets a question", "runs", "groups", "responses a run", "a question")
+    row = (
+        len(key.questions),
+        int(key.vital.sum()),
+        int(key.okay.sum()),
+        len(key.nuggets) / len(key.questions),
+        len(runs),
+        len({collection.group(run.name) for run in runs}),
+        responses / len(runs) if runs else None,
+        responses / answers if answers else None,
+    )
+    return Table(columns, (row,)), None, ["Runs are those that were judged; responses a question: of those answered."]
+
+
+def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Figure 4: how hard nuggets are to find."""
+    key, runs = collection.key, collection.judged_runs
+    known = Known(key, collection.judgements, runs)
+    times = np.zeros(len(key.nuggets), dtype=np.int64)
+    for run in runs:
+        states = known(run.identical, run.question)
+        _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+        times[np.unique(nugget[states == YES])] += 1
+    width = max(-(-len(runs) // BARS), 1)
+    bins = [(0, 0), *((low, min(low + width - 1, len(runs))) for low in range(1, len(runs) + 1, width))]
+    names = tuple(str(low) if low == high else f"{low}–{high}" for low, high in bins)
+    counts = [int(((times >= low) & (times <= high)).sum()) for low, high in bins]
+    shares = tuple(count / len(times) for count in counts)
+    series = Series("", tuple(map(float, range(len(bins)))), shares)
+    plot = Plot("bars", "runs that found a nugget", "share of nuggets", (series,), names)
+    return Table(("found by", "nuggets", "share"), tuple(zip(names, counts, shares, strict=True))), plot, []
+
+
+def thresholds(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Figure 6: every combination of settings, every threshold, against Kendall's τ."""
+    measure, laid = parse(definition.measure), bench(collection, jobs)
+    truth, note = _truth(laid, collection, measure)
+    rows = list[tuple[Cell, ...]]()
+    curves: dict[str, list[Vector]] = {}
+    settings = definition.settings(collection.settings.match)
+    for changed, match, grid in zip(
+        definition.match, settings, _grids(laid, collection, definition, jobs), strict=True
+    ):
+        agreed = [agreement(truth, column) for column in grid.T]
+        tau = np.array([one.kendall_tau for one in agreed])
+        best = _best(tau)
+        rows.append((named(changed), float(definition.thresholds[best]), *_three(agreed[best])))
+        curves.setdefault(f"n = {match.n}{', stems' if match.stem else ''}", []).append(tau)
+    series = []
+    for name, own in curves.items():
+        mean = np.mean(own, axis=0)
+        drawn = ~np.isnan(mean)
+        series.append(Series(name, tuple(definition.thresholds[drawn].tolist()), tuple(mean[drawn].tolist())))
+    plot = Plot("lines", "threshold", "Kendall's tau", tuple(series))
+    return Table(("settings", "best threshold", *THREE), tuple(rows)), plot, [note, HIDDEN, CHOSEN]
+
+
+def agreeing(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Tables 2 and 3: runs' scores against official ones, beside Pourpre's and ROUGE's."""
+    measure, laid = parse(definition.measure), bench(collection, jobs)
+    truth, note = _truth(laid, collection, measure)
+    rows = list[tuple[Cell, ...]]()
+    settings = definition.settings(collection.settings.match)
+    for changed, match, grid in zip(
+        definition.match, settings, _grids(laid, collection, definition, jobs), strict=True
+    ):
+        agreed = [agreement(truth, column) for column in grid.T]
+        best = _best(np.array([one.kendall_tau for one in agreed]))
+        chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
+        rows.append((named(changed), chosen, *_three(agreed[best])))
+        guessed = [_value(one) for one in _intervals(_matched(collection, match), laid, measure, jobs, seed)]
+        rows.append((named(changed), "smooth", *_three(agreement(truth, guessed))))
+    return Table(("matcher", "decided by", *THREE), tuple(rows)), None, [note, HIDDEN, CHOSEN]
+
+
+def scatter(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Figure 5: scores with their intervals against official ones."""
+    measure, laid = parse(definition.measure), bench(collection, jobs)
+    truth, note = _truth(laid, collection, measure)
+    rows = list[tuple[Cell, ...]]()
+    points = list[tuple[float, ...]]()
+    outside = [0, 0]
+    chosen = _matched(collection, definition.settings(collection.settings.match)[0])
+    for run, true, one in zip(laid.runs, truth, _intervals(chosen, laid, measure, jobs, seed), strict=True):
+        judging = one.judging or (None, None)
+        rows.append((run.name, true, one.value, one.low, one.high, *judging))
+        for i, (low, high) in enumerate(((one.low, one.high), judging)):
+            outside[i] += low is not None and high is not None and not low - 1e-9 <= true <= high + 1e-9
+        if one.low is not None and one.high is not None and one.value is not None:
+            points.append((true, one.value, one.low, one.high))
+    columns = ("run", "official", "guessed", "low", "high", "judging low", "judging high")
+    series = Series("", *zip(*points, strict=True)) if points else Series("", (), ())
+    plot = Plot("scatter", "official score", "score from guesses, with its 95 % interval", (series,))
+    share = f"{outside[0]} of {len(rows)} runs lie outside their interval, {outside[1]} outside its judging part."
+    return Table(columns, tuple(rows)), plot, [share, note, HIDDEN]
+
+
+def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Table 4: the threshold models."""
+    (match, *_) = definition.settings(collection.settings.match)
+    compared = compare_thresholds(_matched(collection, match), jobs)
+    rows = tuple((one.name, one.log10_evidence, one.log_score) for one in compared.models)
+    notes = [f"{compared.pairs:,} judged pairs, {compared.positive:,} of them yes. Held-out: nats a pair."]
+    return Table(("model", "log10 P(data | model)", "held-out log score"), rows), None, notes
+
+
+def judgements(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Table 5: precision and recall of single judgements."""
+    laid, rows = bench(collection, jobs), list[tuple[Cell, ...]]()
+    usual = collection.settings.threshold.value
+    for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
+        chosen = _matched(collection, match)
+        true, guessed = _pairs(laid, _match(laid, chosen, jobs))
+        f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
+        best = float(definition.thresholds[int(np.argmax(f1))])
+        for name, threshold in ((f"best threshold, {best:g}", best), (f"usual threshold, {usual:g}", usual)):
+            rows.append((named(changed), name, *_prf(true, guessed > threshold)))
+        smooth = crossval(chosen, "smooth", seed, jobs).guessed
+        rows.append((named(changed), "smooth", smooth.precision, smooth.recall, smooth.f1))
+    return Table(("matcher", "decided by", "precision", "recall", "F1"), tuple(rows)), None, [HIDDEN, CHOSEN]
+
+
+def responses(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """§4.5: responses known to carry a nugget as more descriptions of it, of which the best match counts."""
+    measure, laid = parse(definition.measure), bench(collection, jobs)
+    truth, note = _truth(laid, collection, measure)
+    rows = list[tuple[Cell, ...]]()
+    chosen = _matched(collection, definition.settings(collection.settings.match)[0])
+    for name, scores in (
+        ("descriptions", _match(laid, chosen, jobs)),
+        ("and responses judged yes", _match_by_group(laid, chosen, _taught, jobs)),
+    ):
+        agreed = [
+            agreement(truth, column) for column in laid.at_thresholds(scores, definition.thresholds, measure, False).T
+        ]
+        best = _best(np.array([one.kendall_tau for one in agreed]))
+        true, guessed = _pairs(laid, scores)
+        f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
+        top = int(np.argmax(f1))
+        at = definition.thresholds
+        rows.append((name, float(at[best]), *_three(agreed[best]), float(at[top]), f1[top]))
+    columns = ("trained on", "best threshold", *THREE, "best for pairs", "F1 of pairs")
+    return Table(columns, tuple(rows)), None, [note, HIDDEN, CHOSEN]
+
+
+def matchers(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+    """Every matcher by cross-validation."""
+    rows = list[tuple[Cell, ...]]()
+    for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
+        one = crossval(_matched(collection, match), "smooth", seed, jobs)
+        answers = (one.answers.f1, one.answers.average_precision, one.answers.ece)
+        runs = (_defined(one.runs.kendall_tau), _defined(one.runs.rmse), one.coverage95)
+        rows.append((named(changed), one.guessed.f1, one.guessed.log_score, *answers, *runs))
+    columns = ("matcher", "F1 pairs", "log score", "F1 answers", "AP", "ECE", "tau", "rmse", "coverage")
+    note = "As nuggeteer crossval, decided by smooth: F1 and log score of guessed pairs; then of answers; then of runs."
+    return Table(columns, tuple(rows)), None, [note, HIDDEN]
+
+
+def _matched(collection: Collection, match: Match) -> Collection:
+    return replace(collection, settings=replace(collection.settings, match=match))
+
+
+def named(changed: dict[str, object]) -> str:
+    """A combination of settings in a table."""
+    parts = [str(value) if key == "matcher" else f"{key}={value}" for key, value in changed.items()]
+    return " ".join(parts).replace("=True", "=yes").replace("=False", "=no") or "as set"
+
+
+def _credits(match: Match) -> bool:
+    return match.matcher == "pourpre"
+
+
+def _truth(laid: Bench, collection: Collection, measure: Measure) -> tuple[list[float], str]:
+    """Each run's official score, and where it is from."""
+    official = [collection.manifest[run.name].official.get(measure.name) for run in laid.runs]
+    if all(score is not None for score in official):
+        return [float(score) for score in official if score is not None], f"Official {measure.title} is the manifest's."
+    return laid.true_scores(measure), f"Official {measure.title} is that from all judgements."
+
+
+def _match(laid: Bench, collection: Collection, jobs: int) -> list[Vector]:
+    """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
+    truth = Known(laid.key, collection.judgements, collection.judged_runs)
+    matcher = make(material(collection, truth))
+    if isinstance(matcher, Learner):
+        return _match_by_group(laid, collection, _learned, jobs)
+    scores = matcher.score(laid.texts, laid.question, jobs)
+    return [laid.scores_of(run, scores) for run in laid.runs]
+
+
+def _match_by_group(
+    laid: Bench, collection: Collection, matcher_without: Callable[[Collection], Matcher], jobs: int
+) -> list[Vector]:
+    """Each run's match scores, by a matcher made from the collection without its group."""
+    from joblib import Parallel, delayed
+
+    groups = list(dict.fromkeys(run.group for run in laid.runs))
+    tasks = (delayed(_scores_without)((collection, group, matcher_without)) for group in groups)
+    found = {name: scores for part in Parallel(n_jobs=jobs)(tasks) for name, scores in part}
+    return [found[run.name] for run in laid.runs]
+
+
+def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]]) -> list[tuple[str, Vector]]:
+    collection, group, matcher_without = task
+    matcher = matcher_without(without(collection, group))
+    runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
+    return [(run.name, matcher.score(run.identical, run.question)) for run in runs]
+
+
+def _learned(rest: Collection) -> Matcher:
+    return make(material(rest, Known(rest.key, rest.judgements, rest.judged_runs)))
+
+
+def _taught(rest: Collection) -> Matcher:
+    """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
+    key, known = rest.key, Known(rest.key, rest.judgements, rest.judged_runs)
+    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
+    text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
+    more: dict[int, list[str]] = {}
+    for pair in np.flatnonzero(known.states == YES).tolist():
+        more.setdefault(int(nugget[pair]), []).append(known.texts[text[pair]])
+    nuggets = [replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
+    return NgramMatcher(make_key(key.questions, nuggets), rest.settings.match, material(rest, known).idf)
+
+
+def _grids(laid: Bench, collection: Collection, definition: Definition, jobs: int) -> list[Vector]:
+    """runs × thresholds for each combination of settings: scores at fixed thresholds."""
+    from joblib import Parallel, delayed
+
+    settings = definition.settings(collection.settings.match)
+    tasks = (delayed(_grid)((laid, _matched(collection, match), definition)) for match in settings)
+    return list(Parallel(n_jobs=min(jobs, len(settings)))(tasks))
+
+
+def _grid(task: tuple[Bench, Collection, Definition]) -> Vector:
+    laid, collection, definition = task
+    credit = _credits(collection.settings.match)
+    return laid.at_thresholds(_match(laid, collection, 1), definition.thresholds, parse(definition.measure), credit)
+
+
+def _intervals(collection: Collection, laid: Bench, measure: Measure, jobs: int, seed: int) -> list[Interval]:
+    """The score of each run from what is known without its group, decided by `smooth`."""
+    from joblib import Parallel, delayed
+
+    truth = Known(collection.key, collection.judgements, collection.judged_runs)
+    matcher = shared_matcher(collection, truth, jobs)
+    groups = list(dict.fromkeys(run.group for run in laid.runs))
+    tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
+    found = {name: interval for part in Parallel(n_jobs=min(jobs, len(groups)))(tasks) for name, interval in part}
+    return [found[run.name] for run in laid.runs]
+
+
+def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
+    collection, group, matcher, measure, seed = task
+    rest = without(collection, group)
+    known = Known(rest.key, rest.judgements, rest.judged_runs)
+    matcher = matcher or make(material(rest, known))
+    model = fit_smooth(gather(rest, matcher, known), prior_of(matcher.signature))
+    scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
+    runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
+    return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
+
+
+def _pairs(laid: Bench, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
+    """Truth and match scores of all guessed pairs, each text of an answer once."""
+    kept = [run.guessed & (run.true != UNKNOWN) & ~run.again for run in laid.runs]
+    true = [(run.true == YES)[own] for run, own in zip(laid.runs, kept, strict=True)]
+    return np.concatenate(true), np.concatenate([own[which] for own, which in zip(scores, kept, strict=True)])
+
+
+def _prf(true: Bools, found: Bools) -> tuple[float | None, float | None, float | None]:
+    hits, guessed, positive = (int(which.sum()) for which in (true & found, found, true))
+    precision, recall = (hits / size if size else None for size in (guessed, positive))
+    return precision, recall, 2 * hits / (guessed + positive) if positive else None
+
+
+def _best(values: Vector) -> int:
+    """The first place of the highest value; 0 if there is none."""
+    return int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
+
+
+def _three(one: Agreement) -> tuple[float | None, float | None, float | None]:
+    return _defined(one.kendall_tau), _defined(one.r_squared), _defined(one.rmse)
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _value(interval: Interval) -> float:
+    return float("nan") if interval.value is None else interval.value
+
+
+KINDS: dict[str, Callable[[Definition, Collection, int, int], Found]] = {
+    "data": data,
+    "found": found,
+    "thresholds": thresholds,
+    "agreement": agreeing,
+    "scatter": scatter,
+    "models": evidence,
+    "judgements": judgements,
+    "responses": responses,
+    "matchers": matchers,
+}

@@ -1,0 +1,128 @@
+"""Runs as they are when their group is left out, and their scores at every fixed threshold.
+
+What is known of a run without its group depends on neither matcher nor threshold: it is worked out once. So are the
+match scores of a setting, which all folds and thresholds share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.measures import Answers, Measure
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.scoring.known import UNKNOWN, YES, Known, States
+from nuggeteer.text import length
+from nuggeteer.trust.crossval import groups_of, without
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A judged run: the rows of its responses' texts among all judged texts, and for each pair of a response and a
+    nugget what is true, and what is known when its group is left out. `length` is of each answer."""
+
+    name: str
+    group: str
+    rows: Ints
+    nugget: Ints
+    true: States
+    known: States
+    length: Ints
+    again: Bools  # pairs of a response that repeats an earlier one
+
+    @property
+    def guessed(self) -> Bools:
+        return np.asarray(self.known == UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All runs left out in turn, and the texts that are to be matched for it."""
+
+    key: AnswerKey
+    texts: Sequence[str]
+    question: npt.NDArray[np.int32]
+    runs: tuple[LeftOut, ...]
+
+    def scores_of(self, run: LeftOut, scores: Vector) -> Vector:
+        """A run's match scores, from those of all texts."""
+        begin, _ = ragged(self.key.offsets[self.question], self.key.counts[self.question])
+        _, place = ragged(begin[run.rows], self.key.counts[self.question[run.rows]])
+        return scores[place]
+
+    def true_scores(self, measure: Measure) -> list[float]:
+        """Each run's score from all judgements."""
+        found = [_found(run, run.true == YES, self.key) for run in self.runs]
+        return [float(_mean(measure, self.key, own, run.length)[0]) for run, own in zip(self.runs, found, strict=True)]
+
+    def at_thresholds(self, scores: Sequence[Vector], thresholds: Vector, measure: Measure, credit: bool) -> Vector:
+        """runs × thresholds: from each run's match scores its score, if a guess is a yes above the threshold; with
+        `credit` it then counts as much as its match score (Pourpre)."""
+        rows = []
+        for run, own in zip(self.runs, scores, strict=True):
+            best = np.full(len(self.key.nuggets), -1.0)
+            np.maximum.at(best, run.nugget[run.guessed], own[run.guessed])
+            found = best > thresholds[:, None]
+            certain = _found(run, run.known == YES, self.key)
+            # With credit a nugget is found in part, which measures take as they take whole ones.
+            share = np.maximum(found * best, certain) if credit else found | certain
+            rows.append(_mean(measure, self.key, cast(Bools, share), run.length))
+        return np.array(rows)
+
+
+def bench(collection: Collection, jobs: int = 1) -> Bench:
+    """Leave out each group, and see what stays known."""
+    from joblib import Parallel, delayed
+
+    key, groups = collection.key, groups_of(collection)
+    truth = Known(key, collection.judgements, collection.judged_runs)
+    row = {asked: i for i, asked in enumerate(zip(truth.question.tolist(), truth.texts, strict=True))}
+    # A tuple: see crossval.
+    left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
+    known = {name: states for of_group in left for name, states in of_group}
+    runs = []
+    for run in collection.judged_runs:
+        rows = np.array(
+            [row[asked] for asked in zip(run.question.tolist(), run.identical, strict=True)], dtype=np.int64
+        )
+        begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+        counts = np.array([length(text) for text in run.texts])
+        of_answer = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
+        _, first = np.unique(rows, return_index=True)
+        again = np.ones(len(rows), dtype=bool)
+        again[first] = False
+        true = truth(run.identical, run.question)
+        repeated = np.repeat(again, np.diff(begin))
+        group = collection.group(run.name)
+        runs.append(LeftOut(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
+    return Bench(key, truth.texts, truth.question, tuple(runs))
+
+
+def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
+    collection, group = task
+    rest = without(collection, group)
+    known = Known(rest.key, rest.judgements, rest.judged_runs)
+    return [
+        (run.name, known(run.identical, run.question))
+        for run in collection.judged_runs
+        if collection.group(run.name) == group
+    ]
+
+
+def _found(run: LeftOut, pairs: Bools, key: AnswerKey) -> Bools:
+    result = np.zeros(len(key.nuggets), dtype=bool)
+    result[run.nugget[pairs]] = True
+    return result
+
+
+def _mean(measure: Measure, key: AnswerKey, found: Bools, lengths: Ints) -> Vector:
+    """Means over the questions that have a value: one, or one for each row of `found`."""
+    values = np.atleast_2d(measure(Answers(key, found, np.zeros(len(key.nuggets), dtype=bool), lengths)))
+    defined = ~np.isnan(values[0])  # that depends on the key alone
+    return np.asarray(values[:, defined].mean(axis=1) if defined.any() else np.full(len(values), np.nan))

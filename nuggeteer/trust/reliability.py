@@ -1,0 +1,148 @@
+"""How far guesses are to be trusted: the threshold models compared, and the chances that were given to systems left out
+against what humans said of them.
+
+To fit every model six times takes time. So at most `NUGGETS` nuggets, drawn at random, are looked at, with all their
+judged pairs, of which there are at most `PAIRS`; and what was found is kept in the collection, in
+`.nuggeteer/reliability.json`. That file is worth nothing but time: it is made anew whenever key, judgements or
+settings have changed, or when it is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.scorer import Scorer, Thresholds
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.prior import PRIOR, prior_of
+from nuggeteer.thresholds.selection import Compared, compare, folds_of
+from nuggeteer.thresholds.smooth import Prior
+
+FORMAT = "nuggeteer reliability 1"
+NUGGETS = 250
+PAIRS = 100_000
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs whose chances lie between `low` and `high`: how many, their mean chance, and the share that is a yes."""
+
+    low: float
+    high: float
+    pairs: int
+    chance: float
+    yes: float
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The smooth model on systems that it has not seen; bins without pairs are not listed. `error` is the expected
+    calibration error: the mean distance of `chance` and `yes`, by pairs."""
+
+    bins: tuple[Bin, ...]
+    brier: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Trust:
+    """`reliability` is None where there are fewer than two groups of systems, so that none can be left out.
+    `nuggets` of the `judged` ones were looked at."""
+
+    nuggets: int
+    judged: int
+    thresholds: Thresholds
+    reliability: Reliability | None
+
+
+def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Trust | None:
+    """Look at a collection's judgements; None where there are none. `tell` hears of work that takes long."""
+    path = scorer.collection.root / ".nuggeteer" / "reliability.json"
+    prior = prior_of(scorer.matcher.signature)
+    basis = f"{FORMAT}|{scorer.signature.partition('|threshold:')[0]}|{prior.signature}"
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
+        stored = orjson.loads(path.read_bytes())
+        if stored["basis"] == basis:
+            return _trust(stored["trust"])
+    evidence = gather(scorer.collection, scorer.matcher, scorer.known, scorer.jobs)
+    if not len(evidence):
+        return None
+    judged = len(np.unique(evidence.nugget))
+    if judged > NUGGETS or len(evidence) > PAIRS:
+        evidence = evidence.only(some_nuggets(evidence))
+    tell(f"Comparing the threshold models on {len(evidence):,} judged pairs; it is remembered until these change.")
+    models, chosen = compare(evidence, prior)
+    thresholds = Thresholds(
+        len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
+    )
+    result = Trust(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
+    body = orjson.dumps({"basis": basis, "trust": asdict(result)})
+    with suppress(NuggeteerError):  # where we may not write, it takes as long next time
+        write_whole(path, lambda file: file.write(body))
+    return result
+
+
+def some_nuggets(evidence: Evidence) -> Bools:
+    """The pairs of nuggets drawn at random, as many as are to be looked at; of one at least."""
+    counts = np.bincount(evidence.nugget, minlength=evidence.nuggets)
+    order = np.random.Generator(np.random.PCG64(0)).permutation(np.flatnonzero(counts))[:NUGGETS]
+    fitting = order[: max(int((counts[order].cumsum() <= PAIRS).sum()), 1)]
+    return np.isin(evidence.nugget, fitting)
+
+
+def held_out(evidence: Evidence, prior: Prior = PRIOR) -> Reliability | None:
+    """The smooth model's chances for each pair, fitted without the group that the pair is of."""
+    folds = folds_of(evidence)
+    if not folds:
+        return None
+    chance = np.zeros(len(evidence))
+    for out in folds:
+        chance[out] = fit_smooth(evidence.only(~out), prior).probability(evidence.only(out).pairs)
+    return reliability(chance, evidence.yes)
+
+
+def reliability(chance: Vector, yes: Bools) -> Reliability:
+    """Chances against verdicts, in bins of equal width."""
+    place = np.minimum((chance * BINS).astype(int), BINS - 1)
+    bins = tuple(
+        Bin(i / BINS, (i + 1) / BINS, int(own.sum()), float(chance[own].mean()), float(yes[own].mean()))
+        for i in range(BINS)
+        if (own := place == i).any()
+    )
+    error = sum(bin_.pairs * abs(bin_.chance - bin_.yes) for bin_ in bins) / len(chance)
+    return Reliability(bins, float(((chance - yes) ** 2).mean()), error)
+
+
+def _trust(stored: Any) -> Trust:
+    """What was kept; a ValueError, KeyError or TypeError where it is not what we wrote."""
+    models = tuple(
+        Compared(one["name"], float(one["log10_evidence"]), _number(one["log_score"]), float(one["seconds"]))
+        for one in stored["thresholds"]["models"]
+    )
+    pairs, positive, groups = (int(stored["thresholds"][name]) for name in ("pairs", "positive", "groups"))
+    kept = stored["reliability"]
+    bins = tuple(
+        Bin(float(one["low"]), float(one["high"]), int(one["pairs"]), float(one["chance"]), float(one["yes"]))
+        for one in (kept["bins"] if kept else ())
+    )
+    return Trust(
+        int(stored["nuggets"]),
+        int(stored["judged"]),
+        Thresholds(pairs, positive, groups, models, str(stored["thresholds"]["chosen"])),
+        Reliability(bins, float(kept["brier"]), float(kept["error"])) if kept else None,
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,169 @@
+"""A folder read into memory: what stands where, which runs there are, where the folder is looked for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuggeteer.collection.folder import find_collection, make_key, read_collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.records import Nugget, Question
+from tests.conftest import write_lines
+
+NUGGETS = [
+    {"qid": "q2", "nugget": "1", "text": "one", "importance": "vital"},
+    {"qid": "q1", "nugget": "1", "text": "two", "importance": "okay"},
+    {"qid": "q2", "nugget": "2", "text": "three", "importance": "okay"},
+]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), unique=True))
+def test_a_key_holds_each_questions_nuggets_together_and_in_order(pairs):
+    """Against a plain loop over all nuggets."""
+    questions = [Question(qid, "") for qid in "abcd"]
+    nuggets = [Nugget(qid, str(n), ("x",), "vital") for qid, n in pairs]
+    key = make_key(questions, nuggets)
+    assert [(q.qid, list(own)) for q, own in key] == [(qid, [n for n in nuggets if n.qid == qid]) for qid in "abcd"]
+    for i, nugget in enumerate(key.nuggets):
+        assert key.nugget_position[nugget.qid, nugget.nugget] == i
+        assert key.questions[key.question[i]].qid == nugget.qid
+        assert key.position[nugget.qid] == key.question[i]
+
+
+def test_questions_come_in_the_order_of_their_file_or_else_by_name(tmp_path):
+    write_lines(tmp_path / "nuggets.jsonl", NUGGETS)
+    assert [q.qid for q in read_collection(tmp_path).key.questions] == ["q1", "q2"]
+    write_lines(tmp_path / "questions.jsonl", [{"qid": q, "text": f"{q}?"} for q in ("q1", "q3", "q2")])
+    key = read_collection(tmp_path).key
+    assert [(q.qid, q.text) for q in key.questions] == [("q1", "q1?"), ("q2", "q2?")]
+    assert key.offsets.tolist() == [0, 1, 3]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["q1", "q2", "q9"]), st.text("ab", max_size=3)), max_size=12))
+def test_a_run_is_its_responses_grouped_by_question_in_run_order(tmp_path_factory, responses):
+    """Against a plain filter; responses to unknown questions are left out."""
+    folder = tmp_path_factory.mktemp("run")
+    write_lines(folder / "nuggets.jsonl", NUGGETS)
+    write_lines(
+        folder / "runs" / "r.jsonl",
+        ({"qid": q, "text": t, "docid": str(i)} for i, (q, t) in enumerate(responses)),
+    )
+    run = read_collection(folder).run("r")
+    expected = {qid: [(t, str(i)) for i, (q, t) in enumerate(responses) if q == qid] for qid in ("q1", "q2")}
+    for i, own in enumerate(expected.values()):
+        place = range(int(run.offsets[i]), int(run.offsets[i + 1]))
+        assert [(run.texts[at], run.docid(at)) for at in place] == own
+        assert (run.question[list(place)] == i).all()
+    assert len(run) == sum(map(len, expected.values()))
+
+
+def test_a_run_without_docids_has_none(tmp_path):
+    write_lines(tmp_path / "nuggets.jsonl", NUGGETS)
+    write_lines(tmp_path / "runs" / "r.jsonl", [{"qid": "q1", "text": "a"}])
+    run = read_collection(tmp_path).run("r")
+    assert run.docids is None
+    assert run.docid(0) is None
+
+
+@pytest.fixture
+def folder(tmp_path):
+    root = tmp_path / "collection"
+    write_lines(root / "nuggets.jsonl", NUGGETS)
+    for name in ("b", "a", "c"):
+        write_lines(root / "runs" / f"{name}.jsonl", [{"qid": "q1", "text": name}, {"qid": "q2", "text": name}])
+    write_lines(root / "runs.jsonl", [{"run": "c", "judged": "best"}, {"run": "gone"}, {"run": "a", "group": "g"}])
+    return root
+
+
+def test_runs_are_those_in_the_folder_with_the_manifest_first(folder):
+    collection = read_collection(folder)
+    assert collection.run_names == ("c", "a", "b")
+    assert [run.name for run in collection.judged_runs] == ["c"]
+    assert collection.run("a").info.group == "g"
+    assert collection.run("b").info.judged == "none"
+
+
+def test_a_run_is_read_once_and_its_warnings_are_told_once(folder):
+    write_lines(folder / "runs" / "b.jsonl", [{"qid": "q1", "text": "x"}])
+    collection = read_collection(folder)
+    assert collection.run("b") is collection.run("b")
+    assert len(collection.problems) == 1
+
+
+def test_a_run_can_be_named_by_its_file(folder, tmp_path, monkeypatch):
+    collection = read_collection(folder)
+    assert collection.run(str(folder / "runs" / "a.jsonl")) is collection.run("a")
+    elsewhere = write_lines(tmp_path / "tonight.jsonl", [{"qid": "q1", "text": "new"}])
+    assert collection.run(str(elsewhere)).texts == ["new"]
+    assert collection.run(str(elsewhere)).name == "tonight"
+    monkeypatch.chdir(tmp_path)
+    assert collection.run("tonight.jsonl").texts == ["new"]
+
+
+def test_a_file_with_the_name_of_another_run_is_refused(folder, tmp_path):
+    other = write_lines(tmp_path / "a.jsonl", [{"qid": "q1", "text": "new"}])
+    with pytest.raises(NuggeteerError, match="another run 'a'"):
+        read_collection(folder).run(str(other))
+
+
+@pytest.mark.parametrize("name", ["gone", "", "runs", "a.txt", "../collection", "x" * 5000, "a\0"])
+def test_a_run_that_is_not_there_is_refused_with_those_that_are(folder, name):
+    with pytest.raises(NuggeteerError, match=r"no such run or file; the runs in .* are: c, a, b"):
+        read_collection(folder).run(name)
+
+
+def test_the_nearest_folder_upwards_with_nuggets_is_the_collection(folder, monkeypatch):
+    inner = folder / "runs" / "deep"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    assert find_collection() == folder.resolve()
+    write_lines(inner / "nuggets.jsonl", NUGGETS)
+    assert find_collection() == inner.resolve()
+    assert find_collection(folder) == folder.resolve()
+
+
+def test_no_collection_anywhere_is_said(tmp_path):
+    for use in (find_collection, read_collection):
+        with pytest.raises(NuggeteerError, match=r"no nuggets\.jsonl"):
+            use(tmp_path)
+
+
+def test_moving_a_collection_changes_nothing(sample, tmp_path):
+    shutil.copytree(sample.root, tmp_path / "moved")
+    there = read_collection(tmp_path / "moved")
+    assert there.key.nuggets == sample.key.nuggets
+    assert there.judgements == sample.judgements
+    assert [there.run(n).texts for n in there.run_names] == [sample.run(n).texts for n in sample.run_names]
+
+
+def test_the_weights_of_the_pyramid_are_the_share_of_vital_votes(sample):
+    """Dang & Lin 2007, counted again from the file."""
+    lines = [json.loads(line) for line in (sample.root / "nuggets.jsonl").read_text(encoding="utf-8").splitlines()]
+    expected = {(n["qid"], n["nugget"]): list(n["votes"].values()).count("vital") / len(n["votes"]) for n in lines}
+    weights = {(n.qid, n.nugget): w for n, w in zip(sample.key.nuggets, sample.key.weight, strict=True)}
+    assert weights == pytest.approx(expected)
+    by_assessor = sample.key.vital_by_assessor
+    assert by_assessor.shape == (len(sample.key.assessors), len(lines))
+    assert np.allclose(by_assessor.mean(axis=0), sample.key.weight)
+
+
+def test_without_votes_the_weight_counts_and_without_either_the_importance():
+    key = make_key(
+        [Question("q", "")],
+        [
+            Nugget("q", "1", ("x",), "vital"),
+            Nugget("q", "2", ("x",), "okay"),
+            Nugget("q", "3", ("x",), "okay", weight=0.25),
+            Nugget("q", "4", ("x",), "vital", weight=0.25, votes={"a": "okay", "b": "vital"}),
+        ],
+    )
+    assert key.weight.tolist() == [1, 0, 0.25, 0.5]
+    assert key.weighted
+    assert not make_key([Question("q", "")], [Nugget("q", "1", ("x",), "vital")]).weighted

@@ -1,0 +1,261 @@
+"""Where to judge next: against formulas for models whose verdicts are known to be independent, or to go together; and
+against sorting the draws by verdicts."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.suggest import Stakes, _Belief, forecast, suggest
+from nuggeteer.measures import parse
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.thresholds import FixedThreshold
+
+RECALL = parse("recall")
+
+
+class Said:
+    """A model that is told the chance of every pair: `chance` of draws, nuggets and whether a response matches."""
+
+    signature = "said"
+    together = 0.0
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def threshold(self, nugget):
+        return np.full(len(nugget), 0.5)
+
+    def draw(self, count, seed):
+        self.count = count
+        return self
+
+    def chances(self, pairs, group, cell=None):
+        cell = pairs.nugget if cell is None else cell
+        missed = np.ones((self.count, int(cell.max(initial=-1)) + 1))
+        for i, own in enumerate(cell):
+            missed[:, own] *= 1 - self.chance(np.arange(self.count), pairs.nugget[i], pairs.scores[i] > 0.5)
+        return (1 - missed).astype(np.float32)
+
+
+def one_nugget_each(collect, questions, texts=("kiwi {}",), nuggets=1, runs=("new",)):
+    """Questions with as many nuggets, to which each run returns the same texts."""
+    names = [f"q{i}" for i in range(questions)]
+    key = [{"qid": q, "nugget": str(n), "text": f"kiwi {q} {n}"} for q in names for n in range(nuggets)]
+    answers = [(q, text.format(f"{q} {n}")) for q in names for n in range(nuggets) for text in texts]
+    return collect(key, dict.fromkeys(runs, answers))
+
+
+def test_independent_guesses_are_asked_by_their_variance(collect):
+    """Of a mean of independent verdicts each takes off its own p (1 − p), whatever was asked before."""
+    p = np.array([0.5, 0.02, 0.3, 0.9, 0.6, 0.99, 0.8, 0.1])
+    scorer = Scorer(one_nugget_each(collect, len(p)), [RECALL], Said(lambda draw, nugget, match: p[nugget]))
+    reading = scorer.read("new")
+    found = suggest(scorer, reading, RECALL, 100)
+    variance = p * (1 - p)
+    assert [one.nugget for one in found] == np.argsort(-variance).tolist()
+    for one in found:
+        assert one.response == one.nugget
+        assert one.probability == pytest.approx(p[one.nugget])
+        # Within four standard errors of a variance of 2,000 draws, its own and that of all.
+        own = p[one.nugget]
+        error = 4 * abs(1 - 2 * own) * np.sqrt(own * (1 - own) / 2000) / variance.sum()
+        expected = variance[one.nugget] / variance.sum()
+        assert one.share == pytest.approx(expected, abs=error + 0.03 * expected)
+    assert sum(one.share for one in found) == pytest.approx(1)
+
+
+def test_the_forecast_of_independent_guesses_is_what_is_left_of_their_variance(collect):
+    p = np.linspace(0.03, 0.97, 24)
+    scorer = Scorer(one_nugget_each(collect, len(p)), [RECALL], Said(lambda draw, nugget, match: p[nugget]))
+    reading = scorer.read("new")
+    ahead = forecast(scorer, reading, RECALL)
+    judging = scorer.score(reading).measures["recall"].judging
+    assert ahead.now == pytest.approx(judging)
+    variance = np.sort(p * (1 - p))[::-1]
+    for k in (0, 1, 5, 10, 20):
+        left = np.sqrt(variance[k:].sum() / variance.sum())
+        assert ahead.width_after(k) == pytest.approx((judging[1] - judging[0]) * left, rel=0.05)
+    assert ahead.width_after(24) == pytest.approx(0, abs=1e-6)
+    k = ahead.needed(ahead.width_after(10))
+    assert k == 10
+    assert ahead.needed(1) == 0
+    assert ahead.needed(-1) is None
+
+
+def test_of_several_responses_a_no_to_one_settles_only_that_one(collect):
+    """F is whether either of two carries it: cov² / var of the first is p (1 − p) (1 − q)², over the variance of F."""
+    texts = ("kiwi {}", "nothing of that kind")
+    scorer = Scorer(
+        one_nugget_each(collect, 40, texts),
+        [RECALL],
+        Said(lambda draw, nugget, match: 0.6 if match else 0.3),
+    )
+    found = suggest(scorer, scorer.read("new"), RECALL, 1000)
+    whole = 1 - 0.4 * 0.7
+    expected = 0.6 * 0.4 * 0.7**2 / (whole * (1 - whole)) / 40
+    likelier = [one for one in found if one.response % 2 == 0]
+    assert [one.response % 2 for one in found[:40]] == [0] * 40
+    assert np.mean([one.share for one in likelier]) == pytest.approx(expected, rel=0.05)
+    assert len(found) == 80
+    assert sum(one.share for one in found) == pytest.approx(1, abs=1e-6)
+
+
+def test_what_all_verdicts_share_is_asked_for_once(collect):
+    """Half of the draws are of a good system, half of a bad one: one verdict takes off var(F) / var(y), exactly."""
+    chance = lambda draw, nugget, match: np.where(draw * 7919 % 2000 < 1000, 0.9, 0.1)  # noqa: E731
+    scorer = Scorer(one_nugget_each(collect, 30), [RECALL], Said(chance))
+    found = suggest(scorer, scorer.read("new"), RECALL, 3)
+    assert found[0].share == pytest.approx((0.16 + 0.09 / 30) / 0.25, rel=0.05)
+    assert found[1].share < 0.4 * found[0].share
+
+
+def test_near_copies_are_not_asked_for(collect):
+    """Nuggets of the even questions are all there or all not; one of each question tells all, so it is asked first and
+    the others hardly matter, though each by itself would matter as much."""
+
+    alike = np.random.default_rng(0).choice([0.01, 0.99], (10, 2000))
+
+    def chance(draw, nugget, match):
+        question = nugget // 4
+        return 0.0 if not match else 0.4 if question % 2 else alike[question]
+
+    scorer = Scorer(one_nugget_each(collect, 10, nuggets=4), [RECALL], Said(chance))
+    found = suggest(scorer, scorer.read("new"), RECALL, 25)
+    assert sorted(one.nugget // 4 for one in found[:5]) == [0, 2, 4, 6, 8]
+    assert all(one.nugget // 4 % 2 for one in found[5:])
+
+
+def test_of_a_difference_texts_that_both_runs_return_do_not_matter(collect):
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": f"kiwi q{i}"} for i in range(12)]
+    shared = [(f"q{i}", f"kiwi q{i}") for i in range(4)]
+    new = [(f"q{i}", f"kiwi q{i} of the new") for i in range(4, 12)]
+    old = [(f"q{i}", f"kiwi q{i} of the old") for i in range(4, 10)]
+    p = np.linspace(0.2, 0.8, 12)
+    collection = collect(nuggets, {"new": shared + new, "old": shared + old})
+    scorer = Scorer(collection, [RECALL], Said(lambda draw, nugget, match: p[nugget]))
+    after, before = scorer.read("new"), scorer.read("old")
+    found = suggest(scorer, after, RECALL, 100, before)
+    assert sorted((one.run, one.nugget) for one in found) == [
+        *((0, nugget) for nugget in range(4, 12)),
+        *((1, nugget) for nugget in range(4, 10)),
+    ]
+    variance = p * (1 - p)
+    total = variance[4:12].sum() + variance[4:10].sum()
+    for one in found:
+        assert one.share == pytest.approx(variance[one.nugget] / total, rel=0.15)
+        text = (before if one.run else after).run.texts[one.response]
+        assert text.endswith("of the old" if one.run else "of the new")
+    assert suggest(scorer, after, RECALL, 100, after) == []
+    assert forecast(scorer, after, RECALL, after).now == (0, 0)
+
+
+@pytest.mark.parametrize("against", [None, "build-101"])
+def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(sample, against):
+    """For one verdict and for three, of the fitted model."""
+    scorer, measure = Scorer(sample), parse("f3")
+    stakes = Stakes(scorer, scorer.read("build-103"), measure, scorer.read(against) if against else None)
+    found = stakes.suggest(3)
+    cells = stakes._cells
+    score = drawn_score(stakes)
+    rows = [np.flatnonzero((cells.nugget == one.nugget) & (cells.response == one.response)) for one in found]
+    verdicts = [cells.drawn[row[cells.run[row] == one.run][0]] for one, row in zip(found, rows, strict=True)]
+    for count in (1, 3):
+        left = 0.0
+        for outcome in product([False, True], repeat=count):
+            same = np.all([own == said for own, said in zip(verdicts, outcome, strict=False)], axis=0)
+            left += same.mean() * score[same].var() if same.any() else 0
+        taken = sum(one.share for one in found[:count])
+        assert taken == pytest.approx(1 - left / score.var(), abs=0.02)
+        assert taken > 0.02
+
+
+def drawn_score(stakes):
+    from nuggeteer.judging.suggest import _drawn
+
+    return _drawn(stakes._scorer, stakes._readings, stakes._measure)[1].sum(axis=0)
+
+
+def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
+    """Against the covariance of everything, put together and inverted."""
+    rng = np.random.default_rng(0)
+    draws, questions, each = 2000, 6, 5
+    level = rng.normal(size=draws)
+    chances = 1 / (1 + np.exp(-(level + rng.normal(size=(questions * each, draws)))))
+    drawn = rng.random(chances.shape) < chances
+    score = drawn.reshape(questions, each, draws).mean(axis=1) / questions
+    question = np.repeat(np.arange(questions), each)
+
+    class Cells:
+        pass
+
+    cells = Cells()
+    cells.chances, cells.drawn = chances.astype(np.float32), drawn
+    belief = _Belief(cells, question, score)
+    load = np.concatenate([belief._score_load.sum(axis=0)[None], belief._load])
+    whole = load @ load.T
+    whole[0, 0] += sum(own[0, 0] for own in belief._own)
+    for q, own in enumerate(belief._own):
+        here = 1 + np.arange(q * each, (q + 1) * each)
+        whole[0, here] += own[0, 1:]
+        whole[here, 0] += own[1:, 0]
+        whole[np.ix_(here, here)] += own[1:, 1:]
+    assert whole[0, 0] == pytest.approx(score.sum(axis=0).var(), rel=0.05)
+    learned = [3, 4, 17, 0, 25]
+    for cell in learned:
+        belief.learn(cell)
+    known = 1 + np.array(learned)
+    inverse = np.linalg.inv(whole[np.ix_(known, known)])
+    after = whole - whole[:, known] @ inverse @ whole[known]
+    open_ = np.setdiff1d(np.arange(questions * each), learned)
+    expected = after[0, 1 + open_] ** 2 / np.diag(after)[1 + open_]
+    assert belief.gain()[open_] == pytest.approx(expected, rel=1e-6)
+    assert belief.gain()[learned] == pytest.approx(0)
+
+
+def test_what_is_suggested_is_open_and_of_its_question(sample):
+    scorer = Scorer(sample)
+    reading = scorer.read("build-102")
+    outcome = scorer.find(reading)
+    found = suggest(scorer, reading, scorer.measures[0], 100)
+    assert len({(one.nugget, one.response) for one in found}) == 100
+    begin = np.repeat(np.arange(len(reading.run)), np.diff(reading.begin))
+    for one in found:
+        assert not outcome.known[one.nugget]
+        assert reading.run.question[one.response] == scorer.key.question[one.nugget]
+        pair = np.flatnonzero((begin == one.response) & (reading.pairs.nugget == one.nugget))
+        assert reading.guessed[pair].all()
+        chance = scorer.model.probability(reading.pairs[pair], reading.group)[0]
+        assert one.probability == pytest.approx(chance, abs=0.05)
+
+
+def test_the_same_is_suggested_every_time(sample):
+    found = []
+    for _ in range(2):
+        scorer = Scorer(sample)
+        stakes = Stakes(scorer, scorer.read("build-103"), scorer.measures[0])
+        found.append((stakes.suggest(20), stakes.forecast().widths.tolist(), stakes.suggest(40)))
+    assert found[0] == found[1]
+    assert found[0][2][:20] == found[0][0]
+
+
+def test_a_model_that_cannot_say_how_sure_it_is_suggests_nothing(sample):
+    scorer = Scorer(sample, model=FixedThreshold(0.2))
+    reading = scorer.read("build-101")
+    assert suggest(scorer, reading, scorer.measures[0], 5) == []
+    with pytest.raises(NuggeteerError, match="fixed threshold"):
+        forecast(scorer, reading, scorer.measures[0])
+
+
+def test_where_all_is_known_nothing_is_asked(sample):
+    name = next(run.name for run in sample.judged_runs if run.info.judged == "every")
+    scorer = Scorer(sample)
+    reading = scorer.read(name)
+    assert not reading.guessed.any()
+    assert suggest(scorer, reading, scorer.measures[0], 5) == []
+    ahead = forecast(scorer, reading, scorer.measures[0])
+    assert ahead.now[0] == ahead.now[1] == pytest.approx(scorer.score(reading).measures["f3"].value)
+    assert ahead.width_after(10) == 0

@@ -1,0 +1,339 @@
+"""What spoke for a guess: real words with their real weights, and the judged responses that are really nearest."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import Stemmer
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import SHARE, Explains, Explanation, Judged, Material
+from nuggeteer.matching.choice import Checked, make
+from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.idf import background
+from nuggeteer.matching.marks import Marker
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.settings import Match
+from nuggeteer.text import identity, words
+
+NUGGETS = [
+    {"qid": "q", "nugget": "1", "text": "built the first nuclear reactor"},
+    {"qid": "q", "nugget": "2", "descriptions": ["won the Nobel prize", "a laureate of physics"]},
+    {"qid": "q", "nugget": "3", "text": "went to Chicago"},
+]
+TEXT = "He BUILT a Nuclear reactor, and won\nthe  prize."
+stem = Stemmer.Stemmer("english").stemWord
+IDF = background()
+
+
+def material(collect, **settings):
+    key = collect(NUGGETS).key
+    nothing = np.zeros(0, dtype=np.int64)
+    judged = Judged((), nothing.astype(np.int32), nothing, nothing.astype(bool), nothing.astype(bool))
+    return Material(key, Match(**settings), IDF, judged)
+
+
+# N-grams.
+
+
+def grams(text, n):
+    found = words(text)
+    return {tuple(found[i : i + k]) for k in range(1, n + 1) for i in range(len(found) - k + 1)}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_ngrams_weigh_what_they_add_to_the_match_score(collect, n):
+    """By equations 1 and 2 of the paper, worked out anew."""
+    matcher = make(material(collect, n=n))
+    found = matcher.explain(TEXT, 0)
+    own = grams(NUGGETS[0]["text"], n)
+    having = Counter(
+        gram
+        for nugget in NUGGETS
+        for gram in set().union(*(grams(d, n) for d in nugget.get("descriptions", [nugget.get("text")])))
+    )
+    weight = {gram: sum(IDF[w] for w in gram) * (1 - (having[gram] - 1) / 3) for gram in own}
+    total = sum(weight.values())
+    has = grams(TEXT, n)
+    assert found.unit == SHARE
+    assert {tuple(words(one.words)): one.weight for one in found.said} == pytest.approx(
+        {gram: (1 if gram in has else -1) * weight[gram] / total for gram in own}
+    )
+    assert all(one.there == (tuple(words(one.words)) in has) for one in found.said)
+    (score,) = matcher.score([identity(TEXT)], np.zeros(1, dtype=np.int32))[:1]
+    assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
+    assert [abs(one.weight) for one in found.said] == sorted((abs(one.weight) for one in found.said), reverse=True)
+    assert found.alike == ()
+    assert not found.beyond_marks
+
+
+def test_words_are_written_as_in_the_text_those_that_are_lacking_as_in_the_description(collect):
+    found = make(material(collect)).explain(TEXT, 0)
+    assert {one.words for one in found.said if one.there} == {"BUILT", "Nuclear", "the", "reactor", "Nuclear reactor"}
+    assert {"the first", "first nuclear"} <= {one.words for one in found.said if not one.there}
+    accents = make(material(collect)).explain("le Re\u0301actor NUCLE\u00adAR", 0)
+    assert {one.words for one in accents.said if one.there} == {"Re\u0301actor", "NUCLE\u00adAR"}
+
+
+def test_of_several_descriptions_that_which_counts_is_explained(collect):
+    matcher = make(material(collect))
+    for text, other in (("the Nobel prize", "laureate"), ("laureate of physics", "prize")):
+        found = matcher.explain(text, 1)
+        assert other not in {one.words for one in found.said}
+        (score,) = matcher.score([identity(text)], np.zeros(1, dtype=np.int32))[1:2]
+        assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
+
+
+def test_stems_and_stop_words_are_shown_as_words(collect):
+    found = make(material(collect, stem=True, stopwords="remove")).explain("They went to the NUCLEAR of reactors.", 0)
+    assert {one.words for one in found.said if one.there} == {"NUCLEAR", "reactors", "NUCLEAR reactors"}
+    assert {one.words for one in found.said if not one.there} == {"built", "built nuclear"}
+
+
+@pytest.mark.parametrize("name", ["pourpre", "qaviar"])
+def test_the_shares_of_other_word_matchers_add_up_to_their_scores(collect, name):
+    matcher = make(material(collect, matcher=name))
+    scores = matcher.score([identity(TEXT)], np.zeros(1, dtype=np.int32))
+    for nugget in range(3):
+        there = [one.weight for one in matcher.explain(TEXT, nugget).said if one.there]
+        assert sum(there) == pytest.approx(scores[nugget])
+
+
+def test_without_judgements_the_matchers_that_learn_explain_ngrams(collect):
+    plain = make(material(collect)).explain(TEXT, 0)
+    for name in ("learned", "auto"):
+        assert make(material(collect, matcher=name)).explain(TEXT, 0) == plain
+
+
+# Learned: all is worked out anew from the judged texts, one by one.
+
+
+class Brute:
+    """The judged texts of a nugget's question, counted in plain Python."""
+
+    def __init__(self, scorer, nugget):
+        key, judged = scorer.key, scorer.material.judged
+        self.question = int(key.question[nugget])
+        self.texts, self.yes = [], []
+        begin = 0
+        for text, question in zip(judged.texts, judged.question.tolist(), strict=True):
+            pair = begin + nugget - int(key.offsets[question])
+            begin += int(key.counts[question])
+            if question == self.question and judged.decided[pair]:
+                self.texts.append(text)
+                self.yes.append(bool(judged.yes[pair]))
+        self.vectors = [vector(text) for text in self.texts]
+        self.base = (sum(self.yes) + 0.5) / (len(self.yes) + 1)
+
+    def odds(self, gram, there=True):
+        """Log odds of the nugget among judged texts that have the gram, or have it not, over those among all."""
+        own = [yes for one, yes in zip(self.vectors, self.yes, strict=True) if (gram in one) == there]
+        chance = (sum(own) + 2 * self.base) / (len(own) + 2)
+        return math.log(chance / (1 - chance)) - math.log(self.base / (1 - self.base))
+
+    def nearest(self, text, yes):
+        """The two that are most like, by the cosine."""
+        asked = vector(text)
+        found = [
+            (cosine(asked, one), other)
+            for one, other, said in zip(self.vectors, self.texts, self.yes, strict=True)
+            if said == yes
+        ]
+        return sorted((one for one in found if one[0] > 0), reverse=True)[:2]
+
+
+def vector(text):
+    """Stems and pairs of stems by their idf; a stem has that of the word that it stands for first."""
+    found = [(stem(word), float(IDF[word])) for word in words(text)]
+    result = {}
+    for one, weight in found:
+        result.setdefault(one, weight)
+    for (one, weight), (other, more) in pairwise(found):
+        result.setdefault(f"{one} {other}", (weight + more) / 2)
+    return result
+
+
+def cosine(one, other):
+    size = math.sqrt(sum(w * w for w in one.values()) * sum(w * w for w in other.values()))
+    return sum(weight * other.get(gram, 0.0) for gram, weight in one.items()) / size
+
+
+def form(shown):
+    return " ".join(map(stem, words(shown)))
+
+
+@pytest.fixture(scope="module")
+def explained(_learned_folder):
+    """A scorer; and of some guesses of a build: the text, the nugget, the explanation."""
+    from nuggeteer.collection.folder import read_collection
+
+    scorer = Scorer(read_collection(_learned_folder), ["f3"])
+    reading = scorer.read("build-103")
+    pairs = np.flatnonzero(reading.states < 0)[::29]
+    response = np.searchsorted(reading.begin, pairs, side="right") - 1
+    asked = [
+        (reading.run.texts[r], n) for r, n in zip(response.tolist(), reading.pairs.nugget[pairs].tolist(), strict=True)
+    ]
+    assert len(asked) > 40
+    return scorer, [(text, nugget, scorer.matcher.explain(text, nugget)) for text, nugget in asked]
+
+
+def test_what_is_said_to_be_there_is_there_and_what_is_lacking_is_not(explained):
+    scorer, cases = explained
+    there = lacking = 0
+    for text, nugget, found in cases:
+        has, described = vector(text), vector(" . ".join(scorer.key.nuggets[nugget].descriptions))
+        for one in found.said:
+            assert (form(one.words) in has) == one.there
+            there, lacking = there + one.there, lacking + (not one.there)
+            if one.there:
+                assert all(part in text for part in one.words.split(" "))
+            else:
+                assert form(one.words) in described
+    assert there > 50
+    assert lacking > 50
+
+
+def test_words_have_the_log_odds_of_the_judged_texts(explained):
+    scorer, cases = explained
+    for _, nugget, found in cases:
+        brute = Brute(scorer, nugget)
+        assert found.unit == "log odds"
+        assert found.said
+        for one in found.said:
+            assert one.weight == pytest.approx(brute.odds(form(one.words), one.there), abs=1e-9), one
+
+
+def test_the_words_are_those_that_tell_most_and_those_of_the_description(explained):
+    scorer, cases = explained
+    for text, nugget, found in cases:
+        brute = Brute(scorer, nugget)
+        shown = {form(one.words) for one in found.said}
+        most = sorted((brute.odds(gram) for gram in vector(text)), reverse=True)[:3]
+        said = sorted((one.weight for one in found.said if one.there), reverse=True)[:3]
+        assert [odds for odds in said if odds > 0] == pytest.approx([odds for odds in most if odds > 0], abs=1e-9)
+        (description,) = scorer.key.nuggets[nugget].descriptions[:1]
+        if len(scorer.key.nuggets[nugget].descriptions) == 1:
+            assert {gram for gram in vector(description) if " " not in gram} <= shown
+
+
+def test_they_make_up_the_clues(explained):
+    """The means that `clues` gives, from the words that are shown."""
+    scorer, cases = explained
+    for text, nugget, found in cases:
+        question = int(scorer.key.question[nugget])
+        field, read = scorer.matcher._field(question), scorer.matcher._read
+        clue = dict(
+            zip(CLUES, field.clues([read(identity(text))])[0, nugget - scorer.key.offsets[question]], strict=True)
+        )
+        told = sorted((one.weight for one in found.said if one.there), reverse=True)[:3]
+        assert sum(max(odds, 0) for odds in told) / 3 == pytest.approx(clue["telling words"], abs=1e-9)
+        if len(scorer.key.nuggets[nugget].descriptions) == 1:
+            own = {gram for gram in vector(scorer.key.nuggets[nugget].descriptions[0]) if " " not in gram}
+            weights = [one.weight for one in found.said if form(one.words) in own]
+            assert len(weights) == len(own)
+            assert sum(weights) / math.sqrt(len(own)) == pytest.approx(clue["description words"], abs=1e-9)
+
+
+def test_the_judged_responses_are_the_nearest(explained):
+    scorer, cases = explained
+    named = 0
+    for text, nugget, found in cases:
+        brute = Brute(scorer, nugget)
+        for yes in (True, False):
+            shown = [one for one in found.alike if one.yes == yes]
+            assert [one.likeness for one in shown] == pytest.approx([like for like, _ in brute.nearest(text, yes)])
+            for one in shown:
+                named += 1
+                assert brute.yes[brute.texts.index(one.text)] == yes
+                assert one.likeness == pytest.approx(cosine(vector(text), vector(one.text)))
+    assert named > 100
+
+
+def test_judged_responses_are_shown_as_they_were_written(explained, learned):
+    scorer, cases = explained
+    marker = Marker(scorer.ngrams)
+    explainer = Explainer(scorer.matcher, marker, learned)
+    written = {text for run in learned.judged_runs for text in run.texts} | {one.text for one in learned.judgements}
+    shown = [(one, nugget) for text, nugget, _ in cases for one in explainer(text, nugget).alike]
+    assert any(one.text != identity(one.text) for one, _ in shown)
+    for one, nugget in shown:
+        assert one.text in written
+        assert one.marks == marker(one.text, nugget)
+
+
+def test_an_explanation_does_not_change_a_score(explained):
+    scorer, cases = explained
+    text, nugget, _ = cases[0]
+    question = scorer.key.question[[nugget]].astype(np.int32)
+    before = scorer.matcher.score([identity(text)], question)
+    scorer.matcher.explain(text, nugget)
+    assert scorer.matcher.score([identity(text)], question).tolist() == before.tolist()
+
+
+# Who else explains.
+
+
+def test_auto_explains_by_what_it_took(explained):
+    scorer, cases = explained
+    matcher = make(Material(scorer.key, Match(matcher="auto"), scorer.material.idf, scorer.material.judged))
+    text, nugget, found = cases[0]
+    matcher.decide([-0.2, -0.1])
+    assert matcher.explain(text, nugget) == found
+    matcher.decide([-0.1, -0.2])
+    assert matcher.explain(text, nugget) == NgramMatcher(scorer.key, Match(), scorer.material.idf).explain(text, nugget)
+
+
+class Theirs:
+    signature = "theirs"
+
+    def __init__(self, said):
+        self._said = said
+
+    def score(self, texts, question, jobs=1):
+        raise AssertionError
+
+    def explain(self, text, nugget):
+        return self._said
+
+
+def test_a_matcher_of_another_package_may_explain_itself(collect):
+    told = Explanation("votes", ())
+    assert Checked("theirs", Theirs(told), material(collect)).explain("x", 0) is told
+    assert Checked("theirs", Theirs(None), material(collect)).explain("x", 0) is None
+    with pytest.raises(NuggeteerError, match="'theirs' explains"):
+        Checked("theirs", Theirs("because"), material(collect)).explain("x", 0)
+    silent = Checked("theirs", object.__new__(type("Silent", (), {"signature": "s", "score": None})), material(collect))
+    assert silent.explain("x", 0) is None
+
+
+def test_a_matcher_that_cannot_explain_is_not_asked(collect):
+    collection = collect(NUGGETS)
+
+    class Silent:
+        signature = "silent"
+
+        def score(self, texts, question, jobs=1):
+            raise AssertionError
+
+    assert not isinstance(Silent(), Explains)
+    marker = Marker(NgramMatcher(collection.key, Match(), IDF))
+    assert Explainer(Silent(), marker, collection)(TEXT, 0) is None
+
+
+def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
+    read = Reader(IDF)
+    nobody = np.zeros((0, 2), dtype=bool)
+    field = Field([[read("first reactor")], [read("born in rome"), read("...")]], [], np.zeros(0, int), nobody, nobody)
+    for nugget in (0, 1):
+        account = field.account(read("the first reactor"), nugget)
+        assert account.telling == {}
+        assert account.near == []
+        assert {*account.there.values(), *account.lacking.values()} == {0.0}
+    assert field.account(read("the first reactor"), 0).there == {"first": 0.0, "reactor": 0.0}

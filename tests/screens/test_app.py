@@ -1,0 +1,397 @@
+"""The terminal application, driven by keys: what is on the screen, and what is in the ledger after each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+
+import pytest
+from textual.widgets import Input
+
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.ledger import Ledger
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.outlook import Ask, Outlook, Subject
+from nuggeteer.judging.session import Filter, Session
+from nuggeteer.screens import app as module
+from nuggeteer.screens.app import JudgeApp, Reader
+from tests.judging.test_session import in_view, texts, written
+from tests.screens import hostile
+
+
+def drive(session, *keys, size=(80, 24), width=None, settle=True):
+    """Press keys one after the other; the lines on the screen after each, those at first before them."""
+    screens = []
+
+    async def press():
+        app = JudgeApp(session, width)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            screens.append(lines(app))
+            for key in keys:
+                if isinstance(key, tuple):
+                    await pilot.resize_terminal(*key)
+                else:
+                    await pilot.press(key)
+                await pilot.pause()
+                screens.append(lines(app))
+            while settle and app._looking:
+                await asyncio.sleep(0.01)
+            await pilot.pause()
+            screens.append(lines(app))
+
+    asyncio.run(press())
+    return screens
+
+
+def lines(app):
+    """What is on the screen, as text; a line a row."""
+    return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+def typed(text):
+    return ["space" if char == " " else char for char in text]
+
+
+@pytest.fixture
+def recompute():
+    """For tests in which scores are worked out after each verdict, as they are for a user. It is what takes time, and
+    the others are about other things."""
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch, request):
+    if "recompute" not in request.fixturenames:
+        monkeypatch.setattr(JudgeApp, "_look", lambda self: None)
+
+
+def test_the_screen_shows_the_question_the_nugget_the_answer_and_how_things_stand(begin):
+    session = begin(filter=Filter("q1", "1"))
+    shown = "\n".join(drive(session)[0])
+    assert "tonight  F(3) 0." in shown
+    assert "judging 1.000 wide" in shown
+    assert "nugget 1: vital" in shown
+    assert "built the first nuclear reactor" in shown
+    assert "yes: He built the first reactor ever." in shown
+    assert "> response 1 of 3" in shown
+    assert "| In 1942 his team started the first nuclear reactor." in shown
+    assert "  Fermi was born in Rome in 1901." in shown
+    assert "y yes  n no" in shown
+    assert "guess:" not in shown
+
+
+@pytest.mark.parametrize(("key", "verdict"), [("y", True), ("n", False)])
+def test_one_key_is_a_verdict(begin, key, verdict):
+    session = begin()
+    asked = in_view(session)
+    screens = drive(session, key)
+    assert written(session) == [(*asked, verdict)]
+    assert any("written" in line for line in screens[1])
+    assert in_view(session) != asked
+
+
+def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recompute):
+    """Neither words nor a score that moves with a verdict tell what is guessed."""
+    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    underlined = []
+
+    async def look(session):
+        app = JudgeApp(session)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            styles = [
+                segment.style
+                for reader in app.query(Reader)
+                for y in range(reader.size.height)
+                for segment in reader.render_line(y)
+            ]
+            underlined.append(any(style and style.underline for style in styles))
+
+    asyncio.run(look(begin(filter=Filter("q1", "1"))))
+    asyncio.run(look(begin(audit=asks)))
+    assert underlined == [True, False]
+    for screen in drive(begin(audit=asks), "g", "n", "y"):
+        assert screen[0].startswith("tonight  F(3) stays hidden in an audit")
+        assert screen[1].startswith("audit: ")
+        assert not re.search(r"\d\.\d{3}|judging|guess:", "\n".join(screen))
+
+
+def test_none_of_them(begin):
+    session = begin(filter=Filter("q1", "1"))
+    screens = drive(session, "N")
+    assert sorted(written(session)) == sorted(("q1", "1", text, False) for text in texts(session, "q1"))
+    assert any("Nothing left to ask in q1/1" in line for line in screens[1])
+
+
+def test_skip_writes_nothing(begin):
+    session = begin()
+    asked = in_view(session)
+    drive(session, "s")
+    assert in_view(session) != asked
+    assert not (session.outlook.collection.root / "judgements" / "ann.jsonl").exists()
+
+
+@pytest.mark.parametrize("key", ["u", "b"])
+def test_undo_is_a_retraction_in_the_file(begin, key):
+    session = begin()
+    asked = in_view(session)
+    drive(session, "y", key)
+    assert written(session) == []
+    assert in_view(session) == asked
+    lines = (session.outlook.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
+    assert ["retracted" in json.loads(line) for line in lines] == [False, True]
+
+
+def test_a_reason(begin):
+    session = begin()
+    screens = drive(session, "r", *typed("for n and y [b]"), "enter", "y")
+    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    assert [(j.verdict, j.reason) for j in own] == [(True, "for n and y [b]")]
+    assert any("reason: for n and y [b]" in line for line in screens[-3])
+
+
+def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
+    session = begin()
+    drive(session, "r", *typed("yn"), "escape", "y")
+    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    assert [(j.verdict, j.reason) for j in own] == [(True, None)]
+
+
+def test_keys_typed_faster_than_the_screen_follows_are_not_lost(begin):
+    """A prompt takes what is typed right behind the key that opens it."""
+    session = begin()
+
+    async def press():
+        async with JudgeApp(session).run_test(size=(80, 24)) as pilot:
+            await pilot.press("f", *typed("q2"), "enter", "y")
+
+    asyncio.run(press())
+    assert written(session)[0][0] == "q2"
+
+
+def test_marked_words_go_with_a_yes(begin):
+    """At first the words that match; arrows go from word to word, space starts anew there."""
+    session = begin(filter=Filter("q1", "1"))
+    drive(session, "m", "enter")
+    session.undo()
+    drive(session, "m", "left", "left", "space", "right", "right", "right", "enter")
+    entries = (session.outlook.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
+    first, _, second = map(json.loads, entries)
+    assert first["text"][slice(*first["span"])] == "the first nuclear reactor"
+    assert second["text"][slice(*second["span"])] == "first nuclear reactor"
+    assert second["verdict"] is True
+
+
+def test_while_words_are_marked_letters_do_nothing(begin):
+    session = begin()
+    asked = in_view(session)
+    drive(session, "m", "y", "n", "N", "s", "u", "q", "escape")
+    assert in_view(session) == asked
+    assert written(session) == []
+
+
+def test_a_proposal_is_asked_for_its_text_and_its_importance(begin, fermi):
+    session = begin()
+    drive(session, "p", *typed("a new fact"), "enter", *typed("okay"), "enter")
+    line = json.loads((fermi.root / "proposals.jsonl").read_text())
+    assert (line["text"], line["importance"], line["from"]) == ("a new fact", "okay", in_view(session)[2])
+    screens = drive(session, "p", "x", "enter", "?", "enter")
+    assert any("nothing was proposed" in line for line in screens[-1])
+    assert (fermi.root / "proposals.jsonl").read_text().count("\n") == 1
+
+
+def test_a_filter(begin):
+    session = begin()
+    screens = drive(session, "f", *typed("q2/2"), "enter")
+    assert in_view(session)[:2] == ("q2", "2")
+    screens = drive(session, "f", *["backspace"] * 4, *typed("q9"), "enter")
+    assert any("q9: no such question" in line for line in screens[-1])
+    drive(session, "f", *["backspace"] * 4, "enter")
+    assert str(session.filter) == "all"
+
+
+def test_the_guess_is_hidden_until_it_is_asked_for(begin):
+    session = begin()
+    screens = drive(session, "g", "y")
+    assert not any("guess:" in line for line in screens[0])
+    assert any(line.startswith("guess: ") and "%" in line for line in screens[1])
+    assert not any("guess:" in line for line in screens[2])
+    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    assert own[0].extra["guess"]["shown"] is True
+
+
+def test_arrows_turn_to_other_responses(begin):
+    session = begin(filter=Filter("q1", "1"))
+    screens = drive(session, "right", "right", "right", "left")
+    assert [next(line for line in screen if line.startswith(">")) for screen in screens[:5]] == [
+        f"> response {number} of 3" for number in (1, 2, 3, 3, 2)
+    ]
+    drive(session, "y")
+    assert written(session) == [("q1", "1", texts(session, "q1")[1], True)]
+
+
+def test_help_and_back(begin):
+    session = begin()
+    screens = drive(session, "question_mark", "y", "escape", "y")
+    assert any("Underlined words" in line or "paraphrase" in line for line in screens[1])
+    assert len(written(session)) == 1, "y on the help is no verdict"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 12)])
+def test_it_fits_the_terminal(begin, size):
+    session = begin(filter=Filter("q1", "1"))
+    screen = drive(session, size=size)[0]
+    assert len(screen) == size[1]
+    assert max(map(len, screen)) <= size[0]
+    assert any(line.startswith("> response 1 of 3") for line in screen)
+    assert any("y yes" in line for line in screen)
+
+
+def test_it_follows_when_the_terminal_changes_its_size(begin):
+    session = begin(filter=Filter("q1", "1"))
+    screens = drive(session, (40, 20), (120, 40))
+    assert max(map(len, screens[1])) <= 40
+    assert any("In 1942 his team started the first nuclear reactor." in line for line in screens[2])
+
+
+def test_the_score_follows_behind_the_next_question(begin, recompute):
+    session = begin()
+    before = session.outlook.interval
+    screens = drive(session, "y", "n", "n")
+    root = session.outlook.collection.root
+    assert session.outlook.interval == Outlook(Subject(root, "tonight")).interval != before
+    assert any(line.startswith(f"tonight  F(3) {session.outlook.interval.value:.3f}") for line in screens[-1])
+    assert any(line.startswith("3 judged; ") for line in screens[-1])
+
+
+def test_what_is_left_to_a_target_is_said(begin):
+    session = begin()
+    needed = session.outlook.forecast.needed(0.5)
+    assert any(f"for 0.5, about {needed} more verdicts" in line for line in drive(session, width=0.5)[0])
+
+
+def test_keys_do_not_wait_for_the_score(begin, recompute, monkeypatch):
+    """Verdicts are written, and the next questions shown, while a score is being worked out that does not end."""
+    session, gate = begin(), threading.Event()
+    real = module.Outlook
+
+    def slow(*arguments):
+        gate.wait(20)
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "Outlook", slow)
+
+    async def press():
+        app = JudgeApp(session)
+        async with app.run_test(size=(80, 24)) as pilot:
+            for _ in range(3):
+                await pilot.press("n")
+            assert app._looking
+            assert len(written(session)) == 3
+            gate.set()
+            while app._looking:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(press())
+    assert session.judged == 3
+
+
+def test_a_verdict_that_cannot_be_written_is_said_and_the_question_stays(begin, monkeypatch):
+    session = begin()
+
+    def full(judgements):
+        raise NuggeteerError("judgements/ann.jsonl: the disk is full; make room")
+
+    monkeypatch.setattr(session.ledger, "extend", full)
+    asked = in_view(session)
+    screens = drive(session, "y")
+    assert any("NOT DONE: judgements/ann.jsonl: the disk is full" in line for line in screens[1])
+    assert in_view(session) == asked
+    assert session.judged == 0
+
+
+def test_a_broken_file_of_somebody_elses_does_not_stop_the_judging(begin, recompute, fermi):
+    session = begin()
+    (fermi.root / "judgements" / "all.jsonl").write_text("{broken\n")
+    screens = drive(session, "y")
+    assert any("the score stays as it was" in line for line in screens[-1])
+    assert (fermi.root / "judgements" / "ann.jsonl").read_text().count("\n") == 1
+
+
+def test_our_own_bug_ends_it_without_a_word_on_the_screen_and_every_verdict_on_disk(begin, monkeypatch):
+    session = begin()
+    asked = in_view(session)
+
+    def bug(self, *arguments, **options):
+        raise ZeroDivisionError("a bug")
+
+    async def press():
+        async with JudgeApp(session).run_test(size=(80, 24)) as pilot:
+            await pilot.press("y")
+            monkeypatch.setattr(Session, "skip", bug)
+            await pilot.press("s")
+            await pilot.pause()
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(press())
+    assert written(session) == [(*asked, True)]
+
+
+def test_quitting_and_starting_again_goes_on(begin):
+    first = begin()
+    drive(first, "n", "n", "q")
+    done = {(qid, nugget, text) for qid, nugget, text, _ in written(first)}
+    second = begin()
+    screens = drive(second, *"nnn")
+    assert len(written(second)) == 5
+    assert len(done) == 2
+    assert any("judged no" in line for screen in screens for line in screen)
+
+
+def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
+    """Control characters, directions, markup, links, emoji names; a text of 200 KB, scrolled to its end."""
+    root = hostile.collection(collect)
+    session = Session(Outlook(Subject(root, "tonight")), Ledger(root, "ann"))
+    session.narrow(Filter("q1", "[b]1[/b]"))
+    places = session.outlook.responses(0, 0)
+    session.response = places[1]  # the long one
+    screens = drive(session, "left", "end", "home", "right", "g", "r", *typed("[b]"), "enter")
+    for screen in screens:
+        assert all(line.isprintable() for line in screen)
+    everything = "\n".join(line for screen in screens for line in screen)
+    for harmless in (
+        "\\x1b]0;owned\\x07",
+        "[red]not red[/red]",
+        "\\u202e",
+        "\\x9b31m",
+        "漢字",
+        ":bomb:",
+        "reason: [b]",
+    ):
+        assert harmless in everything.replace("\n| ", "").replace("\n", ""), harmless
+    assert "response 4 of 4" in "\n".join(screens[2]), "the end, behind the long texts"
+
+
+def test_without_colour_marks_are_underlined_and_the_choice_is_reversed(begin, monkeypatch):
+    session = begin(filter=Filter("q1", "1"))
+    found = {}
+
+    async def press():
+        app = JudgeApp(session)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            for name, key in (("marks", None), ("chosen", "m")):
+                if key:
+                    await pilot.press(key)
+                reader = app.query_one("#answer", Reader)
+                strips = [reader.render_line(y) for y in range(reader.size.height)]
+                found[name] = [s for strip in strips for s in strip if s.style and (s.style.underline, s.style.reverse)]
+            assert isinstance(app.query_one(Input), Input)
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    asyncio.run(press())
+    underlined = [s.text for s in found["marks"] if s.style.underline]
+    assert underlined[0] == "the first nuclear reactor"
+    assert "".join(s.text for s in found["chosen"] if s.style.reverse) == "the first nuclear reactor"

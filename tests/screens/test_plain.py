@@ -1,0 +1,114 @@
+"""Line by line: what is typed, what is said, what is in the ledger."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.judging.outlook import Ask
+from nuggeteer.screens.plain import Plain
+from tests.judging.test_session import in_view, texts, written
+
+
+@pytest.fixture
+def judge(begin):
+    """Types lines into a new session; gives the session and all that was said."""
+
+    def type_(*lines, **how):
+        session, out = begin(**how), io.StringIO()
+        Plain(session, io.StringIO("".join(f"{line}\n" for line in lines)), out).run()
+        return session, out.getvalue()
+
+    return type_
+
+
+def test_verdicts_are_written_and_the_score_follows(judge, begin):
+    asked = in_view(begin())
+    session, said = judge("y", "n")
+    assert written(session)[0] == (*asked, True)
+    assert [verdict for *_, verdict in written(session)] == [True, False]
+    assert f"yes: {asked[0]}/{asked[1]}, written" in said
+    assert "2 judged; judging" in said
+
+
+def test_the_end_of_the_input_ends_the_session(judge):
+    session, said = judge("y")
+    assert len(written(session)) == 1
+    assert said.endswith("> \n")
+
+
+def test_when_all_is_judged_it_says_so_and_still_takes_commands(judge):
+    session, said = judge("f q2/2", "n", "n", "f", "N", "N", "N", "n", "u", "q", "this is not read")
+    assert "Nothing left to ask in q2/2 (f: all)" in said
+    assert "Nothing left to ask; " in said
+    assert "not done: there is nothing left to judge" in said
+    assert session.ask is not None, "taken back, and asked again"
+    assert len(written(session)) == 10 - len(texts(session, in_view(session)[0]))
+    assert "no command" not in said
+
+
+def test_every_command_does_what_the_help_says(judge):
+    session, said = judge("f q1/1", "-", "+", "-", "y first nuclear reactor", "u", "r so it seems", "n", "g", "s", "q")
+    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    assert [(j.verdict, j.reason, j.span) for j in own] == [(False, "so it seems", None)]
+    assert "taken back: yes on q1/1" in said
+    assert "guess: " in said
+    session, _ = judge("f q1/1", "u", "y first nuclear reactor")
+    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    text = own[0].text
+    assert text[slice(*own[0].span)] == "first nuclear reactor"
+
+
+def test_a_proposal(judge, fermi):
+    judge("p v a fact", "p x a fact", "p o")
+    assert (fermi.root / "proposals.jsonl").read_text().count("\n") == 1
+
+
+def test_what_makes_no_sense_is_said_and_changes_nothing(judge):
+    session, said = judge("maybe", "", "y words that are not there", "f nowhere", "?")
+    assert written(session) == []
+    assert "'maybe' is no command" in said
+    assert "copy them" in said
+    assert "no such question" in said
+    assert "which goes with the next verdict" in said
+
+
+def test_lines_fit_eighty_columns_and_marks_need_no_colour(judge):
+    _, said = judge("f q1/1")
+    assert max(map(len, said.splitlines())) <= 80
+    assert "«the first nuclear reactor»" in re.sub(r"[\s|]+", " ", said)
+    assert "\x1b" not in said
+
+
+def test_an_audit_hides_the_score_and_marks_nothing(judge, begin):
+    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    score = begin().outlook.interval.value
+    session, said = judge("n", "y", "g", audit=asks)
+    assert len(written(session)) == 2
+    assert "tonight  F(3) stays hidden in an audit" in said
+    assert f"{score:.3f}" not in said
+    assert "judging" not in said
+    assert "«" not in said
+    assert "an audit is blind" in said
+
+
+def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
+    """Of question, nugget, answer and example, each with all that is bad."""
+    from nuggeteer.collection.ledger import Ledger
+    from nuggeteer.judging.outlook import Outlook, Subject
+    from nuggeteer.judging.session import Session
+    from tests.screens.hostile import collection
+
+    root = collection(collect)
+    out = io.StringIO()
+    session = Session(Outlook(Subject(root, "tonight")), Ledger(root, "ann"))
+    Plain(session, io.StringIO("r \x1b[31mred\ng\nn\n"), out).run()
+    said = out.getvalue()
+    assert all(char.isprintable() or char == "\n" for char in said)
+    assert "[red]" in said
+    assert "\\x1b]0;owned" in said
+    assert "\\u202e" in said
+    assert texts(session, "q1")

@@ -1,0 +1,262 @@
+"""The papers' tables: counted by hand, or asked of commands that get there another way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.matching.choice import make
+from nuggeteer.measures import parse
+from nuggeteer.reports import experiment as report
+from nuggeteer.scoring.scorer import compare_thresholds, material, score
+from nuggeteer.settings import Match
+from nuggeteer.text import identity
+from nuggeteer.thresholds import FixedThreshold
+from nuggeteer.trust.crossval import crossval, without
+from nuggeteer.trust.experiments.definition import Definition, read_definition
+from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
+from nuggeteer.trust.experiments.left_out import bench
+from nuggeteer.trust.experiments.result import Plot, Series
+from tests.conftest import ROOT
+
+DEFINITIONS = sorted((ROOT / "experiments").glob("*.toml"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three judged systems, and one that nobody judged."""
+    path = tmp_path_factory.mktemp("experiments") / "simulated"
+    simulate(path, Shape(questions=5, nuggets=4, systems=4, judged=3, responses=4), seed=7)
+    return path
+
+
+@pytest.fixture
+def collection(folder):
+    return read_collection(folder)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def run(what, collection, **more):
+    return run_experiment(Definition("x", "Title", "Source", what, **{"steps": 10, **more}), collection)
+
+
+@pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.stem)
+def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
+    definition = replace(read_definition(path), steps=4)
+    if any(match.get("matcher") == "rouge" for match in definition.match):
+        pytest.importorskip("rouge_score")
+    result = run_experiment(definition, collection)
+    assert result.table.rows
+    assert {len(row) for row in result.table.rows} == {len(result.table.columns)}
+
+
+def test_every_kind_has_a_definition_in_this_folder():
+    assert {read_definition(path).what for path in DEFINITIONS} == set(KINDS)
+
+
+def test_the_papers_24_combinations_are_tried():
+    definition = read_definition(ROOT / "experiments" / "figure-6.toml")
+    settings = definition.settings(Match())
+    assert len({(m.n, m.stem, m.weights, m.stopwords) for m in settings}) == len(settings) == 24
+    assert (definition.thresholds[0], definition.thresholds[-1], len(definition.thresholds)) == (0, 1, 51)
+
+
+def test_the_data_are_counted(folder, collection):
+    nuggets, runs = lines(folder / "nuggets.jsonl"), [lines(folder / "runs" / f"s{i}.jsonl") for i in (1, 2, 3)]
+    vital = sum(n["importance"] == "vital" for n in nuggets)
+    ((questions, *row),) = run("data", collection).table.rows
+    assert (questions, *row[:5]) == (5, vital, len(nuggets) - vital, len(nuggets) / 5, 3, 3)
+    assert row[5] == np.mean([len(own) for own in runs])
+    assert row[6] == np.mean([n for own in runs for n in Counter(line["qid"] for line in own).values()])
+
+
+def test_nuggets_are_counted_by_the_runs_that_found_them(folder, collection):
+    finders: Counter[tuple[str, str]] = Counter()
+    for i in (1, 2, 3):
+        finders.update({(j["qid"], j["nugget"]) for j in lines(folder / "judgements" / f"s{i}.jsonl")})
+    table = run("found", collection).table
+    by_times = Counter(finders[n["qid"], n["nugget"]] for n in lines(folder / "nuggets.jsonl"))
+    assert [(name, count) for name, count, _ in table.rows] == [(str(n), by_times[n]) for n in range(4)]
+    assert sum(share for _, _, share in table.rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("measure", ["f3", "recall", "pyramid_f3"])
+def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(collection, measure):
+    """All thresholds at once, against one command each."""
+    laid, thresholds = bench(collection), np.array([0.0, 0.15, 0.4, 1.0])
+    matcher = make(material(collection, _known(collection)))
+    scores = matcher.score(laid.texts, laid.question)
+    grid = laid.at_thresholds([laid.scores_of(run, scores) for run in laid.runs], thresholds, parse(measure), False)
+    assert np.ptp(grid) > 0.1
+    for place, left in enumerate(laid.runs):
+        for column, threshold in enumerate(thresholds):
+            one = score(without(collection, left.group), [left.name], [measure], FixedThreshold(float(threshold)))
+            expected = one[left.name].measures[measure].value
+            assert grid[place, column] == pytest.approx(expected, abs=1e-12)
+
+
+def test_true_scores_are_those_of_score_with_all_judgements(collection):
+    truth = score(collection, ["s1", "s2", "s3"], ["f3"])
+    expected = [one.measures["f3"].value for one in truth.runs]
+    assert bench(collection).true_scores(parse("f3")) == pytest.approx(expected, abs=1e-12)
+
+
+def test_official_scores_count_where_the_manifest_has_them(collection):
+    official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
+    manifest = {n: replace(info, official=official.get(n, {})) for n, info in collection.manifest.items()}
+    with_scores = replace(collection, manifest=manifest)
+    assert [row[1] for row in run("scatter", with_scores).table.rows] == [0.1, 0.2, 0.3]
+    assert any("manifest" in note for note in run("scatter", with_scores).notes)
+    assert [row[1] for row in run("scatter", with_scores, measure="f1").table.rows] != [0.1, 0.2, 0.3]
+
+
+def test_pourpre_counts_its_match_score_as_credit(collect):
+    """By hand, unit weights: nuggets of 4 words; the left-out run has 3 words of one and 1 of the other in 40
+    characters. Recall (¾ + 0) / 2 above 0.5; allowance 75, so precision is 1; F(3) = 10 · 0.375 / (9 + 0.375)."""
+    nuggets = [{"qid": "q", "nugget": "1", "text": "alpha beta gamma delta"}]
+    nuggets += [{"qid": "q", "nugget": "2", "text": "one two three four"}]
+    collection = collect(
+        nuggets,
+        {"a": [("q", "alpha beta gamma one " + "x" * 20)], "b": [("q", "zzz")]},
+        judged={"a": "every", "b": "every"},
+        toml='[match]\nweights = "unit"',
+    )
+    laid = bench(collection)
+    chosen = replace(collection.settings.match, matcher="pourpre")
+    matcher = make(replace(material(collection, _known(collection)), settings=chosen))
+    scores = [laid.scores_of(run, matcher.score(laid.texts, laid.question)) for run in laid.runs]
+    assert scores[0].tolist() == [0.75, 0.25]
+    grid = laid.at_thresholds(scores, np.array([0.1, 0.5, 0.75]), parse("f3"), True)
+    assert grid[0] == pytest.approx([10 * 0.5 / 9.5, 10 * 0.375 / 9.375, 0])
+
+
+def test_the_models_are_those_of_thresholds(collection):
+    expected = [(one.name, one.log10_evidence, one.log_score) for one in compare_thresholds(collection).models]
+    assert list(run("models", collection).table.rows) == expected
+
+
+def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collection):
+    rows = {row[0]: row for row in run("scatter", collection).table.rows}
+    for name in ("s1", "s3"):
+        one = score(without(collection, name), [name], ["f3"])[name].measures["f3"]
+        assert rows[name][2:] == (one.value, one.low, one.high, *one.judging)
+
+
+def test_judgements_at_a_threshold_are_those_of_crossval(collection):
+    table = run("judgements", collection).table
+    usual, smooth = table.rows[1], table.rows[2]
+    for row, model in ((usual, "fixed"), (smooth, "smooth")):
+        one = crossval(collection, model).guessed
+        assert row[2:] == pytest.approx((one.precision, one.recall, one.f1))
+    assert table.rows[0][4] >= usual[4]
+
+
+def test_a_matcher_taught_by_responses_has_read_only_those_of_others(collection):
+    rest = without(collection, "s2")
+    taught = _taught(rest)
+    own = {identity(text) for text in collection.run("s2").texts}
+    yes = {(j.qid, j.nugget, identity(j.text)) for j in collection.judgements if j.verdict and j.run != "s2"}
+    read = {(n.qid, n.nugget, identity(d)) for n in taught.key.nuggets for d in n.descriptions[1:]}
+    assert read == yes
+    assert not own & {text for _, _, text in read}
+    plain = make(material(rest, _known(rest)))
+    run = collection.run("s2")
+    assert (taught.score(run.identical, run.question) > plain.score(run.identical, run.question)).any()
+
+
+def test_the_results_are_the_same_from_two_workers(folder, collection):
+    for what in ("thresholds", "scatter", "responses"):
+        definition = Definition("x", "t", "s", what, steps=5, match=({"n": 1}, {"n": 2}))
+        one, two = (run_experiment(definition, collection, jobs) for jobs in (1, 2))
+        assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+
+
+GOOD = 'title = "T"\nsource = "S"\nwhat = "data"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("title = ", "not TOML"),
+        ('title = "T"', "no source and no what"),
+        (GOOD + "wat = 1", "wat is 1"),
+        (GOOD + "steps = 0", "steps is 0"),
+        (GOOD + "steps = true", "steps is True"),
+        (GOOD + 'measure = "f"', "no measure is called 'f'"),
+        (GOOD + "[match]\nn = 1", "match is no list"),
+        (GOOD + "[[match]]\nn = [1, 4]", r"\[\[match\]\] n is 4"),
+        (GOOD + "[[match]]\nm = 1", r"\[\[match\]\] m is 1; there are n, stem"),
+    ],
+)
+def test_a_definition_that_cannot_be_is_refused(tmp_path, content, says):
+    path = tmp_path / "x.toml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=says):
+        read_definition(path)
+
+
+def test_a_kind_that_is_none_is_refused_with_those_that_are(collection):
+    with pytest.raises(NuggeteerError, match="what is 'magic'; there are data, found"):
+        run("magic", collection)
+
+
+def test_table_plot_and_command_are_written(folder, tmp_path, capsys):
+    path = ROOT / "experiments" / "figure-4.toml"
+    assert main(["experiment", str(path), "--collection", str(folder), "--out", str(tmp_path), "--json", "-"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    text = (tmp_path / "figure-4-simulated.md").read_text()
+    assert "    nuggeteer experiment figure-4.toml --collection simulated\n" in text
+    assert "![Nuggets by the number of runs that found them](figure-4-simulated.svg)" in text
+    for row in result["rows"]:
+        assert f"| {row[0]} | {row[1]} | {row[2]:.3f} |" in text
+    root = ElementTree.fromstring((tmp_path / "figure-4-simulated.svg").read_text())
+    assert root.tag.endswith("}svg")
+
+
+@pytest.mark.parametrize("kind", ["lines", "scatter", "bars"])
+def test_a_plot_is_the_same_to_the_byte_and_shows_names_as_they_are(kind):
+    hostile = "$x$ \x1b[31m <b>"
+    series = tuple(Series(f"{hostile}{i}", (0.0, 1.0), (0.2, 0.4), (0.1, 0.1), (0.5, 0.6)) for i in range(2))
+    plot = Plot(kind, "x", "y", series, ("a", "b"))
+    one, two = report.svg(plot, "n"), report.svg(plot, "n")
+    assert one == two
+    words = "".join(ElementTree.fromstring(one).itertext())
+    assert "$x$ \\x1b[31m <b>0" in words
+
+
+def test_markdown_of_hostile_names_is_harmless(collect):
+    name = "a|b <img> `c` @d"
+    texts = {name: [("q", "a fox")], "b": [("q", "no")]}
+    collection = collect([{"qid": "q", "nugget": "1", "text": "a fox"}], texts, judged={name: "every", "b": "every"})
+    text = report.markdown(run("scatter", collection), None)
+    (row,) = [line for line in text.splitlines() if "img" in line]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 8
+    assert "\\<img\\>" in row
+
+
+def _known(collection):
+    from nuggeteer.scoring.known import Known
+
+    return Known(collection.key, collection.judgements, collection.judged_runs)
+
+
+def test_the_readme_lists_what_was_recorded():
+    """If not: python experiments/index.py"""
+    spec = spec_from_file_location("index", ROOT / "experiments" / "index.py")
+    index = module_from_spec(spec)
+    spec.loader.exec_module(index)
+    assert index.listed(ROOT / "experiments") in (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
