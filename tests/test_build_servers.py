@@ -15,7 +15,7 @@ import pytest
 from nuggeteer.collection.sample import copy_sample
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "BUILD-SERVERS.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/guides/build-servers.md").read_text(encoding="utf-8")
 
 
 def block(language):

@@ -16,7 +16,11 @@ from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
-DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted((ROOT / "experiments").glob("*.md")) + [ROOT / "judgements/README.md"]
+DOCUMENTS = sorted(
+    path
+    for folder in (ROOT, ROOT / "docs", ROOT / "experiments", ROOT / "judgements")
+    for path in (folder.glob("*.md") if folder == ROOT else folder.rglob("*.md"))
+)
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -29,10 +33,10 @@ def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    code = blocks("PYTHON.md", "python")
+    code = blocks("docs/reference/python.md", "python")
     assert len([line for line in code[0].splitlines() if line]) <= 16
     for block in code:
-        exec(compile(block, "PYTHON.md", "exec"), names)
+        exec(compile(block, "docs/reference/python.md", "exec"), names)
     out = capsys.readouterr().out
     assert "build-102  F(3) = " in out
     assert "is guessed to be there" in out

@@ -55,7 +55,7 @@ def _load(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the name and the permissions") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise fail(path, f"not TOML: {error}", "mend the file; GALE.md has an example") from error
+        raise fail(path, f"not TOML: {error}", "mend the file; docs/guides/gale.md has an example") from error
 
 
 def _parse(data: dict[str, Any], path: Path) -> Iterable[Template]:
@@ -69,7 +69,7 @@ def _parse(data: dict[str, Any], path: Path) -> Iterable[Template]:
             raise fail(path, "a template without a name", 'write name = "..."')
         wrong = _wrong(one) or (f"the template {name!r} is there twice" if name in seen else None)
         if wrong:
-            raise fail(path, f"template {name!r}: {wrong}", "GALE.md has an example")
+            raise fail(path, f"template {name!r}: {wrong}", "docs/guides/gale.md has an example")
         seen.add(name)
         queries = (one["query"], *one.get("also", ()))
         yield Template(name, queries, frozenset(one["types"]), frozenset(one.get("once", ())))

@@ -349,7 +349,7 @@ def test_the_command_reads_three_notations_and_says_what_the_json_says(tmp_path,
 
 def test_the_page_on_gale_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     """Its two annotations, and the figures it says of them."""
-    page = (ROOT / "GALE.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guides/gale.md").read_text(encoding="utf-8")
     section = page.split("## Annotators: `agree`\n")[1].split("\n## ")[0]
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```annotation\n(.*?)```", section, re.S)

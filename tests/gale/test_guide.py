@@ -1,4 +1,4 @@
-"""What GALE.md says of `distill`, done."""
+"""What docs/guides/gale.md says of `distill`, done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import ROOT, write_lines
 def page(tmp_path, monkeypatch):
     """The part on distillers, in a folder with its `gale.jsonl`, and the same unsorted in `found.jsonl`."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "GALE.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/guides/gale.md").read_text(encoding="utf-8")
     part = text.split("\n## Distillers")[1].split("\n## ")[0]
     lines = [json.loads(line) for line in re.findall(r"```jsonl\n(.*?)```", part, re.DOTALL)[0].splitlines()]
     write_lines(tmp_path / "gale.jsonl", lines)

@@ -1,4 +1,4 @@
-"""What GALE.md says of `nuggetize`, done."""
+"""What docs/guides/gale.md says of `nuggetize`, done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.conftest import ROOT
 def page(nuggetizer, tmp_path, monkeypatch):
     """The part on automatic nuggets, in a folder with the files that it shows."""
     monkeypatch.chdir(tmp_path)
-    part = (ROOT / "GALE.md").read_text(encoding="utf-8").split("\n## Nuggets found automatically")[1].split("\n## ")[0]
+    text = (ROOT / "docs/guides/gale.md").read_text(encoding="utf-8")
+    part = text.split("\n## Nuggets found automatically")[1].split("\n## ")[0]
     shown = re.findall(r"`([\w-]+\.\w+)`[^`]*\n\n```(text|toml|jsonl)\n(.*?)```", part, re.DOTALL)
     assert [name for name, _, _ in shown] == ["snippets.txt", "own.toml", "judged.jsonl", "good-answer.txt"]
     for name, _, body in shown:
