@@ -1,7 +1,7 @@
 """The settings of a collection, `nuggeteer.toml`: how responses are matched, and when a match counts.
 
 [match]
-matcher = "ngram"      # or "learned", "auto", ... (MATCHERS.md), or the name of an installed one
+matcher = "ngram"      # or "learned", "auto", ... (docs/guides/matchers.md), or the name of an installed one
 n = 2                  # longest n-gram: 1, 2 or 3
 stem = false
 weights = "idf"        # or "unit"

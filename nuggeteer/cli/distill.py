@@ -17,7 +17,9 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files of one evaluation (FORMATS.md)")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="files of one evaluation (docs/reference/files.md)"
+    )
     parser.add_argument("--example", action="store_true", help="read the two queries of White et al. 2008, too")
     parser.add_argument(
         "--prior",

@@ -65,7 +65,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--plan", type=width, metavar="WIDTH", help="only say how many verdicts a width needs")
     what.add_argument(
-        "--import", type=Path, dest="import_", metavar="FILE", help="take over verdicts made elsewhere (FORMATS.md)"
+        "--import",
+        type=Path,
+        dest="import_",
+        metavar="FILE",
+        help="take over verdicts made elsewhere (docs/reference/files.md)",
     )
     what.add_argument("--log", action="store_true", help="who judged what, when and why; newest last")
     options.collection(parser)

@@ -45,7 +45,7 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
     if any(problem.severity == "error" for problem in found):
         raise InputError(found)
     if not snippets:
-        raise fail(path, "no snippet in it", "see FORMATS.md, Annotations")
+        raise fail(path, "no snippet in it", "see docs/reference/files.md, Annotations")
     problems.extend(found)
     return snippets
 

@@ -123,7 +123,7 @@ def read_distillation(paths: Sequence[Path], ready: bool = True) -> Distillation
     if not any(problem.severity == "error" for problem in problems):
         if not result.queries:
             what = "no query, and nothing else"
-            problems.append(Problem(str(paths[0]), None, what, "see FORMATS.md for what belongs here"))
+            problems.append(Problem(str(paths[0]), None, what, "see docs/reference/files.md for what belongs here"))
         elif ready:
             problems += list(_unready(lines)) or list(_imprecise(lines))
     if any(problem.severity == "error" for problem in problems):
@@ -244,7 +244,7 @@ def _read(path: Path, problems: list[Problem]) -> Iterator[Placed]:
     if strange:
         what = f"no 'type' that is one of {', '.join(LAYOUTS)}"
         more = f", and in {len(strange) - 1} lines after it" if len(strange) > 1 else ""
-        problems.append(Problem(str(path), strange[0], what + more, "say what a line is (FORMATS.md)"))
+        problems.append(Problem(str(path), strange[0], what + more, "say what a line is (docs/reference/files.md)"))
 
 
 def _as_line(line: Line) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def read_judged(path: Path, problems: list[Problem]) -> tuple[list[JudgedSnippet
     if any(problem.severity == "error" for problem in found):
         raise InputError(found)
     if not read:
-        raise fail(path, "no judged snippet in it", "see FORMATS.md, Judged snippets")
+        raise fail(path, "no judged snippet in it", "see docs/reference/files.md, Judged snippets")
     problems.extend(found)
     return [one for _, one in read], {qid: asked for qid, (_, asked) in said.items()}
 

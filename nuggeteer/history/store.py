@@ -2,7 +2,7 @@
 
 One SQLite file holds each recorded build: its scores, what became of each nugget, and the responses
 themselves, so that old builds can be scored again when judgements, key or settings have changed. A build has
-one or more *scorings*; a new one never replaces an old one. FORMATS.md lists tables and columns.
+one or more *scorings*; a new one never replaces an old one. docs/reference/files.md lists tables and columns.
 
 Several processes may record at once. A file that is damaged, another program's, or from a newer version is
 told of and left alone.

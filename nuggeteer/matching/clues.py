@@ -6,7 +6,7 @@ and how like are those that do not; which words do the first have and the others
 can a text lack and still carry the nugget. Judged texts of the text's own group never speak, so that a clue is worth
 as much on a system that nobody judged.
 
-Words are stems; a word and a pair of neighbours are a gram. METHODOLOGY.md has the formulas.
+Words are stems; a word and a pair of neighbours are a gram. docs/understanding/learned-matcher.md has the formulas.
 """
 
 from __future__ import annotations

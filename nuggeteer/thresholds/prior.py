@@ -6,7 +6,8 @@ are few: their mean is taken, with the spread between them for its uncertainty, 
 this alone is as wide as it should be.
 
 Both were matched by n-grams. What ROUGE and the like call a high score is much the same, and the prior is as good for
-them; scores of others may mean anything, and of those less is believed (METHODOLOGY.md has the measurements).
+them; scores of others may mean anything, and of those less is believed (the measurements are in
+docs/understanding/thresholds.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The threshold models in PyMC: an independent check of ours, and an example for models of the user's own (MODELS.md).
+"""The threshold models in PyMC: an independent check of ours, and an example of a model of your own.
 
 `global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the

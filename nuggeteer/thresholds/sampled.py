@@ -1,4 +1,4 @@
-"""A threshold model of the user's own, from draws of its posterior, however they were made (MODELS.md).
+"""A threshold model of the user's own, from draws of its posterior, however they were made (docs/guides/models.md).
 
 The user gives the draws and one function, and gets a model that decides guesses and says how sure it is. Nothing
 here needs PyMC.

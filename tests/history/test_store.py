@@ -471,9 +471,9 @@ def test_hostile_labels_and_texts_reach_the_terminal_as_visible_characters_only(
 
 
 def test_the_documented_tables_are_the_tables(collection, history):
-    """FORMATS.md names each table and column."""
+    """docs/reference/files.md names each table and column."""
     history.record(score(collection, ["old"]))
-    text = (ROOT / "FORMATS.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/reference/files.md").read_text(encoding="utf-8")
     section = text[text.index("### The history") :]
     for (table,) in query(history, "SELECT name FROM sqlite_master WHERE type = 'table'"):
         line = next(line for line in section.splitlines() if line.startswith(f"| `{table}` "))

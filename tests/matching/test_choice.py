@@ -143,11 +143,11 @@ def test_models_are_compared_on_the_matcher_that_is_chosen(sample):
 
 
 def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, collect):
-    """Its code and its entry point, taken from MATCHERS.md, as an installed package has them."""
+    """Its code and its entry point, taken from docs/guides/matchers.md, as an installed package has them."""
     import re
     import tomllib
 
-    page = (ROOT / "MATCHERS.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guides/matchers.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     (toml,) = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "entry-points" in one]
     project = tomllib.loads(toml)["project"]

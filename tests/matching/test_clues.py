@@ -1,4 +1,4 @@
-"""Each clue against a plain version of its formula in METHODOLOGY.md, written pair by pair and word by word."""
+"""Each clue against its formula in docs/understanding/learned-matcher.md, written pair by pair and word by word."""
 
 from __future__ import annotations
 

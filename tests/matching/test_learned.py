@@ -391,7 +391,7 @@ def part_of(name, folder, questions):
 
 
 def test_on_realsumm_answers_of_systems_left_out_are_guessed_better_than_by_ngrams(tmp_path):
-    """METHODOLOGY.md has the figures of all of it, one system at a time: the F1 of answers is 0.012 higher."""
+    """The page on the learned matcher has the figures of all of it: the F1 of answers is 0.012 higher."""
     collection = part_of("realsumm", tmp_path / "part", 20)
 
     def answers(matcher):

@@ -153,8 +153,8 @@ def test_an_unknown_model_is_named(pymc_models):
 def test_the_page_on_models_runs_as_it_stands(tmp_path, monkeypatch, capsys, pymc_models):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in blocks("MODELS.md", "python"):
-        exec(compile(block, "MODELS.md", "exec"), names)
+    for block in blocks("docs/guides/models.md", "python"):
+        exec(compile(block, "docs/guides/models.md", "exec"), names)
     out = capsys.readouterr().out
     assert "|threshold:sampled(soft step,draws=1000,posterior=" in out
     for run, told in (("build-101", 0.377), ("build-102", 0.432)):
