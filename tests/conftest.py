@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.sample import copy_sample
 
 ROOT = Path(__file__).parent.parent
-SHARED = ROOT.parent / "shared" / "data"
+SHARED = Path(os.environ.get("NUGGETEER_DATA", ROOT.parent / "shared" / "data"))
+
+# The settings of every property test. No deadline and no check of speed: a loaded machine is no failure. A build
+# server tries the same examples each time, so a failure there comes from the change; elsewhere the examples are new
+# each time, and those that fail are kept in .hypothesis and tried first.
+settings.register_profile(
+    "nuggeteer", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
+settings.load_profile("nuggeteer")
 
 
 def shared(name: str) -> Path:
-    """A folder of the public data; the test is skipped where it is absent."""
+    """A folder of the public data (see CONTRIBUTING.md). The test is skipped where the folder is absent."""
     folder = SHARED / name
     if not folder.is_dir():
-        pytest.skip(f"the public data {name!r} is not here")
+        pytest.skip(f"no public data at {folder}; set NUGGETEER_DATA to the folder that holds {name!r}")
     return folder
 
 

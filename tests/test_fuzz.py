@@ -7,7 +7,7 @@ import math
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import check, read_collection
@@ -204,7 +204,7 @@ def check_and_use(root):
 
 @pytest.mark.parametrize("file", FILES)
 def test_any_bytes_in_any_file_are_read_or_refused(root, file):
-    @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=120)
     @given(content=contents(file))
     def run(content):
         fill(root, {file: content})
@@ -213,7 +213,7 @@ def test_any_bytes_in_any_file_are_read_or_refused(root, file):
     run()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(data=st.data())
 def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
     files = data.draw(st.lists(st.sampled_from(sorted(FILES)), min_size=2, max_size=4, unique=True))
@@ -221,7 +221,7 @@ def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
     check_and_use(root)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(absent=st.sets(st.sampled_from(sorted(FILES))), names=st.lists(st.text(max_size=8), max_size=2))
 def test_any_files_missing_and_any_others_present_are_read_or_refused(root, absent, names):
     fill(root, {})

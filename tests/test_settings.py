@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import tomllib
 
-import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +42,6 @@ def test_the_default_matcher_is_the_papers():
     assert Match() == Match(n=2, stem=False, weights="idf", stopwords="keep")
 
 
-@hypothesis.settings(deadline=None)
 @given(
     st.builds(
         Match,

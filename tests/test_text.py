@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nuggeteer.text import identity, length, visible, words
@@ -18,14 +18,12 @@ everyday = st.text(st.characters(min_codepoint=32, max_codepoint=0x17F, exclude_
 spaces = st.text(" \t\n\r\u00a0\u2003\u3000\u2028", min_size=1)
 
 
-@settings(deadline=None)
 @given(texts)
 @example("İ \u0345\u0301 ǰ ΐ ẞ Ⅷ \u1e9b\u0323")
 def test_identity_of_an_identity_is_itself(text):
     assert identity(identity(text)) == identity(text)
 
 
-@settings(deadline=None)
 @given(texts)
 @example("α\u0345\u0301")  # marks out of order, the first of which folds to a letter
 def test_identity_does_not_see_normal_forms(text):
@@ -33,19 +31,16 @@ def test_identity_does_not_see_normal_forms(text):
     assert forms == {identity(text)}
 
 
-@settings(deadline=None)
 @given(everyday)
 def test_identity_does_not_see_case(text):
     assert identity(text.upper()) == identity(text.lower()) == identity(text.swapcase()) == identity(text)
 
 
-@settings(deadline=None)
 @given(st.lists(texts.filter(lambda text: text.split() == [text])), spaces, spaces)
 def test_identity_does_not_see_how_words_are_spaced(parts, between, around):
     assert identity(around + between.join(parts) + around) == identity(" ".join(parts))
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=127)))
 def test_the_short_way_for_ascii_is_the_long_way(text):
     """By the long way's steps on a text that an accent made long."""
@@ -57,7 +52,6 @@ def test_identity_tells_different_texts_apart(one, other):
     assert identity(one) != identity(other)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_length_counts_what_is_not_white_space(text):
     assert length(text) == sum(not char.isspace() for char in text)
@@ -86,13 +80,11 @@ def test_words(text, expected):
     assert words(text) == expected
 
 
-@settings(deadline=None)
 @given(texts)
 def test_the_words_of_words_are_the_same_words(text):
     assert words(" ".join(words(text))) == words(text)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_the_same_text_has_the_same_words(text):
     assert words(identity(text)) == words(text)
@@ -107,7 +99,6 @@ def harmful(char: str) -> bool:
     )
 
 
-@settings(deadline=None)
 @given(anything)
 @example("\x1b[31m \x9b31m \u202e \u2066 \u200b \ufeff \x00 \r\n \udcff \U000e0001 \u00a0 \u2028")
 def test_nothing_harmful_comes_out_and_the_rest_is_left_alone(text):
@@ -130,14 +121,12 @@ def test_every_character_of_unicode_that_could_act_is_written_out():
             assert shown == char
 
 
-@settings(deadline=None)
 @given(anything, anything)
 def test_texts_without_backslashes_are_shown_differently_if_they_differ(one, other):
     one, other = one.replace("\\", ""), other.replace("\\", "")
     assert (visible(one) == visible(other)) == (one == other)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_what_is_visible_stays_as_it_is(text):
     assert visible(visible(text)) == visible(text)

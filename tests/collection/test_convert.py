@@ -332,7 +332,7 @@ def test_a_hostile_run_id_writes_no_file_but_in_the_folder(run, format_):
     try_run(run, format_)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.text(st.sampled_from("./\\\0 ~a\n:*\u00ad\u2028é"), max_size=6),
     st.sampled_from(["trec-run", "rag-answers", "nuggetizer-assignments"]),
@@ -389,7 +389,7 @@ usable = st.fixed_dictionaries(
 rag = st.lists((usable | values).map(orjson.dumps), max_size=4).map(b"\n".join)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.sampled_from(list(FORMATS)), st.binary(max_size=40) | trec | rag)
 def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, content):
     """And converting them again changes nothing."""
@@ -406,7 +406,7 @@ def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, 
         assert snapshot(folder) == before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rag, st.sampled_from(["rag-answers", "nuggetizer-assignments"]))
 def test_nothing_is_lost_on_the_way_in_and_out_and_in_again(content, format_):
     with TemporaryDirectory() as name:

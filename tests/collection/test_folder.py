@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import find_collection, make_key, read_collection
@@ -22,7 +22,6 @@ NUGGETS = [
 ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 9)), unique=True))
 def test_a_key_holds_each_questions_nuggets_together_and_in_order(pairs):
     """Against a plain loop over all nuggets."""
@@ -45,7 +44,6 @@ def test_questions_come_in_the_order_of_their_file_or_else_by_name(tmp_path):
     assert key.offsets.tolist() == [0, 1, 3]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["q1", "q2", "q9"]), st.text("ab", max_size=3)), max_size=12))
 def test_a_run_is_its_responses_grouped_by_question_in_run_order(tmp_path_factory, responses):
     """Against a plain filter; responses to unknown questions are left out."""

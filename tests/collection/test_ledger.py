@@ -21,7 +21,7 @@ from io import FileIO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection import ledger as module
@@ -183,7 +183,6 @@ acts = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(acts, st.randoms(use_true_random=False))
 def test_what_stands_does_not_depend_on_the_order_of_files_and_lines(acts, rng):
     """Against a naive replay in the order of time: a set of what each assessor has said."""

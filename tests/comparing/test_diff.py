@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import read_collection
@@ -345,7 +345,7 @@ texts = st.sampled_from([text for _, text in OLD + NEW] + ["", "Rome", "nothing 
 answers = st.lists(st.tuples(st.sampled_from(["q1", "q2", "q3"]), texts), max_size=6)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(old=answers, new=answers, judged=st.lists(st.sampled_from(JUDGED), max_size=4), fixed=st.booleans())
 def test_any_two_runs_mirror_each_other_and_equal_answers_never_differ(tmp_path_factory, old, new, judged, fixed):
     root = tmp_path_factory.mktemp("any")

@@ -57,7 +57,7 @@ def through(name, snippets):
         return read_snippets(path, []), lost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snippet_lists())
 @example([Snippet("1", "a-LOC b", (Extent(((0, 1),)), Extent(((0, 1), (6, 7)))))])
 @example([Snippet("1", " [[a]] \\[ ", (Extent(((1, 9),)),)), Snippet("a: b", "x\n\ty\r", (Extent(((0, 1), (3, 4))),))])
@@ -68,7 +68,7 @@ def test_brackets_and_offsets_lose_nothing(snippets):
         assert through(name, snippets) == (snippets, [])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(snippet_lists())
 def test_brat_keeps_names_texts_types_and_the_marked_words(snippets):
     """Pieces are cut at line feeds; there is no place for conditions, and that is said."""
@@ -89,7 +89,6 @@ def marked_words(spans, text):
     return [i for start, end in spans for i in range(start, end) if not text[i].isspace()]
 
 
-@settings(deadline=None)
 @given(TEXT.filter(str.strip).flatmap(lambda text: st.tuples(st.just(text), extents(text))))
 def test_a_mark_is_read_as_it_was_written(marked):
     text, nuggets = marked

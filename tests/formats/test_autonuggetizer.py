@@ -249,7 +249,7 @@ def records(bundle: Bundle) -> tuple[Any, ...]:
     return bundle.questions, bundle.nuggets, bundle.runs, bundle.responses, bundle.judgements
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(nugget_lines())
 def test_nuggets_come_back_as_they_were(lines):
     """Objects with any keys, ids that are numbers and garbled importances, and the records made of them."""
@@ -259,7 +259,7 @@ def test_nuggets_come_back_as_they_were(lines):
     assert records(read(read_nuggets, written)) == records(bundle)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(assignment_lines())
 def test_assignments_come_back_as_they_were(lines):
     """Objects with any keys, garbled importances and assignments, of several runs in one file."""
@@ -270,7 +270,6 @@ def test_assignments_come_back_as_they_were(lines):
         assert canonical(assignment_objects(bundle, run)) == canonical(own)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(names, st.tuples(texts, st.lists(st.tuples(texts, st.sampled_from(["vital", "okay", "unrated"])))))
 )
@@ -319,7 +318,7 @@ def told(bundle: Bundle) -> list[bytes]:
     return canonical(orjson.loads(raw) for raw in bundle.garbled)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(changed | st.dictionaries(st.sampled_from(KEYS), anything), min_size=1, max_size=4))
 def test_any_objects_are_read_or_kept_aside_whole(lines):
     bundle = read(read_assignments, lines)
@@ -330,7 +329,7 @@ def test_any_objects_are_read_or_kept_aside_whole(lines):
     assert len(bundle.questions) + sum(x in aside for x in canonical(lines)) >= len(lines)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=40) | anything.map(orjson.dumps), max_size=4))
 def test_any_bytes_are_read_or_told_as_problems(lines):
     for reader in (read_assignments, read_nuggets):

@@ -6,7 +6,7 @@ import json
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.formats import canonical
@@ -89,7 +89,6 @@ records = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(records)
 def test_a_record_written_and_parsed_is_the_same_record(pair):
     layout, record = pair
@@ -131,7 +130,6 @@ def lines(draw):
     return layout, line
 
 
-@settings(deadline=None)
 @given(lines())
 def test_a_line_parsed_and_written_says_the_same_with_every_unknown_key(pair):
     layout, line = pair
@@ -166,7 +164,6 @@ def test_every_wrong_key_of_a_line_is_listed():
 
 
 @EVERY
-@settings(deadline=None)
 @given(value=json_values)
 def test_a_key_takes_only_what_it_should(layout, least, value):
     """For each key, written down here again: which JSON values it may have."""

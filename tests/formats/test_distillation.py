@@ -114,7 +114,7 @@ names = st.text("abcé.é ", min_size=1, max_size=3).filter(lambda name: name ==
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_writing_and_reading_give_the_same_again(tmp_path_factory, data):
     draw = data.draw

@@ -8,7 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.errors import NuggeteerError
@@ -36,7 +36,6 @@ def read(tmp_path, content: bytes, keys=()):
     return records, [(p.line, p.severity, p.what) for p in problems]
 
 
-@settings(deadline=None)
 @given(records=st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, max_size=5))
 def test_what_is_written_is_read_again_and_is_json_to_the_standard_library(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("written") / "file.jsonl"
@@ -85,7 +84,6 @@ def test_an_unknown_key_said_twice_is_only_warned_of(tmp_path):
     assert problems == [(1, "warning", "the key 'x' stands twice in one object")]
 
 
-@settings(deadline=None)
 @given(record=st.dictionaries(st.text(), VALUES, max_size=4), spaced=st.booleans())
 def test_no_valid_object_is_taken_for_one_with_a_key_twice(tmp_path_factory, record, spaced):
     """Not even when its strings look like keys."""
@@ -96,7 +94,6 @@ def test_no_valid_object_is_taken_for_one_with_a_key_twice(tmp_path_factory, rec
     )
 
 
-@settings(deadline=None)
 @given(
     names=st.lists(st.text(), min_size=1, max_size=4, unique=True),
     twice=st.integers(0, 3),

@@ -220,7 +220,7 @@ def answer_lines(draw: st.DrawFn) -> list[Object]:
     return lines
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(answer_lines())
 def test_answers_come_back_as_they_were(lines):
     """Objects of both years with any keys, and the records made of them."""
@@ -235,7 +235,6 @@ def test_answers_come_back_as_they_were(lines):
 own = st.lists(st.tuples(texts, st.none() | texts), min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(names, st.tuples(texts, own), min_size=1, max_size=3))
 def test_texts_and_docids_of_our_own_come_back_from_their_objects(made):
     bundle = Bundle()
@@ -276,7 +275,7 @@ changed = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(changed | st.dictionaries(st.sampled_from(KEYS), anything), min_size=1, max_size=4))
 def test_any_object_is_an_answer_or_kept_aside_whole(lines):
     bundle = read(lines)
@@ -286,7 +285,7 @@ def test_any_object_is_an_answer_or_kept_aside_whole(lines):
     assert sorted(written + aside) == sorted(canonical(lines))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=40) | anything.map(orjson.dumps), max_size=4))
 def test_any_bytes_are_read_or_told_as_problems(lines):
     bundle = read(lines)

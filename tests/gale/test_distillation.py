@@ -395,7 +395,7 @@ def test_without_a_human_there_is_no_ratio(example):
     assert distill(example).ratios == {}
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_lines_decides_nothing(random):
     one = read_distillation([EXAMPLE])

@@ -340,7 +340,7 @@ WORDS = [
 ]
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
 def test_any_text_gives_nuggets_that_are_annotations_of_it(nuggetizer, said):
     """In bounds, in order, with words in them; each core within its extent; the same for one text or many."""

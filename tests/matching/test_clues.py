@@ -150,7 +150,7 @@ def agree(ours, expected):
         np.testing.assert_allclose(ours[..., place], expected[..., place], rtol=1e-7, atol=1e-8, err_msg=name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(fields(), st.sets(st.integers(0, 3), max_size=2))
 def test_clues_of_judged_texts_are_what_other_groups_say(one, hidden):
     descriptions, texts, group, _, _ = one
@@ -165,7 +165,7 @@ def test_clues_of_judged_texts_are_what_other_groups_say(one, hidden):
     agree(ours, expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(fields(), st.lists(st.sampled_from(["", "a red fox ran", "80 foxes", "8", "zebra zebra", "new words a"])))
 def test_clues_of_new_texts_are_what_all_groups_say(one, texts):
     if not texts:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import wordfreq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.errors import NuggeteerError
@@ -52,7 +52,6 @@ def test_rarer_words_weigh_more_and_unseen_ones_most():
     assert idf["xqzzyq"] == pytest.approx(-math.log(1 - math.exp(-100 * rarest)), rel=1e-6)
 
 
-@settings(deadline=None)
 @given(documents)
 def test_pool_weights_are_a_count_of_all_texts(texts):
     idf = pool(texts)
@@ -60,7 +59,6 @@ def test_pool_weights_are_a_count_of_all_texts(texts):
     assert idf["unheard"] == pytest.approx(math.log(2 * (len(texts) + 1)))
 
 
-@settings(deadline=None)
 @given(documents.filter(lambda texts: any(map(str.strip, texts))))
 def test_a_table_written_and_read_weighs_words_as_a_pool_of_the_same_documents(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("idf") / "corpus.idf"

@@ -74,7 +74,7 @@ def naive_score(text: str, nugget: int, question: list[tuple[str, ...]], match: 
     return best
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     match=st.sampled_from(ALL),
     questions=st.lists(
@@ -97,7 +97,7 @@ def test_there_are_the_papers_24_settings():
     assert len(set(map(str, ALL))) == 24
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     question=st.lists(TEXT, min_size=2, max_size=5, unique=True),
     text=TEXT,
@@ -115,7 +115,7 @@ def test_the_order_of_nuggets_changes_no_bit(question, text, order):
     assert scores(question) == scores(shuffled)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(question=st.lists(TEXT.filter(bool), min_size=1, max_size=4), match=st.sampled_from(ALL))
 def test_a_response_that_has_the_description_scores_exactly_one(question, match):
     matcher = NgramMatcher(key_of([(d,) for d in question]), match, IDF)

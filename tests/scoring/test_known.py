@@ -66,7 +66,7 @@ runs_ = st.lists(
 ).map(lambda rs: [run_of(f"r{i}", judged, responses) for i, (judged, responses) in enumerate(rs, 1)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(judgements=judgements_, runs=runs_)
 def test_all_rules_together_agree_with_a_naive_reading(judgements, runs):
     known = Known(KEY, judgements, runs)

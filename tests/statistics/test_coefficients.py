@@ -167,7 +167,7 @@ def test_what_cannot_be_said_is_not_said():
     assert estimate(percent, np.zeros((0, 4)), 0) == Estimate(None)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(FEWEST, 20), st.integers(0, 99))
 def test_an_interval_is_ordered_and_within_bounds(questions, seed):
     table = random_tables(questions, seed, 4)

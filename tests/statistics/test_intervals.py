@@ -11,7 +11,7 @@ from scipy import stats
 from nuggeteer.statistics.intervals import bca_levels, mean_interval, question_draws
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(values=st.lists(st.floats(0, 1), min_size=3, max_size=40), seed=st.integers(0, 99))
 def test_bca_is_scipys_on_the_same_resamples(values, seed):
     """Given our bootstrap means, scipy.stats.bootstrap finds the same interval."""

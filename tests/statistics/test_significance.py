@@ -238,7 +238,7 @@ def test_all_pairs_of_59_runs_take_no_time():
     assert time.process_time() - begin < 1.0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=8), data=st.data())
 def test_groups_are_the_largest_sets_without_a_significant_pair(steps, data):
     """By brute force over all sets, with a critical difference for each pair."""
@@ -277,7 +277,7 @@ def every_sign(differences):
     return np.mean([s >= total - 1e-9 for s in sums])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(differences=st.lists(st.integers(-4, 4).map(lambda d: d / 10), min_size=1, max_size=9))
 def test_few_differences_are_randomised_exactly(differences):
     assert randomisation(np.array(differences)[:, None])[0] == pytest.approx(every_sign(differences))
@@ -370,7 +370,7 @@ def test_holm_of_an_example():
     assert holm(np.array([0.03, 0.01, 0.05, 0.02, 0.04])).tolist() == pytest.approx([0.09, 0.05, 0.09, 0.08, 0.09])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_holm_is_bonferroni_in_every_set_of_hypotheses_that_has_one(p):
     """The closed test: a hypothesis falls when each set that holds it falls by Bonferroni."""

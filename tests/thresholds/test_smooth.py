@@ -184,7 +184,7 @@ def test_intervals_of_held_out_systems_hold_the_truth():
     assert np.mean(widths) < 0.4
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_the_order_of_pairs_changes_no_bit(seed, order):
     evidence, *_ = simulated(seed, per=1, groups=3)

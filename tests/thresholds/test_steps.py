@@ -227,7 +227,7 @@ def test_a_coin_has_the_evidence_of_its_integral(data):
 PAIRS = st.lists(
     st.tuples(st.sampled_from(np.arange(17) / 16), st.booleans(), st.integers(0, 3)), min_size=0, max_size=25
 )
-QUICK = settings(max_examples=25, deadline=None)
+QUICK = settings(max_examples=25)
 
 
 def made(pairs, nuggets=4) -> Evidence:
