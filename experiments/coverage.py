@@ -22,7 +22,7 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Judgement, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.scoring.scorer import score
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
@@ -37,12 +37,12 @@ def hide(collection: Collection, name: str, share: float, rng: np.random.Generat
     too stay known, as they would be."""
     key, run = collection.key, collection.run(name)
     others = {
-        (q, identity(text))
+        (q, normalised(text))
         for other in collection.judged_runs
         if other.name != name
         for q, text in zip(other.question.tolist(), other.texts, strict=True)
     }
-    texts = [identity(text) for text in run.texts]
+    texts = [normalised(text) for text in run.texts]
     own = set(zip(run.question.tolist(), texts, strict=True)) - others
     states = Known(key, collection.judgements, collection.judged_runs)(texts, run.question)
     begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
@@ -57,7 +57,7 @@ def hide(collection: Collection, name: str, share: float, rng: np.random.Generat
         )
         for i in np.flatnonzero((rng.random(len(states)) < share) & (states != UNKNOWN))
     ]
-    kept = [j for j in collection.judgements if (key.position[j.qid], identity(j.text)) not in own]
+    kept = [j for j in collection.judgements if (key.position[j.qid], normalised(j.text)) not in own]
     manifest = {**collection.manifest, name: replace(collection.manifest[name], judged="none")}
     return Collection(collection.root, key, (*kept, *shown), manifest, collection.settings)
 

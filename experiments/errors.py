@@ -27,7 +27,7 @@ from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.scoring.outcomes import read
 from nuggeteer.scoring.scorer import material
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import prior_of
 from nuggeteer.trust.crossval import groups_of, without
@@ -81,14 +81,14 @@ def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[E
             if collection.group(run.name) != group:
                 continue
             reading = read(run, group, key, matcher, known)
-            states = truth(run.identical, run.question)
+            states = truth(run.normalised_texts, run.question)
             asked = np.flatnonzero(reading.undecided & (states != UNKNOWN))
             chance = fit.probability(reading.pairs[asked])
             guesses += len(asked)
             for place in np.flatnonzero((chance >= 0.5) != (states[asked] == YES)).tolist():
                 response = int(np.searchsorted(reading.begin, asked[place], side="right")) - 1
                 nugget = key.nuggets[reading.pairs.nugget[asked[place]]]
-                seen = look(int(reading.pairs.nugget[asked[place]]), run.identical[response])
+                seen = look(int(reading.pairs.nugget[asked[place]]), run.normalised_texts[response])
                 row = {
                     "collection": name,
                     "run": run.name,
@@ -133,7 +133,7 @@ class Looking:
         pairs = self.begin[rows] + nugget - self.key.offsets[place]
         decided, yes = self.judged.decided[pairs], self.judged.yes[pairs]
         own = self.words(text)
-        described = [self.words(identity(d)) for d in self.key.nuggets[nugget].descriptions]
+        described = [self.words(normalised(d)) for d in self.key.nuggets[nugget].descriptions]
         recall = max(
             sum(w for g, w in d.grams.items() if g in own.grams and " " not in g)
             / (sum(w for g, w in d.grams.items() if " " not in g) or 1.0)

@@ -33,7 +33,7 @@ from nuggeteer.records import Ints, Judgement
 from nuggeteer.scoring.known import YES, Known, States
 from nuggeteer.scoring.outcomes import Reading
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 MEASURE = "f3"
 RUNS = {"realsumm": 6, "ts2014": 2}  # of each collection; a million judged pairs take long to fit
@@ -120,7 +120,7 @@ def on_collection(folder: str) -> dict[str, Any]:
     found: dict[str, Any] = {"truth": truth, "runs": {}}
     for name in chosen:
         run = collection.run(name)
-        states = whole([identity(text) for text in run.texts], run.question)
+        states = whole([normalised(text) for text in run.texts], run.question)
         hidden = hide(collection, name, 0.0, np.random.default_rng(1))
         scorer = Scorer(hidden, [MEASURE])
         reading = scorer.read(name)
@@ -136,7 +136,7 @@ def on_collection(folder: str) -> dict[str, Any]:
     found["all"] = {}
     for name in names if steps else ():
         run = collection.run(name)
-        states = whole([identity(text) for text in run.texts], run.question)
+        states = whole([normalised(text) for text in run.texts], run.question)
         hidden = hide(collection, name, 0.0, np.random.default_rng(1))
         found["all"][name] = {"suggest": [asdict(one) for one in judged(hidden, name, "suggest", states, steps)]}
     return found

@@ -35,8 +35,8 @@ def main(folder: str) -> None:
     yes = np.zeros(match.shape, dtype=bool)
     for i, run in enumerate(runs):
         nugget = np.concatenate([np.arange(key.offsets[q], key.offsets[q + 1]) for q in run.question])
-        np.maximum.at(match[i], nugget, matcher.score(run.identical, run.question))
-        yes[i, nugget[known(run.identical, run.question) == YES]] = True
+        np.maximum.at(match[i], nugget, matcher.score(run.normalised_texts, run.question))
+        yes[i, nugget[known(run.normalised_texts, run.question) == YES]] = True
     described = [nugget.descriptions[0] for nugget in key.nuggets]
     fixed = [match.mean(axis=0), [len(text) for text in described], [len(text.split()) for text in described]]
 

@@ -26,7 +26,7 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.settings import Match
-from nuggeteer.text import find_words, identity
+from nuggeteer.text import find_words, normalised
 
 
 def average_precision(truth: Bools, scores: Vector) -> float:
@@ -55,7 +55,7 @@ def pooled(collection: Collection, matcher: NgramMatcher, known: Known) -> tuple
     """(truth, score) of all pairs, and of all answers."""
     truths, scores, found, best = [], [], [], []
     for run in collection.judged_runs:
-        texts = [identity(text) for text in run.texts]
+        texts = [normalised(text) for text in run.texts]
         matches, states = matcher.score(texts, run.question), known(texts, run.question)
         _, nugget = ragged(collection.key.offsets[run.question], collection.key.counts[run.question])
         judged = states != UNKNOWN

@@ -18,7 +18,7 @@ from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.records import Nugget, Question
 from nuggeteer.scoring.known import Known
 from nuggeteer.scoring.scorer import material
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 DESCRIPTION = "the vaccine can be given to children"
 SAID = (
@@ -42,7 +42,7 @@ def scores(fitted: LearnedMatcher, made_from: Material, can: int, cannot: int) -
     texts += OTHER
     key = make_key([Question("q", "?")], [Nugget("q", "1", (DESCRIPTION,), "vital")])
     judged = Judged(
-        list(map(identity, texts)),
+        list(map(normalised, texts)),
         np.zeros(len(texts), dtype=np.int32),
         np.arange(len(texts)),
         np.ones(len(texts), dtype=bool),
@@ -51,7 +51,7 @@ def scores(fitted: LearnedMatcher, made_from: Material, can: int, cannot: int) -
     matcher = LearnedMatcher(replace(made_from, key=key, judged=judged))
     matcher.learns = True  # by what was learned elsewhere
     matcher.restore(fitted.state())
-    asked = [identity(NEW.format(word)) for word in ("can", "cannot")]
+    asked = [normalised(NEW.format(word)) for word in ("can", "cannot")]
     return matcher.score(asked, np.zeros(2, dtype=np.int32)).tolist()
 
 

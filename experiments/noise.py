@@ -28,7 +28,7 @@ from scipy.stats import beta
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.records import Ints, Vector
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 RESAMPLES = 200
 GRID = np.linspace(0, 1, 4001)[1:-1]
@@ -53,7 +53,7 @@ class Repeated:
 def repeated(collection: Collection) -> Repeated:
     key = collection.key
     said = {
-        (j.run, j.qid, identity(j.text), j.nugget) for j in collection.judgements if j.verdict and j.run is not None
+        (j.run, j.qid, normalised(j.text), j.nugget) for j in collection.judgements if j.verdict and j.run is not None
     }
     rows = []
     of_run: dict[str, tuple[int, int]] = {}
@@ -62,7 +62,7 @@ def repeated(collection: Collection) -> Repeated:
         for run in collection.judged_runs:
             if run.info.judged == "every":
                 begin, end = run.offsets[question : question + 2].tolist()
-                for text in dict.fromkeys(run.identical[begin:end]):
+                for text in dict.fromkeys(run.normalised_texts[begin:end]):
                     runs[text].append(run.name)
         own = key.nuggets[key.offsets[question] : key.offsets[question + 1]]
         for text, names in runs.items():

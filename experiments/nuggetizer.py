@@ -20,7 +20,7 @@ from nuggeteer.formats.annotation import Snippet
 from nuggeteer.gale.nuggetizer import Nuggetizer, find
 from nuggeteer.gale.nugs import containment
 from nuggeteer.gale.proposal import propose
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 RUNS = ("aurora", "cobalt")  # in which every response was read
 
@@ -39,10 +39,10 @@ def kept(collection: Collection, texts: Sequence[Snippet], nuggetizer: Nuggetize
     facts: dict[tuple[str, str], set[str]] = {}
     for one in candidates:
         for fact in one.facts:
-            facts.setdefault((one.qid, identity(fact.source.text)), set()).add(fact.text)
+            facts.setdefault((one.qid, normalised(fact.source.text)), set()).add(fact.text)
     shares, lengths = [], []
     for said in collection.judgements:
-        own = sorted(facts.get((said.qid, identity(said.text)), ()))
+        own = sorted(facts.get((said.qid, normalised(said.text)), ()))
         place = collection.key.nugget_position.get((said.qid, said.nugget))
         if not said.verdict or not own or place is None:
             continue

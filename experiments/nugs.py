@@ -20,7 +20,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.formats.distillation import read_distillation
 from nuggeteer.gale.distillation import EXAMPLE
 from nuggeteer.gale.nugs import ALIKE, classes, containment
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 MOST = 40  # texts of a question
 Classes = list[tuple[list[str], list[str]]]  # of each question: texts, and the class of each
@@ -30,7 +30,11 @@ def example() -> Classes:
     one = read_distillation([EXAMPLE])
     return [
         split(
-            {identity(n.text): max(n.nugs, key=n.nugs.get) for n in one.nuggets if n.qid == q.qid and len(n.nugs) == 1}
+            {
+                normalised(n.text): max(n.nugs, key=n.nugs.get)
+                for n in one.nuggets
+                if n.qid == q.qid and len(n.nugs) == 1
+            }
         )
         for q in one.queries
     ]
@@ -40,7 +44,7 @@ def responses(collection: Collection) -> Classes:
     carried: dict[tuple[str, str], set[str]] = defaultdict(set)
     for judgement in collection.judgements:
         if judgement.verdict:
-            carried[judgement.qid, identity(judgement.text)].add(judgement.nugget)
+            carried[judgement.qid, normalised(judgement.text)].add(judgement.nugget)
     by_question: dict[str, dict[str, str]] = defaultdict(dict)
     for (qid, text), nuggets in sorted(carried.items()):
         if len(nuggets) == 1:
@@ -60,7 +64,7 @@ def descriptions(collection: Collection) -> Classes:
     result = []
     for _, nuggets in collection.key:
         if any(len(nugget.descriptions) > 1 for nugget in nuggets):
-            result.append(split({identity(d): nugget.nugget for nugget in nuggets for d in nugget.descriptions}))
+            result.append(split({normalised(d): nugget.nugget for nugget in nuggets for d in nugget.descriptions}))
     return result
 
 

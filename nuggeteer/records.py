@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
@@ -18,7 +18,7 @@ Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
 
-NO_KEYS: Mapping[str, Any] = {}
+NO_EXTRA: Mapping[str, Any] = {}
 # A tag: only who knows something of the world sees that the nugget bears on the question.
 WORLD_KNOWLEDGE = "world-knowledge"
 
@@ -131,9 +131,9 @@ class Run:
         return len(self.texts)
 
     @cached_property
-    def identical(self) -> list[str]:
-        """The texts as they are compared (`text.identity`), for who asks again and again."""
-        return list(map(identity, self.texts))
+    def normalised_texts(self) -> list[str]:
+        """The texts as they are compared (`text.normalised`), for who asks again and again."""
+        return list(map(normalised, self.texts))
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]

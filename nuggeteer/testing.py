@@ -16,7 +16,7 @@ from nuggeteer.comparing.gate import SURE, Gate, not_worse, vital_kept
 from nuggeteer.measures import DEFAULT
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 
 def assert_no_vital_lost(
@@ -71,4 +71,4 @@ def _hold(gate: Gate, result: Diff) -> None:
     for change in gate.lost or result.lost[:5]:
         first, *rest = in_words(change)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
-    raise AssertionError("\n".join(map(visible, lines)))
+    raise AssertionError("\n".join(map(escaped, lines)))

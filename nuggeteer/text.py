@@ -1,6 +1,6 @@
 """From characters to words: when two texts are the same, how long one is, which words it has.
 
-Texts are hostile: `visible` is the only way one of them reaches a terminal.
+Texts are hostile: `escaped` is the only way one of them reaches a terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ find_words = re.compile(r"\w+").findall
 _PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
-def identity(text: str) -> str:
+def normalised(text: str) -> str:
     """What two responses share when they are the same text: NFC, case folded, white space squeezed."""
     if text.isascii():
         return " ".join(text.lower().split())
@@ -30,44 +30,44 @@ def length(text: str) -> int:
     return len("".join(text.split()))
 
 
-def identity_and_length(text: str) -> tuple[str, int]:
+def normalised_and_length(text: str) -> tuple[str, int]:
     """Both at once, for the price of one."""
     if text.isascii():
         pieces = text.lower().split()
         same = " ".join(pieces)
         return same, len(same) - max(len(pieces) - 1, 0)
-    return identity(text), length(text)
+    return normalised(text), length(text)
 
 
-def matchable(identical: str) -> str:
-    """An `identity` made ready for matching: compatibility forms and Latin accents are folded too.
+def matching_form(text: str) -> str:
+    """A normalised text made ready for matching: compatibility forms and Latin accents are folded too.
 
     Assessors write `Medecins`, systems `Médecins`; web text brings ligatures and soft hyphens.
     """
-    if identical.isascii():
-        return identical
-    if unicodedata.is_normalized("NFKD", identical) and not _PASSED_OVER.search(identical):
-        return identical  # such as an arrow among plain words: a third of the time on web text
-    decomposed = _PASSED_OVER.sub("", unicodedata.normalize("NFKD", identical))
+    if text.isascii():
+        return text
+    if unicodedata.is_normalized("NFKD", text) and not _PASSED_OVER.search(text):
+        return text  # such as an arrow among plain words: a third of the time on web text
+    decomposed = _PASSED_OVER.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", decomposed).casefold()
 
 
 def words(text: str) -> list[str]:
     """The words of a text, as the matchers see them."""
-    return find_words(matchable(identity(text)))
+    return find_words(matching_form(normalised(text)))
 
 
-def visible(text: str) -> str:
+def escaped(text: str) -> str:
     """The text on one line with every control, format and bidirectional character written out.
 
     No terminal can be made to move, colour, retitle or reorder anything by what comes back.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_visible_character, text))
+    return "".join(map(_escaped_character, text))
 
 
-def _visible_character(char: str) -> str:
+def _escaped_character(char: str) -> str:
     if char == " ":
         return char
     category = unicodedata.category(char)

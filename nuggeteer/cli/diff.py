@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.gate import SURE, not_worse, vital_kept
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
-    from nuggeteer.text import visible
+    from nuggeteer.text import escaped
 
     if args.p is not None and args.fail_if_worse is None:
         raise NuggeteerError("--p says how --fail-if-worse decides; give that too")
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         options.write_json(args.json, as_json.changes(result, gates))
     if "-" in (args.json, args.markdown):
         for gate in gates:
-            print(visible(str(gate)), file=sys.stderr)
+            print(escaped(str(gate)), file=sys.stderr)
     else:
         from nuggeteer.reports.changes import changes
         from nuggeteer.reports.terminal import console

@@ -200,7 +200,7 @@ def _session(args: argparse.Namespace) -> Session:
 def _judge(args: argparse.Namespace) -> int:
     import sys
 
-    from nuggeteer.text import visible
+    from nuggeteer.text import escaped
 
     session = _session(args)
     options.tell(session.outlook.collection.problems)
@@ -214,7 +214,7 @@ def _judge(args: argparse.Namespace) -> int:
         run_app(session, args.width)
     options.tell(list(session.ledger.problems))
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
-    print(visible(f"{verdicts} by {session.ledger.assessor}. The same command goes on from here."))
+    print(escaped(f"{verdicts} by {session.ledger.assessor}. The same command goes on from here."))
     return 0
 
 

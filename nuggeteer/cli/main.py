@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 COMMANDS = (
     "demo",
@@ -46,7 +46,7 @@ Start with: nuggeteer demo
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        super().error(visible(message))  # it may hold a file's name
+        super().error(escaped(message))  # it may hold a file's name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except NuggeteerError as error:
         for line in str(error).split("\n"):
-            print(f"nuggeteer: {visible(line)}", file=sys.stderr)
+            print(f"nuggeteer: {escaped(line)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nuggeteer: interrupted", file=sys.stderr)
@@ -85,13 +85,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a folder that may not be entered, a full disk
-        print(visible(f"nuggeteer: {error}"), file=sys.stderr)
+        print(escaped(f"nuggeteer: {error}"), file=sys.stderr)
         return 2
     except Exception:
         import traceback
 
         for line in traceback.format_exc().splitlines():
-            print(visible(line), file=sys.stderr)
+            print(escaped(line), file=sys.stderr)
         print("nuggeteer: this is a bug of ours; please report it with the lines above", file=sys.stderr)
         return 70
 

@@ -120,9 +120,9 @@ def read(args: argparse.Namespace) -> Collection:
 
 def say(text: str) -> None:
     """A line on standard output, harmless whatever file or folder it names."""
-    from nuggeteer.text import visible
+    from nuggeteer.text import escaped
 
-    print(visible(text))
+    print(escaped(text))
 
 
 def matched_by(collection: Collection, matcher: str | None) -> Collection:
@@ -137,10 +137,10 @@ def matched_by(collection: Collection, matcher: str | None) -> Collection:
 
 def tell(problems: list[Any]) -> None:
     """Warnings, on standard error; of many like ones the first few."""
-    from nuggeteer.text import visible
+    from nuggeteer.text import escaped
 
     for problem in problems[:10]:
-        print(visible(f"warning: {problem}"), file=sys.stderr)
+        print(escaped(f"warning: {problem}"), file=sys.stderr)
     if len(problems) > 10:
         print(f"warning: ... and {len(problems) - 10} more; nuggeteer check lists them all", file=sys.stderr)
 

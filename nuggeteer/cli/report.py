@@ -40,11 +40,11 @@ def run(args: argparse.Namespace) -> int:
 
     from nuggeteer.history.briefing import brief
     from nuggeteer.reports import html
-    from nuggeteer.text import visible
+    from nuggeteer.text import escaped
 
     def tell(line: str) -> None:
         if sys.stderr.isatty():
-            print(visible(line), file=sys.stderr)
+            print(escaped(line), file=sys.stderr)
 
     collection = options.read(args)
     briefing = brief(collection, args.run, args.against, args.seed, args.jobs, tell)

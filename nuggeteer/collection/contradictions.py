@@ -8,14 +8,14 @@ from pathlib import Path
 from nuggeteer.errors import Problem
 from nuggeteer.formats.judgements import Anything, Verdict
 from nuggeteer.records import Judgement, Retraction
-from nuggeteer.text import identity, words
+from nuggeteer.text import normalised, words
 
 Place = tuple[str, str, str]
 
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    for verdict, other in _opposed(verdicts, identity):
+    for verdict, other in _opposed(verdicts, normalised):
         mine, yours = verdict.record, other.record
         by = f" by {yours.assessor!r}" if yours.assessor else ""
         if mine.assessor and mine.assessor == yours.assessor:
@@ -28,8 +28,8 @@ def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
 
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or identity(text)):
-        if identity(verdict.record.text) != identity(other.record.text):
+    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or normalised(text)):
+        if normalised(verdict.record.text) != normalised(other.record.text):
             what = f"this is judged otherwise than {other.place} on nugget {verdict.record.nugget!r} of "
             what += f"{verdict.record.qid!r}, where the text differs in punctuation or accents only"
             yield _warning(verdict, what, "both count, each for its own text; see whether one of them is a slip")
@@ -94,4 +94,4 @@ def _warning(entry: Anything | Verdict, what: str, remedy: str) -> Problem:
 
 
 def _place(record: Judgement | Retraction) -> Place:
-    return record.qid, record.nugget, identity(record.text)
+    return record.qid, record.nugget, normalised(record.text)

@@ -24,12 +24,12 @@ from nuggeteer.collection.contradictions import (
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
-from nuggeteer.formats.judgements import Anything, read_folder, standing
+from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
-from nuggeteer.text import identity, words
+from nuggeteer.text import normalised, words
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     key = _read_key(root, problems)
     manifest = _read_manifest(root / "runs.jsonl", problems)
     entries = _read_judgements(root / "judgements", key, problems)
-    verdicts = standing(entries)
+    verdicts = unretracted(entries)
     human = [verdict for verdict in verdicts if not verdict.record.machine]
     problems.extend(contradictions(human))
     judgements = tuple(verdict.record for verdict in human)
@@ -336,11 +336,11 @@ def _read_run(path: Path, info: RunInfo, key: AnswerKey, problems: list[Problem]
 def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
     """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
     present = {
-        (collection.key.questions[q].qid, identity(text))
+        (collection.key.questions[q].qid, normalised(text))
         for run in runs
         for q, text in zip(run.question.tolist(), run.texts, strict=True)
     }
-    absent = sum((j.qid, identity(j.text)) not in present for j in collection.judgements)
+    absent = sum((j.qid, normalised(j.text)) not in present for j in collection.judgements)
     if absent:
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"
@@ -348,7 +348,7 @@ def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems
 
 
 def _check_judgements(collection: Collection, entries: list[Anything], problems: list[Problem]) -> None:
-    verdicts = standing(entries)
+    verdicts = unretracted(entries)
     problems.extend(near_contradictions([verdict for verdict in verdicts if not verdict.record.machine]))
     problems.extend(idle_retractions(entries, verdicts))
     problems.extend(unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))

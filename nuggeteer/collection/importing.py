@@ -21,10 +21,10 @@ from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import read_assignments
 from nuggeteer.formats.bundle import as_id
 from nuggeteer.formats.jsonl import BOM, read_jsonl
-from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, standing
+from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.records import AnswerKey, Judgement, Retraction
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 _SHOWN = 20
 _BLANKS = BOM + b" \t\r\n"
@@ -54,8 +54,8 @@ def import_verdicts(collection: Collection, path: Path, assessor: str | None = N
     verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in verdicts]
     there = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
     gone: list[Anything] = [entry for entry in there if isinstance(entry.record, Retraction)]
-    stand = standing([*gone, *verdicts])
-    earlier = standing(there)
+    stand = unretracted([*gone, *verdicts])
+    earlier = unretracted(there)
     if len({verdict.record.machine for verdict in (*earlier, *verdicts)}) > 1:
         what = f"{name!r} is a machine in some verdicts and none in others, here and in {ledger.path.parent}"
         raise fail(path, what, "take another name for the assessor; nothing was imported")
@@ -123,10 +123,10 @@ def _assignments(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ve
     named: dict[tuple[str, str], set[str]] = {}
     for nugget in key.nuggets:
         for text in {*nugget.descriptions, " / ".join(nugget.descriptions)}:
-            named.setdefault((nugget.qid, identity(text)), set()).add(nugget.nugget)
+            named.setdefault((nugget.qid, normalised(text)), set()).add(nugget.nugget)
     ids: dict[tuple[str, str], str] = {}
     for (qid, number), text in texts.items():
-        found = named.get((qid, identity(text)), set())
+        found = named.get((qid, normalised(text)), set())
         if qid not in key.position:
             what = f"unknown question {qid!r}"
         elif not found:
@@ -183,7 +183,7 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
 
 
 def _pair(judgement: Judgement) -> tuple[str, str, str]:
-    return judgement.qid, judgement.nugget, identity(judgement.text)
+    return judgement.qid, judgement.nugget, normalised(judgement.text)
 
 
 def _words(judgement: Judgement) -> str:

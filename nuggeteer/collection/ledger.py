@@ -26,7 +26,7 @@ from nuggeteer.formats.append import append, append_line
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line, moment
 from nuggeteer.formats.jsonl import LONGEST_LINE, write_whole
 from nuggeteer.records import Judgement, Retraction
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 __all__ = ["Ledger", "append_line", "assessor_name", "default_assessor"]
 
@@ -50,7 +50,7 @@ class Ledger:
         folder = Path(root) / "judgements"
         self.path = folder / f"{self.assessor}.jsonl"
         for other in folder.glob("*.jsonl"):
-            if other.stem != self.assessor and identity(other.stem) == identity(self.assessor):
+            if other.stem != self.assessor and normalised(other.stem) == normalised(self.assessor):
                 what = f"{other} is there already, and is the same file as {self.path.name} on many a disk"
                 raise NuggeteerError(f"{what}; take {other.stem!r} or quite another name for the assessor")
 
@@ -73,7 +73,7 @@ class Ledger:
             undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), b""
             written.clear()
             for judgement in judgements:
-                after = undone.get((judgement.qid, judgement.nugget, identity(judgement.text)))
+                after = undone.get((judgement.qid, judgement.nugget, normalised(judgement.text)))
                 line, record = self._verdict(judgement, now, after)
                 written.append(record)
                 data += line
@@ -87,7 +87,7 @@ class Ledger:
         if judgement.assessor != self.assessor:
             whose = "nobody" if judgement.assessor is None else repr(judgement.assessor)
             raise NuggeteerError(f"{self.assessor!r} cannot take back a verdict of {whose}")
-        place = (judgement.qid, judgement.nugget, identity(judgement.text))
+        place = (judgement.qid, judgement.nugget, normalised(judgement.text))
 
         def line(content: bytes) -> bytes:
             said = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(place)]
@@ -165,7 +165,7 @@ def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retra
             with suppress(WrongLine, orjson.JSONDecodeError, AttributeError):  # reading tells of these
                 record = parse(orjson.loads(line))
                 if when := moment(record.at or ""):
-                    place = (record.qid, record.nugget, identity(record.text))
+                    place = (record.qid, record.nugget, normalised(record.text))
                     found[place] = max(when, found.get(place, when))
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.canonical import moment
-from nuggeteer.formats.judgements import Anything, read_folder, standing
+from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.records import Judgement
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
@@ -53,7 +53,7 @@ def read_log(root: Path, assessor: str | None = None, qid: str | None = None, nu
     entries = read_folder(root / "judgements", problems)
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
-    stand = {(verdict.file, verdict.line) for verdict in standing(entries)}
+    stand = {(verdict.file, verdict.line) for verdict in unretracted(entries)}
     wanted = {"assessor": assessor, "qid": qid, "nugget": nugget}
     lines = [
         Line(entry, moment(entry.record.at or ""), (entry.file, entry.line) in stand)

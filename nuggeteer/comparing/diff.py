@@ -25,7 +25,7 @@ from nuggeteer.scoring.outcomes import Outcome, Reading
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, mean_interval
 from nuggeteer.statistics.significance import bootstrap_difference, randomisation
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 MUCH = 1.5  # times as long
 
@@ -290,7 +290,7 @@ def _same_texts(key: AnswerKey, one: Reading, other: Reading) -> tuple[Bools, Bo
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
         texts = [
-            sorted(map(identity, reading.run.texts[slice(*reading.run.offsets[question : question + 2])]))
+            sorted(map(normalised, reading.run.texts[slice(*reading.run.offsets[question : question + 2])]))
             for reading in (one, other)
         ]
         alike[question] = set(texts[0]) == set(texts[1])

@@ -29,7 +29,7 @@ from typing import Any, TypeGuard
 
 from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Question, Response, RunInfo
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
 NOT_ASSIGNED = "not_assigned"
@@ -150,7 +150,7 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     others: dict[tuple[str, str, str], list[Judgement]] = {}
     for j in bundle.judgements:
         said = own if j.run == run else others
-        said.setdefault((j.qid, j.nugget, identity(j.text)), []).append(j)
+        said.setdefault((j.qid, j.nugget, normalised(j.text)), []).append(j)
     answers: dict[str, list[Response]] = {}
     for response in bundle.responses[run]:
         answers.setdefault(response.qid, []).append(response)
@@ -158,7 +158,7 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     for qid, responses in answers.items():
         listed = []
         for nugget in grouped.get(qid, []):
-            places = [(qid, nugget.nugget, identity(response.text)) for response in responses]
+            places = [(qid, nugget.nugget, normalised(response.text)) for response in responses]
             found = [j for place in places for j in own.get(place) or others.get(place, [])]
             listed.append({**_nugget_object(nugget), **_assignment(found)})
         question = bundle.questions.get(qid, Question(qid, ""))

@@ -17,7 +17,7 @@ import orjson
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl, write_whole
-from nuggeteer.formats.judgements import read_folder, standing
+from nuggeteer.formats.judgements import read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
@@ -106,7 +106,7 @@ def read_bundle(folder: Path) -> Bundle:
     for path in sorted((folder / "runs").glob("*.jsonl")):
         bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
     entries = read_folder(folder / "judgements", problems)
-    bundle.judgements = [verdict.record for verdict in standing(entries) if not verdict.record.machine]
+    bundle.judgements = [verdict.record for verdict in unretracted(entries) if not verdict.record.machine]
     stand = set(map(id, bundle.judgements))
     said = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
     bundle.passed_over = [judgement for judgement in said if id(judgement) not in stand]

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar, get_args
 from nuggeteer.errors import Problem
 from nuggeteer.formats.jsonl import read_jsonl
 from nuggeteer.records import (
-    NO_KEYS,
+    NO_EXTRA,
     Importance,
     Judged,
     Judgement,
@@ -197,7 +197,7 @@ class Layout(Generic[Record]):
         wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
         if not wrong:
             try:
-                return self.make(**fields, extra=extra or NO_KEYS)
+                return self.make(**fields, extra=extra or NO_EXTRA)
             except _Wrong as one:
                 wrong.append(one.args)
         raise WrongLine(*wrong)

@@ -28,7 +28,7 @@ from typing import Any, Literal
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.canonical import NUGGETS, Layout, WrongLine
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
-from nuggeteer.records import NO_KEYS
+from nuggeteer.records import NO_EXTRA
 
 ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is 1, whatever a computer says
 
@@ -252,7 +252,7 @@ def _as_line(line: Line) -> dict[str, Any]:
     said = {one.name: getattr(line, one.name) for one in fields(line) if one.name != "extra"}
     silent = {"tags": (), "proposed": False}
     kept = {key: value for key, value in said.items() if value is not None and value != silent.get(key)}
-    return {"type": _TYPE[type(line)], **kept, **(line.extra or NO_KEYS)}
+    return {"type": _TYPE[type(line)], **kept, **(line.extra or NO_EXTRA)}
 
 
 # What lines say of each other.

@@ -1,6 +1,6 @@
 """The files in `judgements/`: verdicts and retractions, in whatever order of files and lines, and what stands of them.
 
-A retraction undoes what its assessor said, before it by `at`, of that nugget and text (`text.identity`), in any file.
+A retraction undoes what its assessor said, before it by `at`, of that nugget and text (`text.normalised`), in any file.
 A verdict without a time, or with one that nobody can read, is from before every retraction. Nothing else undoes a
 verdict: an opposite one by the same assessor is a contradiction.
 """
@@ -17,7 +17,7 @@ from nuggeteer.formats.append import quiet, torn
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, moment
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl
 from nuggeteer.records import Judgement, Retraction
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 Record = TypeVar("Record", covariant=True)
 KEYS = (*JUDGEMENTS.checks, "retracted")
@@ -80,20 +80,20 @@ def _torn_line(path: Path) -> int | None:
     return content.count(b"\n") + 1 if rest and len(rest) <= LONGEST_LINE else None
 
 
-def standing(entries: Sequence[Anything]) -> list[Verdict]:
+def unretracted(entries: Sequence[Anything]) -> list[Verdict]:
     """The verdicts that nobody took back."""
     undone: dict[tuple[str | None, str, str], dict[str, datetime]] = {}
     for _, _, record in entries:
         if isinstance(record, Retraction) and (when := moment(record.at)):
             latest = undone.setdefault((record.assessor, record.qid, record.nugget), {})
-            same = identity(record.text)
+            same = normalised(record.text)
             latest[same] = max(when, latest.get(same, when))
     found: list[Verdict] = []
     for file, line, record in entries:
         if isinstance(record, Retraction):
             continue
         if undone and (latest := undone.get((record.assessor, record.qid, record.nugget), {})):
-            end = latest.get(identity(record.text))
+            end = latest.get(normalised(record.text))
             if end and (record.at is None or (when := moment(record.at)) is None or when < end):
                 continue
         found.append(Entry(file, line, record))

@@ -19,7 +19,7 @@ from typing import Any
 from nuggeteer.errors import Problem
 from nuggeteer.formats.jsonl import read_jsonl
 from nuggeteer.records import AnswerKey
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 KEYS = ("qid", "nugget", "text", "score", "verdict", "assignment", "answer_text", "nuggets")
 ASSIGNED = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
@@ -32,7 +32,7 @@ class _Wrong(Exception):
 
 
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
-    """The scores in a file, each pair once; texts as they are compared (`text.identity`)."""
+    """The scores in a file, each pair once; texts as they are compared (`text.normalised`)."""
     reader = _Reader(key, problems, str(path))
     for reader.line, record in read_jsonl(path, problems, KEYS):
         try:
@@ -54,7 +54,7 @@ class _Reader:
         self.found: dict[tuple[int, str], tuple[int, float, int]] = {}
         self.described: dict[tuple[str, str], list[str]] = defaultdict(list)
         for nugget in key.nuggets:
-            for words in dict.fromkeys(map(identity, nugget.descriptions)):
+            for words in dict.fromkeys(map(normalised, nugget.descriptions)):
                 self.described[nugget.qid, words].append(nugget.nugget)
 
     def warn(self, what: str, remedy: str) -> None:
@@ -67,7 +67,7 @@ class _Reader:
             )
             self.warn(what, "the score is not used; correct the line, or nuggets.jsonl")
             return
-        pair = self.key.nugget_position[qid, nugget], identity(text)
+        pair = self.key.nugget_position[qid, nugget], normalised(text)
         _, before, line = self.found.setdefault(pair, (self.key.position[qid], score, self.line))
         if before != score:
             raise _Wrong(f"line {line} gives another score to nugget {nugget!r} and this text", "keep one of them")
@@ -79,7 +79,7 @@ class _Reader:
             raise _Wrong("'nuggets' is not a list of objects", 'write [{"text", "assignment"}, ...]')
         said = Counter[str]()
         for nugget in listed:
-            words = identity(_string(nugget, "text"))
+            words = normalised(_string(nugget, "text"))
             alike, assignment = self.described.get((qid, words), []), nugget.get("assignment")
             if assignment not in tuple(ASSIGNED):
                 self.warn(f"the assignment {assignment!r:.60}", f"it scores 0; write {', '.join(ASSIGNED)}")

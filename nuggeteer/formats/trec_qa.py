@@ -43,7 +43,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.jsonl import read_lines
 from nuggeteer.records import Importance, Judgement, Nugget, Question, Response, RunInfo
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 KEY_COLUMNS = ("qid", "nugget", "importance", "text")
 RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
@@ -235,13 +235,13 @@ def judgement_lines(bundle: Bundle, run: str) -> Iterator[str]:
     responses, numbered = bundle.responses[run], _numbered(bundle)
     places: dict[tuple[str, ...], int] = {}
     for i, response in enumerate(responses):
-        same = (response.qid, identity(response.text))
+        same = (response.qid, normalised(response.text))
         places.setdefault((*same, response.docid or ""), i)
         places.setdefault(same, i)
     marked: list[dict[str, None]] = [{} for _ in responses]
     for judgement in bundle.judgements:
         if judgement.verdict and judgement.run in (run, None):
-            same = (judgement.qid, identity(judgement.text))
+            same = (judgement.qid, normalised(judgement.text))
             place = places.get((*same, judgement.docid or ""), places.get(same))
             if place is not None:
                 marked[place][_number(numbered, judgement.qid, judgement.nugget)] = None

@@ -22,7 +22,7 @@ from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
 from nuggeteer.records import Vector
 from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval, question_draws
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 ORDER = ("structure", "medium", "language")  # of conditions, as in table 4
 
@@ -143,7 +143,7 @@ def _answers(
     for said in right.values():
         meanings, memberships = sort([words for _, words in said])
         total += len(meanings)
-        found_by.update(d for d, _ in {(d, _class(memberships[identity(words)])) for d, words in said})
+        found_by.update(d for d, _ in {(d, _class(memberships[normalised(words)])) for d, words in said})
     verdicts: tuple[Verdict, ...] = ("relevant", "irrelevant", "redundant")
     return [Answer(qid, d, {v: counts[d][v] for v in verdicts}, found_by[d], total) for d in distillers]
 

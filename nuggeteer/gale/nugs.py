@@ -22,7 +22,7 @@ from nuggeteer.matching.idf import background
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Ints, Nugget, Question, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 SETTINGS = Match(n=1)
 ALIKE = 0.3  # the least mean likeness in a class; experiments/nugs.md
@@ -59,7 +59,7 @@ def propose(distillation: Distillation) -> Proposal:
         nugs += [Nug(qid, str(i), 1.0, text, proposed=True) for i, text in enumerate(meanings, 1)]
         for text, own in memberships.items():
             degrees[qid, text] = {str(i + 1): degree for i, degree in own.items()}
-    nuggets = [n if n.nugs else replace(n, nugs=degrees[n.qid, identity(n.text)]) for n in one.nuggets]
+    nuggets = [n if n.nugs else replace(n, nugs=degrees[n.qid, normalised(n.text)]) for n in one.nuggets]
     place = {(nug.qid, nug.nug): i for i, nug in enumerate((*one.nugs, *nugs))}
     nuggets.sort(key=lambda n: min(place[n.qid, nug] for nug in n.nugs or ()))  # as a person will read them
     whole = replace(one, nugs=(*one.nugs, *nugs), nuggets=tuple(nuggets))
@@ -67,15 +67,15 @@ def propose(distillation: Distillation) -> Proposal:
 
 
 def sort(texts: Sequence[str]) -> tuple[list[str], dict[str, dict[int, float]]]:
-    """The classes' meanings, in the order in which they first come up; and of each distinct text (`text.identity`) its
-    degrees of membership in them."""
-    written = {identity(text): text for text in reversed(texts)}
+    """The classes' meanings, in the order in which they first occur, and each distinct text's degrees of membership
+    in them, by normalised text."""
+    written = {normalised(text): text for text in reversed(texts)}
     distinct = sorted(written)  # so that the order of lines decides nothing but the classes' order
     shares = containment(distinct)
     alike = (shares + shares.T) / 2
     labels = classes(alike)
     place = {text: i for i, text in enumerate(distinct)}
-    order = list(dict.fromkeys(int(labels[place[identity(text)]]) for text in texts))
+    order = list(dict.fromkeys(int(labels[place[normalised(text)]]) for text in texts))
     meaning = [_most_precise(shares, np.flatnonzero(labels == label)) for label in order]
     memberships: dict[str, dict[int, float]] = {}
     for i, text in enumerate(distinct):
@@ -97,7 +97,7 @@ def containment(texts: Sequence[str]) -> Vector:
     )
     matcher = NgramMatcher(key, SETTINGS, background())
     question = np.repeat(np.arange(size, dtype=np.int32), size)
-    return matcher.score([identity(text) for text in texts] * size, question).reshape(size, size).T
+    return matcher.score([normalised(text) for text in texts] * size, question).reshape(size, size).T
 
 
 def classes(alike: Vector, least: float = ALIKE) -> Ints:

@@ -18,7 +18,7 @@ from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces
 from nuggeteer.gale.nugs import classes, containment
 from nuggeteer.gale.templates import Template
 from nuggeteer.records import Nugget
-from nuggeteer.text import identity, words
+from nuggeteer.text import normalised, words
 
 NAMES = ("PER", "GPE", "ORG")  # a name by itself is no fact
 ADDED = ("TMP", "LOC", "MOD", "NUM")  # nor are these without what they are said of
@@ -56,7 +56,7 @@ class Candidate:
     @property
     def answers(self) -> int:
         """In how many different texts it stands."""
-        return len({identity(fact.source.text) for fact in self.facts})
+        return len({normalised(fact.source.text) for fact in self.facts})
 
 
 def propose(
@@ -116,14 +116,14 @@ def _nugs(qid: str, facts: Sequence[Fact]) -> list[Candidate]:
         kinds.setdefault("EVT" if fact.type == "STM" else fact.type, []).append(fact)
     found: list[Candidate] = []
     for own in kinds.values():
-        distinct = list({identity(fact.text): fact.text for fact in reversed(own)}.items())
+        distinct = list({normalised(fact.text): fact.text for fact in reversed(own)}.items())
         shares = containment([text for _, text in distinct])
         labels = classes((shares + shares.T) / 2, SAME)
         label = {same: int(labels[i]) for i, (same, _) in enumerate(distinct)}
         says = {same: float(shares[i, labels == labels[i]].sum()) for i, (same, _) in enumerate(distinct)}
         for nug in sorted(set(label.values())):
-            group = [fact for fact in own if label[identity(fact.text)] == nug]
-            found += _candidates(qid, max(group, key=lambda fact: says[identity(fact.text)]), group)
+            group = [fact for fact in own if label[normalised(fact.text)] == nug]
+            found += _candidates(qid, max(group, key=lambda fact: says[normalised(fact.text)]), group)
     order = {id(fact): place for place, fact in enumerate(facts)}
     return sorted(found, key=lambda one: (-one.answers, order[id(one.facts[0])]))
 
@@ -131,10 +131,10 @@ def _nugs(qid: str, facts: Sequence[Fact]) -> list[Candidate]:
 def _candidates(qid: str, best: Fact, group: Sequence[Fact]) -> Iterator[Candidate]:
     """A nug told in its best words; but one answer says different things in different words: Iraq can import food,
     Iraq can import medicines."""
-    said = {identity(fact.text) for fact in group if fact.source is best.source} - {identity(best.text)}
-    yield Candidate(qid, best.text, best.type, tuple(f for f in group if identity(f.text) not in said))
-    for other in dict.fromkeys(identity(f.text) for f in group if identity(f.text) in said):
-        own = tuple(f for f in group if identity(f.text) == other)
+    said = {normalised(fact.text) for fact in group if fact.source is best.source} - {normalised(best.text)}
+    yield Candidate(qid, best.text, best.type, tuple(f for f in group if normalised(f.text) not in said))
+    for other in dict.fromkeys(normalised(f.text) for f in group if normalised(f.text) in said):
+        own = tuple(f for f in group if normalised(f.text) == other)
         yield Candidate(qid, own[0].text, own[0].type, own)
 
 

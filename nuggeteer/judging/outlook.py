@@ -24,7 +24,7 @@ from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.outcomes import Reading
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 AHEAD = 30  # questions worth asking that are worked out at once; a new outlook comes after every verdict
 
@@ -192,7 +192,7 @@ class Outlook:
         for judgement in self.collection.judgements:
             if judgement.verdict:
                 own = found.setdefault((judgement.qid, judgement.nugget), {})
-                own.setdefault(identity(judgement.text), judgement.text)
+                own.setdefault(normalised(judgement.text), judgement.text)
         return found
 
     def examples(self, nugget: int) -> dict[str, str]:

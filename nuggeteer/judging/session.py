@@ -17,7 +17,7 @@ from nuggeteer.judging.proposals import Proposal, propose
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement, Nugget, Question
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Session:
             for rank, place in enumerate(places, 1)
         )
         asked = answer[self.response - places.start]
-        own = {identity(one.text) for one in answer}
+        own = {normalised(one.text) for one in answer}
         examples = tuple(
             (text, outlook.marks(text, nugget))
             for same, text in outlook.examples(nugget).items()
@@ -151,7 +151,7 @@ class Session:
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
         """What is known of a pair, this session's verdicts included."""
-        place = (nugget, identity(self.outlook.run(side).texts[response]))
+        place = (nugget, normalised(self.outlook.run(side).texts[response]))
         return self._said[place] if place in self._said else self.outlook.verdict(side, nugget, response)
 
     def left(self) -> int:
@@ -208,7 +208,7 @@ class Session:
         open_ = self._open(ask)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
-        places = {identity(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
+        places = {normalised(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
         asked = sorted(places.values())
         guesses = self.outlook.guesses(ask.side, ask.nugget, asked)
         written = self.ledger.extend(
@@ -230,7 +230,7 @@ class Session:
         self._steps.append(_Step(ask, self.response, tuple(written)))
         self.judged += len(written)
         for judgement in written:
-            self._say(ask.nugget, identity(judgement.text), verdict)
+            self._say(ask.nugget, normalised(judgement.text), verdict)
         if ask.audit is not None and not self._settled(ask):
             self.reason, self.shown = None, False
             self._go_to(ask)
@@ -285,7 +285,7 @@ class Session:
         nugget, same = self._spot(last)
         side = next(s for s, reading in enumerate(self.outlook.readings) if reading.run.name == last.run)
         texts = self.outlook.run(side).texts
-        place = next((p for p in self.outlook.responses(side, nugget) if identity(texts[p]) == same), None)
+        place = next((p for p in self.outlook.responses(side, nugget) if normalised(texts[p]) == same), None)
         if place is None:  # the run has changed since
             return _Step(None, -1, (last,))
         audit = next((ask for ask in self.audit or () if (ask.side, ask.nugget) == (side, nugget)), None)
@@ -293,7 +293,7 @@ class Session:
 
     def _spot(self, judgement: Judgement) -> tuple[int, str]:
         place = self.outlook.key.nugget_position[judgement.qid, judgement.nugget]
-        return place, identity(judgement.text)
+        return place, normalised(judgement.text)
 
     def move(self, by: int) -> bool:
         """Turn to another response of the answer; False at its ends."""

@@ -30,7 +30,7 @@ from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import Reading, tell
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds import Draws
 
 APART = 3  # responses that are asked for one by one, of those that may carry a nugget: the best matching
@@ -220,7 +220,7 @@ def _texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
     for place, reading in enumerate(readings):
         new: dict[tuple[int, str], int] = {}
         questions = reading.run.question.tolist()
-        for response, text in enumerate(zip(questions, map(identity, reading.run.texts), strict=True)):
+        for response, text in enumerate(zip(questions, map(normalised, reading.run.texts), strict=True)):
             if text not in runs:
                 new[text] = response
             runs[text] = runs.get(text, 0) | 1 << place

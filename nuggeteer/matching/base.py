@@ -26,7 +26,7 @@ class Matcher(Protocol):
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         """For each text one score from 0 to 1 a nugget of its question, laid end to end; NaN where there is none.
 
-        `texts` are in the form in which texts are compared (`text.identity`), `question` the position in the key of
+        `texts` are in the form in which texts are compared (`text.normalised`), `question` the position in the key of
         each one's question."""
         ...
 
@@ -129,9 +129,9 @@ class Explains(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """What humans said, as matchers learn from it: texts (`text.identity`), their questions' positions in the key, the
-    number of the group whose systems they are from; and for each pair of a text and a nugget of its question, laid end
-    to end, whether it was decided, and how."""
+    """What humans said, as matchers learn from it: texts (`text.normalised`), their questions' positions in the key,
+    the number of the group whose systems they are from; and for each pair of a text and a nugget of its question, laid
+    end to end, whether it was decided, and how."""
 
     texts: Sequence[str]
     question: npt.NDArray[np.int32]

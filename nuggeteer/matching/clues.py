@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 
 from nuggeteer.matching.idf import Idf
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.text import find_words, matchable
+from nuggeteer.text import find_words, matching_form
 
 CLUES = (
     "recall",  # of the description's words, by idf
@@ -68,7 +68,7 @@ class Reader:
 
     def __call__(self, text: str) -> Words:
         """`text` in the form in which texts are compared."""
-        text = matchable(text)
+        text = matching_form(text)
         found = list(map(self._forms.__getitem__, find_words(text)))
         grams: dict[str, float] = {}
         for stem, weight in found:

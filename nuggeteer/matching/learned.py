@@ -23,7 +23,7 @@ from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 FOLDS = 5
 GROUPS = 3  # of two, when one is hidden, nobody is left to speak to the other's texts
@@ -121,7 +121,7 @@ class LearnedMatcher:
             return self.ngrams.explain(text, nugget)
         place = int(self.key.question[nugget])
         first = int(self.key.offsets[place])
-        account = self._field(place).account(self._read(identity(text)), nugget - first)
+        account = self._field(place).account(self._read(normalised(text)), nugget - first)
         here = as_written(text, self._read.stem, (1, 2))
         told = account.there | account.telling  # the same odds, where a gram is both
         said = [Said(here[tuple(gram.split(" "))], odds, True) for gram, odds in told.items()]
@@ -194,7 +194,7 @@ class LearnedMatcher:
             pairs = self._begin[rows][:, None] + np.arange(self.key.counts[place])
             own = self.key.nuggets[self.key.offsets[place] : self.key.offsets[place + 1]]
             self._fields[place] = Field(
-                [[self._read(identity(text)) for text in nugget.descriptions] for nugget in own],
+                [[self._read(normalised(text)) for text in nugget.descriptions] for nugget in own],
                 [self._read(self._judged.texts[i]) for i in rows.tolist()],
                 self._judged.group[rows],
                 self._judged.decided[pairs],

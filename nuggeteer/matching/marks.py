@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from nuggeteer.text import identity, matchable
+from nuggeteer.text import matching_form, normalised
 
 if TYPE_CHECKING:
     from nuggeteer.matching.ngram import Gram, NgramMatcher
@@ -74,7 +74,9 @@ def words_at(text: str) -> list[tuple[str, int, int]]:
     owner: list[int] = []
     starts: list[int] = []
     for start, cluster in _clusters(text):
-        folded = cluster.lower() if cluster.isascii() else " " * cluster[0].isspace() + matchable(identity(cluster))
+        folded = (
+            cluster.lower() if cluster.isascii() else " " * cluster[0].isspace() + matching_form(normalised(cluster))
+        )
         pieces.append(folded)
         owner += [len(starts)] * len(folded)
         starts.append(start)

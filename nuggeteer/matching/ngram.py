@@ -28,7 +28,7 @@ from nuggeteer.matching.marks import as_written
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import find_words, identity, matchable
+from nuggeteer.text import find_words, matching_form, normalised
 
 Gram = tuple[str, ...]
 UNKNOWN, STOP = -1, -2
@@ -48,7 +48,7 @@ class NgramMatcher:
         self._build(descriptions, self._weights(descriptions, idf))
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        """Match scores of identical forms (`text.identity`), for each text one a nugget of its question.
+        """Match scores of normalised texts (`text.normalised`), for each text one a nugget of its question.
 
         The work is cut the same way for any number of workers, so the scores are the same to the bit.
         """
@@ -119,7 +119,7 @@ class NgramMatcher:
     # What the nuggets say: their n-grams and weights.
 
     def _grams(self, text: str) -> list[Gram]:
-        found = find_words(matchable(identity(text)))
+        found = find_words(matching_form(normalised(text)))
         if self._forms is not None:
             found = [form for form in map(self._forms.__getitem__, found) if form]
         sizes = range(1, self.settings.n + 1)
@@ -210,7 +210,7 @@ class NgramMatcher:
         numbers: list[int] = []
         lengths: list[int] = []
         for text, q in zip(texts, question, strict=True):
-            found = find_words(text if text.isascii() else matchable(text))
+            found = find_words(text if text.isascii() else matching_form(text))
             lengths.append(len(found))
             # One text at a time: its words are still in the processor's cache when they are looked up,
             # which took a third off the time of looking up all texts' words at the end.

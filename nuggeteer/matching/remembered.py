@@ -13,7 +13,7 @@ from nuggeteer.records import AnswerKey, Vector
 
 
 class Remembered:
-    """Scores of some texts (`text.identity`), laid end to end as `Matcher.score` does; NaN of all others."""
+    """Scores of some texts (`text.normalised`), laid end to end as `Matcher.score` does; NaN of all others."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from nuggeteer.reports.as_json import named
 from nuggeteer.reports.comparison import percent
 from nuggeteer.reports.terminal import UNDEFINED, chance, number, plain, table
 from nuggeteer.statistics.coefficients import FEWEST, Estimate
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import Agreed, Agreement, Beside, Dispute
 
 
@@ -93,7 +93,7 @@ def assessors(out: Console, result: Agreement, listed: int) -> None:
         _coefficients(out, "Between assessors", people)
     for title, one in (
         ("The tool, as one assessor more", result.tool),
-        *((f"{visible(one.name)}, a machine", one) for one in result.machines),
+        *((f"{escaped(one.name)}, a machine", one) for one in result.machines),
     ):
         rows = [(f"and {each.raters[1]}", each) for each in one.each]
         rows += [("and all of them", one.together)] if one.together else []

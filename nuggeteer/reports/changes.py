@@ -15,7 +15,7 @@ from nuggeteer.records import Ints
 from nuggeteer.reports.explanation import in_words as why
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.reports.terminal import UNDEFINED, chance, judging_share, number, plain, table
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 SHOWN = 5  # of each kind, unless all are asked for
 LINES = 2  # of a passage
@@ -220,7 +220,7 @@ def verdict(sighting: Sighting) -> Text:
 
 def in_words(change: Change, size: int = 240) -> list[str]:
     """A change as plain lines, harmless anywhere: what, and then what the two answers say."""
-    name = visible(f"{change.question.qid}/{change.nugget.nugget}")
+    name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
     lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
     for label, sighting in (("old", change.old), ("new", change.new)):
         words = "nothing like it"

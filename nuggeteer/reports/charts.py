@@ -18,7 +18,7 @@ import numpy as np
 from nuggeteer.history.trend import Trend
 from nuggeteer.records import Vector
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from nuggeteer.trust.reliability import Reliability
 
 if TYPE_CHECKING:
@@ -212,5 +212,5 @@ def _pair(low: float | None, high: float | None) -> tuple[float, float] | None:
 
 
 def _short(label: str, longest: int) -> str:
-    label = visible(label)
+    label = escaped(label)
     return label if len(label) <= longest else f"{label[: longest - 1]}…"

@@ -15,7 +15,7 @@ from nuggeteer.comparing.comparison import Comparison, Slice, Slices, Standing
 from nuggeteer.reports.as_json import each_pair
 from nuggeteer.reports.terminal import UNDEFINED, between, judging_share, number, plain, share, table
 from nuggeteer.statistics.significance import LEVEL
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 MANY = 7  # more have too many pairs to read one by one
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -190,13 +190,13 @@ def _slices(out: Console, result: Comparison, slices: Slices) -> None:
 
 def _slices_across(out: Console, result: Comparison, slices: Slices) -> None:
     """A column for each slice, as many beside each other as fit."""
-    names = [visible(run.name) for run in result.scores.runs]
+    names = [escaped(run.name) for run in result.scores.runs]
     left = min(max(map(len, names)), out.width // 3)
     rest = list(slices.slices)
     while rest:
         heads: list[str] = []
         for one in rest:
-            heads.append("(none)" if one.value is None else visible(one.value))
+            heads.append("(none)" if one.value is None else escaped(one.value))
             if left + sum(3 + max(8, *map(len, head.split(" "))) for head in heads) > out.width and len(heads) > 1:
                 heads.pop()
                 break

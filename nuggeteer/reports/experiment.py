@@ -13,7 +13,7 @@ from rich.text import Text
 
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.reports.terminal import UNDEFINED, plain, table
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.result import Cell, Plot, Result
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def markdown(result: Result, plot: str | None) -> str:
         f"nuggeteer experiment {shlex.quote(definition.name + '.toml')} --collection {shlex.quote(result.collection)}"
     )
     lines = [f"# {_safe(definition.title)}: {_safe(result.collection)}", "", f"{_safe(definition.source)}. Made by", ""]
-    lines += [f"    {visible(command)}", ""]
+    lines += [f"    {escaped(command)}", ""]
     lines += [f"| {' | '.join(map(_safe, result.table.columns))} |", "|" + "---|" * len(result.table.columns)]
     lines += [f"| {' | '.join(_safe(_cell(cell)) for cell in row)} |" for row in result.table.rows]
     if plot:
@@ -81,7 +81,7 @@ def markdown(result: Result, plot: str | None) -> str:
 
 def _safe(text: str) -> str:
     """Harmless between Markdown's signs, which names of runs may hold."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&@~" else char for char in visible(text))
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&@~" else char for char in escaped(text))
 
 
 def _cell(cell: Cell) -> str:
@@ -116,14 +116,14 @@ def svg(plot: Plot, name: str) -> str:
 
 def _lines(axes: Axes, plot: Plot) -> None:
     for i, series in enumerate(plot.series):
-        axes.plot(series.x, series.y, LINES[i % len(LINES)], label=visible(series.name), linewidth=1.4)
+        axes.plot(series.x, series.y, LINES[i % len(LINES)], label=escaped(series.name), linewidth=1.4)
 
 
 def _scatter(axes: Axes, plot: Plot) -> None:
     for i, series in enumerate(plot.series):
         if series.low:
             axes.vlines(series.x, series.low, series.high, color="0.7", linewidth=1)
-        axes.plot(series.x, series.y, MARKS[i % len(MARKS)], label=visible(series.name), markersize=4)
+        axes.plot(series.x, series.y, MARKS[i % len(MARKS)], label=escaped(series.name), markersize=4)
         ends = [*series.x, *series.y]
         if ends:
             axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="0.4", linewidth=0.8, linestyle="--")
@@ -131,7 +131,7 @@ def _scatter(axes: Axes, plot: Plot) -> None:
 
 def _bars(axes: Axes, plot: Plot) -> None:
     for series in plot.series:
-        axes.bar(series.x, series.y, label=visible(series.name))
+        axes.bar(series.x, series.y, label=escaped(series.name))
     axes.set_xticks(range(len(plot.ticks)), list(plot.ticks), rotation=45 if len(plot.ticks) > 8 else 0)
 
 

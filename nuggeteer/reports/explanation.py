@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from nuggeteer.comparing.diff import Passage
 from nuggeteer.matching.base import Alike, Explanation
 from nuggeteer.reports.passages import GAP, excerpt
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 FEW = 5  # words of a kind
 FAINT = 0.25  # of the weight of what says most; what says less is not worth a reader's time
@@ -43,7 +43,7 @@ def _some(words: Iterable[str]) -> list[str]:
     """Without those that stand in a longer one."""
     all_ = [" ".join(one.split()) for one in words]
     kept = [one for one in all_ if not any(f" {one} " in f" {other} " for other in all_ if other != one)]
-    return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(visible, dict.fromkeys(kept))]
+    return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(escaped, dict.fromkeys(kept))]
 
 
 def _alike(one: Alike, size: int) -> str:

@@ -16,7 +16,7 @@ from nuggeteer.records import Vector
 from nuggeteer.reports.comparison import signed
 from nuggeteer.reports.terminal import UNDEFINED, between, chance, number, plain, share, table
 from nuggeteer.statistics.alarm import patience
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 SHOWN = 10  # nuggets of a kind
 TICKS = "▁▂▃▄▅▆▇█"
@@ -266,7 +266,7 @@ def _times(times: Sequence[str]) -> list[str]:
 
 
 def _short(label: str) -> str:
-    label = visible(label)
+    label = escaped(label)
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
 
 

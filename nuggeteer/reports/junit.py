@@ -14,7 +14,7 @@ from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.reports.changes import difference, in_words, nuggets_in_words, span
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 
 def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
@@ -23,8 +23,8 @@ def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
 
 
 def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
-    """The whole document. `visible` leaves no character that XML forbids."""
-    old, new = visible(result.old_run.name), visible(result.new_run.name)
+    """The whole document. `escaped` leaves no character that XML forbids."""
+    old, new = escaped(result.old_run.name), escaped(result.new_run.name)
     blamed = {id(change) for gate in gates if not gate.passed for change in gate.lost}
     suite = xml.Element("testsuite", name="nuggeteer diff")
     failures = skipped = 0
@@ -32,11 +32,11 @@ def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
         case = _case(suite, "nuggeteer.gate", gate.rule)
         if not gate.passed:
             failures += 1
-            xml.SubElement(case, "failure", message=visible(gate.why), type="gate")
+            xml.SubElement(case, "failure", message=escaped(gate.why), type="gate")
     if not gates:
         _case(suite, "nuggeteer.diff", "compared")
     for change in result.vital_lost:
-        place = visible(f"{change.question.qid}/{change.nugget.nugget}")
+        place = escaped(f"{change.question.qid}/{change.nugget.nugget}")
         case = _case(suite, "nuggeteer.vital-lost", place)
         first, *rest = in_words(change)
         if id(change) in blamed:
@@ -52,7 +52,7 @@ def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
         f"{delta.measure.title} {difference(delta)} ({span(delta)})",
         *nuggets_in_words(result),
     ]
-    xml.SubElement(suite, "system-out").text = "\n".join(map(visible, summary))
+    xml.SubElement(suite, "system-out").text = "\n".join(map(escaped, summary))
     counts = {"tests": len(suite.findall("testcase")), "failures": failures, "errors": 0, "skipped": skipped}
     for name, count in counts.items():
         suite.set(name, str(count))

@@ -14,7 +14,7 @@ from nuggeteer.comparing.gate import Gate
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.reports.terminal import number
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 VITAL, OTHERS = 20, 50  # changes that are listed
 SIZE = 240  # characters of a passage
@@ -37,7 +37,7 @@ def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
 
 
 def code(text: str) -> str:
-    return f"<code>{escape(visible(text))}</code>"
+    return f"<code>{escape(escaped(text))}</code>"
 
 
 def _scores(result: Diff) -> str:

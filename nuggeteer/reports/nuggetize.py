@@ -20,7 +20,7 @@ from nuggeteer.gale.templates import TYPES
 from nuggeteer.reports.comparison import chance, percent, signed
 from nuggeteer.reports.terminal import UNDEFINED, between, number, plain, table
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 AROUND = 60  # characters shown on either side of a nugget
 LONG = 200  # characters; a longer text is cut
@@ -248,7 +248,7 @@ def _next(found: Sequence[Candidate], model: str | None, file: str) -> Iterable[
     if model is None:
         yield "Without spaCy and a model these are sentences and their parts, not clauses: more to edit."
     yield (
-        f"{visible(file)}: edit it; each line's importance is unrated: write vital or okay, or delete the line. Then "
+        f"{escaped(file)}: edit it; each line's importance is unrated: write vital or okay, or delete the line. Then "
         f"add it to nuggets.jsonl."
     )
     if model is not None:

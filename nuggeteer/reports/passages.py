@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from nuggeteer.comparing.diff import Passage
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 Piece = tuple[str, bool]  # some of the text, and whether it is marked
 GAP = "…"
@@ -63,4 +63,4 @@ def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _line(text: str) -> str:
-    return visible(re.sub(r"\s+", " ", text))
+    return escaped(re.sub(r"\s+", " ", text))

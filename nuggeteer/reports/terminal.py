@@ -1,6 +1,6 @@
 """Results on a terminal: tables that fit 80 columns, and a few plain words under them.
 
-Whatever came from a file goes through `text.visible` and into `rich.text.Text`, never into markup.
+Whatever came from a file goes through `text.escaped` and into `rich.text.Text`, never into markup.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nuggeteer.records import AnswerKey
 from nuggeteer.reports.as_json import found_of_total
 from nuggeteer.scoring.scorer import RunScore, Scores, Thresholds
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 UNDEFINED = "–"
 
@@ -37,7 +37,7 @@ def console() -> Console:
 
 def plain(value: str, style: str = "") -> Text:
     """A text from a file, harmless."""
-    return Text(visible(value), style)
+    return Text(escaped(value), style)
 
 
 def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | Text]]) -> Table:

@@ -10,7 +10,7 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Alike, Explains, Explanation, Matcher
 from nuggeteer.matching.marks import Marker
 from nuggeteer.records import Judgement
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 
 class Explainer:
@@ -39,10 +39,10 @@ class Explainer:
         result: dict[str, str] = {}
         for run in self._collection.judged_runs:
             own = slice(*run.offsets[question : question + 2])
-            for same, text in zip(run.identical[own], run.texts[own], strict=True):
+            for same, text in zip(run.normalised_texts[own], run.texts[own], strict=True):
                 result.setdefault(same, text)
         for judgement in self._judgements.get(self._collection.key.questions[question].qid, ()):
-            result.setdefault(identity(judgement.text), judgement.text)
+            result.setdefault(normalised(judgement.text), judgement.text)
         return result
 
     @cached_property

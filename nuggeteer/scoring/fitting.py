@@ -23,7 +23,7 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
-from nuggeteer.text import identity, length
+from nuggeteer.text import length, normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import prior_of
@@ -47,7 +47,7 @@ def marked(collection: Collection, known: Known) -> tuple[Words, ...]:
         match judgement.span:
             case [int(start), int(end)] if judgement.verdict and 0 <= start < end <= len(judgement.text):
                 nugget = collection.key.nugget_position[judgement.qid, judgement.nugget]
-                row = place[collection.key.position[judgement.qid], identity(judgement.text)]
+                row = place[collection.key.position[judgement.qid], normalised(judgement.text)]
                 found.append(Words(nugget, int(group[row]), judgement.text[start:end]))
     return tuple(found)
 

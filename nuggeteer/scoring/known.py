@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 States = npt.NDArray[np.int8]
 UNKNOWN: Final = -1
@@ -34,7 +34,7 @@ PARTLY: Final = 2  # a no that its assessor called partly supported
 class Known:
     """What is known of every text that anybody judged.
 
-    `texts` (`text.identity`), their `question` and the `runs` they are from, the first that is known of each;
+    `texts` (`text.normalised`), their `question` and the `runs` they are from, the first that is known of each;
     `states` has an entry for each nugget of the question of each text, laid end to end.
     """
 
@@ -47,14 +47,14 @@ class Known:
         self.runs: list[str] = []
         pairs_judged = [
             (
-                self._row(key.position[j.qid], identity(j.text), j.run or ""),
+                self._row(key.position[j.qid], normalised(j.text), j.run or ""),
                 key.nugget_position[j.qid, j.nugget],
             )
             for j in judgements
         ]
         standing = [
             np.array(
-                [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.identical, strict=True)],
+                [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
                 dtype=np.int64,
             )
             for run in judged_runs
@@ -91,7 +91,7 @@ class Known:
         self.states[yes] = YES
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
-        """What is known of each text (`text.identity`) and each nugget of its question, laid end to end."""
+        """What is known of each text (`text.normalised`) and each nugget of its question, laid end to end."""
         rows = np.array(
             [self._rows[q].get(text, -1) for q, text in zip(question.tolist(), texts, strict=True)],
             dtype=np.int64,

@@ -20,7 +20,7 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, Known, States
-from nuggeteer.text import identity, identity_and_length
+from nuggeteer.text import normalised, normalised_and_length
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, orders, size_of
 
 CELLS = 4096  # drawn at once
@@ -82,7 +82,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, j
     """Match scores and human verdicts of all pairs of a run."""
     texts, counts = [], []
     for text in run.texts:
-        same, characters = identity_and_length(text)
+        same, characters = normalised_and_length(text)
         texts.append(same)
         counts.append(characters)
     length = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
@@ -269,7 +269,7 @@ def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, cou
     for place, reading in enumerate(readings):
         new: dict[tuple[int, str], int] = {}
         for response, (question, text) in enumerate(
-            zip(reading.run.question.tolist(), map(identity, reading.run.texts), strict=True)
+            zip(reading.run.question.tolist(), map(normalised, reading.run.texts), strict=True)
         ):
             bits = runs_of.get((question, text), 0)
             if not bits:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 
 def basis(collection: Collection, matcher: str, idf: str) -> str:
@@ -36,11 +36,11 @@ def _digest_key(key: AnswerKey) -> str:
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
     lines = [
-        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{identity(j.text)}"
+        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{normalised(j.text)}"
         for j in collection.judgements
     ]
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
         judged = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{judged}\t{q}\t{identity(t)}" for q, t in zip(ids, run.texts, strict=True)]
+        lines += [f"{judged}\t{q}\t{normalised(t)}" for q, t in zip(ids, run.texts, strict=True)]
     return blake2b("\n".join(sorted(lines)).encode(), digest_size=4).hexdigest()

@@ -22,7 +22,7 @@ from nuggeteer.judging.session import Filter, Session
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
 from nuggeteer.screens.page import ahead, hidden, page, standing
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 KEYS = "y yes  n no  N none of them  s skip  u undo  m mark  r reason  ? help  q quit"
 MARKING = "←→ word  ↑↓ ten words  space from here on  Enter yes, these  Esc leave"
@@ -162,7 +162,7 @@ class JudgeApp(App[None]):
         card = session.card()
         if card is None:
             only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
-            asked.show([Text(visible(f"Nothing left to ask{only}. q leaves, u takes the last verdict back."), "bold")])
+            asked.show([Text(escaped(f"Nothing left to ask{only}. q leaves, u takes the last verdict back."), "bold")])
             asked.styles.height = 1
             answer.show([])
             return
@@ -201,7 +201,7 @@ class JudgeApp(App[None]):
             self._put("ahead", f"{session.judged} judged; {ahead(outlook.forecast, self.width)}")
 
     def _put(self, name: str, text: str) -> None:
-        self.query_one(f"#{name}", Static).update(Text(visible(text), no_wrap=True, overflow="ellipsis"))
+        self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
 
     def _say(self, text: str) -> None:
         self._said = text

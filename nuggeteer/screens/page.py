@@ -1,6 +1,6 @@
 """A card as lines of text of a given width, for the terminal application and for plain lines alike.
 
-Texts of files are made harmless here (`text.visible`), and stand in rich `Text`, which reads no markup. What matters
+Texts of files are made harmless here (`text.escaped`), and stand in rich `Text`, which reads no markup. What matters
 can be seen without colour: marked words are underlined (or in « » on plain lines), the response in question has bars.
 """
 
@@ -21,7 +21,7 @@ from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import excerpt, pieces
 from nuggeteer.reports.terminal import chance, number
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
 EXAMPLES, EXAMPLE = 2, 150  # shown above the answer, and characters of each; all stand in full below it
@@ -69,13 +69,13 @@ def page(card: Card, width: int, room: int | None = None, chosen: Span | None = 
 
 def _asked(card: Card, width: int, plain: bool) -> list[Text]:
     question, nugget = card.question, card.nugget
-    lines = _wrapped(Text.assemble((visible(question.qid), HEAD), "  ", visible(question.text)), width, "")
-    said = Text.assemble("nugget ", visible(nugget.nugget), ": ", (_importance(nugget), HEAD))
+    lines = _wrapped(Text.assemble((escaped(question.qid), HEAD), "  ", escaped(question.text)), width, "")
+    said = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (_importance(nugget), HEAD))
     if nugget.tags:
-        said.append(visible(f" · {', '.join(nugget.tags)}"), QUIET)
+        said.append(escaped(f" · {', '.join(nugget.tags)}"), QUIET)
     lines += _wrapped(said, width, "")
     for description in nugget.descriptions:
-        lines += _wrapped(Text(visible(description), HEAD), width, "  ")
+        lines += _wrapped(Text(escaped(description), HEAD), width, "  ")
     for text, marks in card.examples[:EXAMPLES]:
         short = _example(card, excerpt(_passage(text, marks), min(EXAMPLE, width - 12)), plain)
         lines += _wrapped(Text.assemble(("yes: ", QUIET), short), width, "  ")
@@ -95,7 +95,7 @@ def _said(card: Card, width: int) -> list[Text]:
     if card.explanation is not None:
         lines += [Text(f"  {line}", QUIET) for line in in_words(card.explanation, width - 2)]
     if card.reason is not None:
-        lines.append(Text(f"reason: {visible(card.reason)}"))
+        lines.append(Text(f"reason: {escaped(card.reason)}"))
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -111,7 +111,7 @@ def _importance(nugget: Nugget) -> str:
 def _response(one: Shown, of: int, width: int, focus: bool, chosen: Span | None, plain: bool) -> list[Text]:
     head = Text.assemble(("> " if focus else "  "), f"response {one.rank} of {of}", style=HEAD if focus else QUIET)
     if one.docid is not None:
-        head.append(visible(f" · {one.docid}"), QUIET)
+        head.append(escaped(f" · {one.docid}"), QUIET)
     if one.verdict is not None:
         head.append(" · judged yes" if one.verdict else " · judged no", HEAD if one.verdict else "")
     head.truncate(width, overflow="ellipsis")

@@ -10,7 +10,7 @@ from nuggeteer.judging.outlook import Outlook
 from nuggeteer.judging.session import Filter, Session
 from nuggeteer.records import Importance
 from nuggeteer.screens.page import ahead, hidden, page, standing
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 WIDTH = 78
 PROMPT = "y n N s u r p f g + - ? q > "
@@ -80,7 +80,7 @@ class Plain:
                 self._show()
 
     def _tell(self, text: str) -> None:
-        self.out.write(visible(text) + "\n")
+        self.out.write(escaped(text) + "\n")
 
     def _stand(self) -> None:
         outlook = self.session.outlook

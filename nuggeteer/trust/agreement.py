@@ -1,6 +1,6 @@
 """How far assessors agree on the pairs that several of them judged, and the tool with each of them.
 
-A pair is a nugget and a text (`text.identity`). Of an assessor count the verdicts that name them; silence in a judged
+A pair is a nugget and a text (`text.normalised`). Of an assessor count the verdicts that name them; silence in a judged
 run is nobody's in particular. The tool stands beside them as one more: its verdict on a pair is its guess after a fit
 that saw no verdict on that system's answers, whoever gave it. Verdicts that are marked as a machine's are held
 against people's in the same way.
@@ -31,7 +31,7 @@ from nuggeteer.statistics.coefficients import (
     positive,
     tables,
 )
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
@@ -199,7 +199,7 @@ def _verdicts(collection: Collection) -> _Verdicts:
     texts: list[str] = []
     heard: list[tuple[int, int, Judgement]] = []
     for machine, name, one in named:
-        place = (key.nugget_position[one.qid, one.nugget], identity(one.text))
+        place = (key.nugget_position[one.qid, one.nugget], normalised(one.text))
         pair = pairs.setdefault(place, len(pairs))
         if pair == len(texts):
             texts.append(one.text)
@@ -252,7 +252,7 @@ class Guess:
         person decided have none."""
         known, key = self.scorer.known, self.scorer.key
         row = {(q, text): i for i, (q, text) in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
-        texts = zip(verdicts.question.tolist(), map(identity, verdicts.texts), strict=True)
+        texts = zip(verdicts.question.tolist(), map(normalised, verdicts.texts), strict=True)
         rows = np.array([row.get(one, -1) for one in texts], dtype=np.int64)
         judged = np.flatnonzero(rows >= 0)
         place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]

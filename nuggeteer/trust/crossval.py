@@ -26,7 +26,7 @@ from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.statistics.significance import Agreement, agreement
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.pointwise import Pointwise
 from nuggeteer.thresholds.prior import PRIOR, prior_of
@@ -170,8 +170,8 @@ def without(collection: Collection, group: str) -> Collection:
         outside = collection.group(run.name) != group
         if not outside or run.info.judged != "none":
             said = others if outside else own
-            said.update(zip(run.question.tolist(), run.identical, strict=True))
-    places = [(collection.key.position[j.qid], identity(j.text)) for j in collection.judgements]
+            said.update(zip(run.question.tolist(), run.normalised_texts, strict=True))
+    places = [(collection.key.position[j.qid], normalised(j.text)) for j in collection.judgements]
     for judgement, place in zip(collection.judgements, places, strict=True):
         if judgement.run is not None:
             (others if collection.group(judgement.run) != group else own).add(place)
@@ -212,7 +212,7 @@ def _leave_out(task: tuple[Collection, str, Known, Matcher | None, str, int]) ->
     for run in collection.judged_runs:
         if collection.group(run.name) == group:
             reading = read(run, group, key, matcher, known)
-            states = truth(run.identical, run.question)
+            states = truth(run.normalised_texts, run.question)
             outcome = find(reading, key, decides, draws, verdicts)
             pairs.append(_pairs(reading, states, decides, fit))
             answers.append(_answers(reading, states, outcome))

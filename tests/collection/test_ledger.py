@@ -29,7 +29,7 @@ from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.ledger import Ledger, append_line, assessor_name, default_assessor
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats import append as appending
-from nuggeteer.formats.judgements import Entry, read_folder, standing
+from nuggeteer.formats.judgements import Entry, read_folder, unretracted
 from nuggeteer.records import Judgement, Retraction
 from tests.conftest import write_lines
 
@@ -198,7 +198,7 @@ def test_what_stands_does_not_depend_on_the_order_of_files_and_lines(acts, rng):
         entries.append(Entry("f", second, record))
     rng.shuffle(entries)
     expected = {(who, at) for (who, _), times in said.items() for at in times}
-    found = [(verdict.record.assessor, verdict.record.at) for verdict in standing(entries)]
+    found = [(verdict.record.assessor, verdict.record.at) for verdict in unretracted(entries)]
     assert len(found) == len(expected)
     assert set(found) == expected
 
@@ -206,7 +206,7 @@ def test_what_stands_does_not_depend_on_the_order_of_files_and_lines(acts, rng):
 @pytest.mark.parametrize("at", [None, "some time ago"])
 def test_a_verdict_without_a_time_is_from_before_every_retraction(at):
     back = Entry("b", 1, Retraction("q", "1", "t", "ann", "2000-01-01"))
-    assert standing([back, Entry("a", 1, Judgement("q", "1", "t", True, assessor="ann", at=at))]) == []
+    assert unretracted([back, Entry("a", 1, Judgement("q", "1", "t", True, assessor="ann", at=at))]) == []
 
 
 def test_a_line_that_a_merge_left_twice_counts_once(folder):

@@ -14,7 +14,7 @@ from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.errors import InputError
 from nuggeteer.scoring.scorer import score
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from tests.conftest import ROOT
 
@@ -74,7 +74,7 @@ def test_some_question_has_no_vital_nugget(sample):
 def test_builds_share_about_half_of_their_texts_with_the_build_before(sample):
     for old, new in pairwise(BUILDS):
         texts = [
-            {(q, identity(t)) for q, t in zip(r.question.tolist(), r.texts, strict=True)}
+            {(q, normalised(t)) for q, t in zip(r.question.tolist(), r.texts, strict=True)}
             for r in map(sample.run, (old, new))
         ]
         assert 0.4 < len(texts[0] & texts[1]) / len(texts[1]) < 0.9
@@ -82,11 +82,11 @@ def test_builds_share_about_half_of_their_texts_with_the_build_before(sample):
 
 def test_the_truth_is_about_texts_and_nuggets_that_exist(sample, truth):
     present = {
-        (name, sample.key.questions[q].qid, identity(text))
+        (name, sample.key.questions[q].qid, normalised(text))
         for name in BUILDS
         for q, text in zip(sample.run(name).question.tolist(), sample.run(name).texts, strict=True)
     }
-    assert all((t["run"], t["qid"], identity(t["text"])) in present for t in truth)
+    assert all((t["run"], t["qid"], normalised(t["text"])) in present for t in truth)
     assert all((t["qid"], t["nugget"]) in sample.key.nugget_position for t in truth)
 
 

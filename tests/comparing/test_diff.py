@@ -15,7 +15,7 @@ from nuggeteer.comparing.diff import between, diff
 from nuggeteer.comparing.gate import Gate, not_worse, signed, vital_kept
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from tests.conftest import write_lines
 
 NUGGETS = [
@@ -359,7 +359,7 @@ def test_any_two_runs_mirror_each_other_and_equal_answers_never_differ(tmp_path_
     mirrored(result, diff(collection, "b", "a"))
     changed = {c.question.qid for c in (*result.gained, *result.lost)}
     for i, question in enumerate(result.key.questions):
-        sets = [{identity(t) for q, t in run if q == question.qid} for run in (old, new)]
+        sets = [{normalised(t) for q, t in run if q == question.qid} for run in (old, new)]
         if sets[0] == sets[1]:
             assert question.qid not in changed
             own = slice(result.key.offsets[i], result.key.offsets[i + 1])

@@ -21,7 +21,7 @@ from nuggeteer.formats.trec_qa import (
     run_lines,
 )
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 FERMI = """\
 Qid 87.8: 'other' question for target Enrico Fermi
@@ -294,7 +294,7 @@ judged = st.lists(
     st.tuples(responses, st.lists(numbers, unique=True, max_size=3)),
     min_size=1,
     max_size=4,
-    unique_by=lambda row: (row[0][0], identity(row[0][1]), row[0][2]),
+    unique_by=lambda row: (row[0][0], normalised(row[0][1]), row[0][2]),
 )
 
 

@@ -22,7 +22,7 @@ from nuggeteer.formats.distillation import (
 from nuggeteer.gale import nugs
 from nuggeteer.gale.distillation import EXAMPLE, distill
 from nuggeteer.gale.nugs import propose, sort
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 
 def bare(evaluation):
@@ -37,12 +37,12 @@ def test_the_papers_classes_but_for_the_nugget_that_shares_no_word():
     classes = {}
     for nugget in done.nuggets:
         (nug,) = nugget.nugs
-        classes.setdefault((nugget.qid, nug), set()).add(identity(nugget.text))
+        classes.setdefault((nugget.qid, nug), set()).add(normalised(nugget.text))
     truth = {}
     for nugget in example.nuggets:
         if len(nugget.nugs) == 1:
-            truth.setdefault((nugget.qid, *nugget.nugs), set()).add(identity(nugget.text))
-    alone = {identity("They are joint authors.")}
+            truth.setdefault((nugget.qid, *nugget.nugs), set()).add(normalised(nugget.text))
+    alone = {normalised("They are joint authors.")}
     assert sorted(map(sorted, classes.values())) == sorted(map(sorted, [*truth.values(), alone]))
 
 
@@ -77,7 +77,7 @@ def test_an_imprecise_nugget_between_two_nugs_belongs_to_both_by_what_it_has_of_
             ("jones", ["jones", "wrote", "the", "letter"]),
         )
     ]
-    degrees = memberships[identity(texts[2])]
+    degrees = memberships[normalised(texts[2])]
     assert [degrees[0], degrees[1]] == pytest.approx(expected, abs=0.01)
 
 
@@ -112,8 +112,8 @@ def test_every_proposal_is_an_evaluation_once_it_is_accepted(tmp_path_factory, t
 
     def told(evaluation):
         """Each text's degrees in what nugs mean, for their numbers go by the order of lines."""
-        meaning = {nug.nug: identity(nug.text) for nug in evaluation.nugs}
-        return {identity(n.text): {meaning[k]: d for k, d in n.nugs.items()} for n in evaluation.nuggets}
+        meaning = {nug.nug: normalised(nug.text) for nug in evaluation.nugs}
+        return {normalised(n.text): {meaning[k]: d for k, d in n.nugs.items()} for n in evaluation.nuggets}
 
     assert told(again) == told(done.distillation)
 

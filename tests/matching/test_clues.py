@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nuggeteer.matching import clues
 from nuggeteer.matching.clues import CLUES, Field, Reader
 from nuggeteer.matching.idf import Idf
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 IDF = Idf("test", {"a": 0.1, "the": 0.0, "red": 2.0, "fox": 3.5, "ran": 1.5, "80": 4.0, "8": 3.0}, 5.0)
 WORDS = ("a", "the", "red", "fox", "foxes", "ran", "running", "blue", "80", "8", "1,200", "né", "not", "(", "-")
@@ -125,7 +125,7 @@ def numbers(text):
 @st.composite
 def fields(draw):
     """A question: some nuggets with one or more descriptions, judged texts of some groups, not all pairs decided."""
-    sentence = st.lists(st.sampled_from(WORDS), max_size=6).map(lambda words: identity(" ".join(words)))
+    sentence = st.lists(st.sampled_from(WORDS), max_size=6).map(lambda words: normalised(" ".join(words)))
     descriptions = draw(st.lists(st.lists(sentence, min_size=1, max_size=3), min_size=1, max_size=3))
     texts = draw(st.lists(sentence, max_size=8))
     group = np.array(draw(st.lists(st.integers(0, 3), min_size=len(texts), max_size=len(texts))), dtype=np.int64)

@@ -20,7 +20,7 @@ from nuggeteer.records import Judgement, Nugget, Question
 from nuggeteer.scoring.known import YES, Known
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import Match
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.trust.crossval import average_precision, crossval
 from tests.conftest import shared, write_lines
 
@@ -55,7 +55,7 @@ class World:
             said = [word for n in range(self.counts) for word in self.say(self.rng, (q, n), carried[n])]
             words = [*said, *self.rng.choice(FILLERS, 6)]
             self.rng.shuffle(words)
-            texts.append(identity(" ".join(words)))
+            texts.append(normalised(" ".join(words)))
             yes.extend(carried.tolist())
         return texts, np.array(yes)
 
@@ -359,14 +359,14 @@ def test_in_cross_validation_nothing_that_was_said_of_a_group_reaches_its_guesse
     whole = read_collection(simulated)
     run, key = whole.run("s3"), whole.key
     known = Known(key, whole.judgements, whole.judged_runs)
-    states = known([identity(t) for t in run.texts], run.question).reshape(len(run), -1)
-    own = {(key.questions[q].qid, identity(t)) for q, t in zip(run.question.tolist(), run.texts, strict=True)}
+    states = known([normalised(t) for t in run.texts], run.question).reshape(len(run), -1)
+    own = {(key.questions[q].qid, normalised(t)) for q, t in zip(run.question.tolist(), run.texts, strict=True)}
     turned = [
         Judgement(key.questions[q].qid, str(n + 1), text, states[row, n] != YES, run="s3")
         for row, (q, text) in enumerate(zip(run.question.tolist(), run.texts, strict=True))
         for n in range(4)
     ]
-    kept = [j for j in whole.judgements if (j.qid, identity(j.text)) not in own]
+    kept = [j for j in whole.judgements if (j.qid, normalised(j.text)) not in own]
     other = replace(whole, judgements=(*kept, *turned))
     assert Scorer(other).matcher.learns
     before, after = ({one.run: one for one in crossval(c).scores} for c in (whole, other))

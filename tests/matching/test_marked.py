@@ -10,7 +10,7 @@ import pytest
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 
 NUGGETS = [
@@ -45,7 +45,7 @@ def by_hand(collection, texts, *words):
     first = replace(key.nuggets[0], descriptions=(*key.nuggets[0].descriptions, *words))
     key = replace(key, nuggets=(first, *key.nuggets[1:]))
     matcher = NgramMatcher(key, collection.settings.match, Scorer(collection, model=FixedThreshold(0.5)).material.idf)
-    return matcher.score([identity(text) for text in texts], np.zeros(len(texts), dtype=np.int32))
+    return matcher.score([normalised(text) for text in texts], np.zeros(len(texts), dtype=np.int32))
 
 
 def test_new_texts_are_matched_with_the_marked_words(runs):
@@ -62,9 +62,9 @@ def test_a_judged_text_gets_no_score_from_words_of_its_own_group(runs):
     collection = runs()
     scorer = Scorer(collection, model=FixedThreshold(0.5))
     judged = dict(zip(scorer.known.texts, scorer.matcher.score_judged().reshape(-1, 2).tolist(), strict=True))
-    assert judged[identity(CODER)] == by_hand(collection, [CODER]).tolist()
-    assert judged[identity(OTHER)] == by_hand(collection, [OTHER], "earliest coder").tolist()
-    assert judged[identity(OTHER)][0] > judged[identity(CODER)][0]
+    assert judged[normalised(CODER)] == by_hand(collection, [CODER]).tolist()
+    assert judged[normalised(OTHER)] == by_hand(collection, [OTHER], "earliest coder").tolist()
+    assert judged[normalised(OTHER)][0] > judged[normalised(CODER)][0]
 
 
 def test_words_are_used_only_where_the_settings_say_so(runs):

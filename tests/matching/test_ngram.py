@@ -17,7 +17,7 @@ from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import CHUNK, NgramMatcher, stop_words
 from nuggeteer.records import AnswerKey, Nugget, Question
 from nuggeteer.settings import Match
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 ALL = [
     Match(n=n, stem=stem, weights=weights, stopwords=stop)
@@ -88,7 +88,7 @@ def test_every_setting_agrees_with_the_equations(match, questions, texts):
     """All 24 settings, several questions and descriptions at once, equal a loop over pairs."""
     matcher = NgramMatcher(key_of(*questions), match, None if match.weights == "unit" else IDF)
     pairs = [(text, q) for q in range(len(questions)) for text in texts]
-    scores = matcher.score([identity(t) for t, _ in pairs], np.array([q for _, q in pairs], dtype=np.int32))
+    scores = matcher.score([normalised(t) for t, _ in pairs], np.array([q for _, q in pairs], dtype=np.int32))
     expected = [naive_score(t, n, questions[q], match) for t, q in pairs for n in range(len(questions[q]))]
     assert scores == pytest.approx(expected, abs=1e-12)
 
@@ -110,7 +110,7 @@ def test_the_order_of_nuggets_changes_no_bit(question, text, order):
 
     def scores(descriptions):
         matcher = NgramMatcher(key_of([(d,) for d in descriptions]), Match(n=3), IDF)
-        return dict(zip(descriptions, matcher.score([identity(text)], np.zeros(1, np.int32)).tolist(), strict=True))
+        return dict(zip(descriptions, matcher.score([normalised(text)], np.zeros(1, np.int32)).tolist(), strict=True))
 
     assert scores(question) == scores(shuffled)
 
@@ -120,7 +120,7 @@ def test_the_order_of_nuggets_changes_no_bit(question, text, order):
 def test_a_response_that_has_the_description_scores_exactly_one(question, match):
     matcher = NgramMatcher(key_of([(d,) for d in question]), match, IDF)
     for n, description in enumerate(question):
-        score = matcher.score([identity(description)], np.zeros(1, np.int32))[n]
+        score = matcher.score([normalised(description)], np.zeros(1, np.int32))[n]
         assert score == (1.0 if naive_grams(description, match) else 0.0)
 
 
@@ -146,7 +146,7 @@ def test_words_shared_by_all_nuggets_say_less():
 
 def test_accents_soft_hyphens_and_ligatures_do_not_hide_a_match():
     matcher = NgramMatcher(key_of([("Medecins sans frontieres office",)]), Match(), IDF)
-    text = identity("Méde\u00adcins Sans Frontières oﬃce")
+    text = normalised("Méde\u00adcins Sans Frontières oﬃce")
     assert matcher.score([text], np.zeros(1, np.int32)).tolist() == [1.0]
 
 

@@ -13,7 +13,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import background
 from nuggeteer.records import Nugget, Question
 from nuggeteer.settings import Match
-from nuggeteer.text import identity, words
+from nuggeteer.text import normalised, words
 
 NUGGETS = [
     ("called the atomic bomb an evil thing",),
@@ -41,7 +41,7 @@ def scores(**settings):
     empty = np.zeros(0, dtype=np.int32)
     judged = Judged([], empty, empty, np.zeros(0, dtype=bool), np.zeros(0, dtype=bool))
     matcher = make(Material(key, match, background() if match.weights == "idf" else None, judged))
-    return matcher.score([identity(text) for text in TEXTS], QUESTION).reshape(len(TEXTS), -1)
+    return matcher.score([normalised(text) for text in TEXTS], QUESTION).reshape(len(TEXTS), -1)
 
 
 def best_of(recall):

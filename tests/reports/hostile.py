@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from tests.conftest import write_lines
 
 # Each would set `window.owned` or ask for something over the network, if it got out.
@@ -26,7 +26,7 @@ TRICKS = (
 
 def hostile(folder: Path) -> Path:
     """Two runs of which the second changes answers, one of them judged."""
-    ids = [visible(trick) for trick in TRICKS]  # what cannot be seen is refused in an id
+    ids = [escaped(trick) for trick in TRICKS]  # what cannot be seen is refused in an id
     qids = [f"q{i} {trick}" for i, trick in enumerate(ids)]
     texts = [f"alpha{i} beta{i} gamma{i} {trick} delta{i}" for i, trick in enumerate(TRICKS)]
     nuggets = [

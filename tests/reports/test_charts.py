@@ -13,7 +13,7 @@ from nuggeteer.history.trend import Build, Trend
 from nuggeteer.reports import charts
 from nuggeteer.statistics.alarm import watch
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from nuggeteer.trust.reliability import reliability
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -102,7 +102,7 @@ def test_points_of_few_pairs_are_hollow():
 def test_labels_are_text_whatever_they_say(label):
     svg = charts.trend(made([0.3, 0.5], ["plain", label]), 60)
     texts = ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
-    assert visible(label) in texts
+    assert escaped(label) in texts
     assert "<script" not in svg
 
 

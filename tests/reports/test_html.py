@@ -23,7 +23,7 @@ from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import briefing as as_json
 from nuggeteer.scoring.scorer import score
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 from tests.reports.hostile import TRICKS, hostile
 
 VOID = {"meta", "link", "br", "input", "img", "hr", "base", "path", "use", "rect"}
@@ -168,13 +168,13 @@ def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
         question, name, importance, description, _, now, _, _, _, words, why = row
         assert data["questions"][question][0] == nugget.qid
         assert (name, importance) == (nugget.nugget, nugget.importance)
-        assert description.rstrip("…") in visible(nugget.descriptions[0])
+        assert description.rstrip("…") in escaped(nugget.descriptions[0])
         assert now.startswith("found" if sighting.found else "not found")
         assert ("known" in now) == sighting.known
         assert why == [], "n-grams are marked already"
         if sighting.passage and len(sighting.passage.text) < html.SIZE:
-            assert "".join(words) == visible(re.sub(r"\s+", " ", sighting.passage.text))
-            marked = [visible(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
+            assert "".join(words) == escaped(re.sub(r"\s+", " ", sighting.passage.text))
+            marked = [escaped(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
             assert [word for word in words[1::2] if word] == marked
 
 
@@ -249,8 +249,8 @@ def test_hostile_texts_stand_in_the_page_as_text(tmp_path):
     assert Counter(tag for tag, _ in reader.elements)["meta"] == 5
     shown = reader.text
     for i, trick in enumerate(TRICKS):
-        assert visible(f"q{i} {trick}").split()[0] in shown
-        assert re.sub(r"\s+", " ", visible(trick)) in shown
+        assert escaped(f"q{i} {trick}").split()[0] in shown
+        assert re.sub(r"\s+", " ", escaped(trick)) in shown
     for character in ("\u202e", "\x1b", "\x07", "\u2028", "\x00"):
         assert character not in page
     raw = page[page.index('id="data">') :].split("</script>")[0].removeprefix('id="data">')
@@ -265,7 +265,7 @@ def test_the_line_to_add_is_a_judgement_that_check_accepts(tmp_path):
     assert found.suggested
     view = html.View(found)
     for shown, one in zip(view.suggestions, found.suggested, strict=True):
-        assert visible(shown["line"]) == shown["line"]
+        assert escaped(shown["line"]) == shown["line"]
         record = json.loads(shown["line"])
         assert record["text"] == found.new.run.texts[one.suggestion.response]
         nugget = found.key.nuggets[one.suggestion.nugget]

@@ -20,7 +20,7 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Match
-from nuggeteer.text import identity, words
+from nuggeteer.text import normalised, words
 
 NUGGETS = [
     {"qid": "q", "nugget": "1", "text": "built the first nuclear reactor"},
@@ -66,7 +66,7 @@ def test_ngrams_weigh_what_they_add_to_the_match_score(collect, n):
         {gram: (1 if gram in has else -1) * weight[gram] / total for gram in own}
     )
     assert all(one.there == (tuple(words(one.words)) in has) for one in found.said)
-    (score,) = matcher.score([identity(TEXT)], np.zeros(1, dtype=np.int32))[:1]
+    (score,) = matcher.score([normalised(TEXT)], np.zeros(1, dtype=np.int32))[:1]
     assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
     assert [abs(one.weight) for one in found.said] == sorted((abs(one.weight) for one in found.said), reverse=True)
     assert found.alike == ()
@@ -86,7 +86,7 @@ def test_of_several_descriptions_that_which_counts_is_explained(collect):
     for text, other in (("the Nobel prize", "laureate"), ("laureate of physics", "prize")):
         found = matcher.explain(text, 1)
         assert other not in {one.words for one in found.said}
-        (score,) = matcher.score([identity(text)], np.zeros(1, dtype=np.int32))[1:2]
+        (score,) = matcher.score([normalised(text)], np.zeros(1, dtype=np.int32))[1:2]
         assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
 
 
@@ -99,7 +99,7 @@ def test_stems_and_stop_words_are_shown_as_words(collect):
 @pytest.mark.parametrize("name", ["pourpre", "qaviar"])
 def test_the_shares_of_other_word_matchers_add_up_to_their_scores(collect, name):
     matcher = make(material(collect, matcher=name))
-    scores = matcher.score([identity(TEXT)], np.zeros(1, dtype=np.int32))
+    scores = matcher.score([normalised(TEXT)], np.zeros(1, dtype=np.int32))
     for nugget in range(3):
         there = [one.weight for one in matcher.explain(TEXT, nugget).said if one.there]
         assert sum(there) == pytest.approx(scores[nugget])
@@ -230,7 +230,7 @@ def test_they_make_up_the_clues(explained):
         question = int(scorer.key.question[nugget])
         field, read = scorer.matcher._field(question), scorer.matcher._read
         clue = dict(
-            zip(CLUES, field.clues([read(identity(text))])[0, nugget - scorer.key.offsets[question]], strict=True)
+            zip(CLUES, field.clues([read(normalised(text))])[0, nugget - scorer.key.offsets[question]], strict=True)
         )
         told = sorted((one.weight for one in found.said if one.there), reverse=True)[:3]
         assert sum(max(odds, 0) for odds in told) / 3 == pytest.approx(clue["telling words"], abs=1e-9)
@@ -262,7 +262,7 @@ def test_judged_responses_are_shown_as_they_were_written(explained, learned):
     explainer = Explainer(scorer.matcher, marker, learned)
     written = {text for run in learned.judged_runs for text in run.texts} | {one.text for one in learned.judgements}
     shown = [(one, nugget) for text, nugget, _ in cases for one in explainer(text, nugget).alike]
-    assert any(one.text != identity(one.text) for one, _ in shown)
+    assert any(one.text != normalised(one.text) for one, _ in shown)
     for one, nugget in shown:
         assert one.text in written
         assert one.marks == marker(one.text, nugget)
@@ -272,9 +272,9 @@ def test_an_explanation_does_not_change_a_score(explained):
     scorer, cases = explained
     text, nugget, _ = cases[0]
     question = scorer.key.question[[nugget]].astype(np.int32)
-    before = scorer.matcher.score([identity(text)], question)
+    before = scorer.matcher.score([normalised(text)], question)
     scorer.matcher.explain(text, nugget)
-    assert scorer.matcher.score([identity(text)], question).tolist() == before.tolist()
+    assert scorer.matcher.score([normalised(text)], question).tolist() == before.tolist()
 
 
 # Who else explains.

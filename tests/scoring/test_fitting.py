@@ -93,12 +93,12 @@ def test_a_collection_that_cannot_be_written_is_scored_all_the_same(folder):
 def test_what_it_learns_from_is_every_decided_pair_once(sample):
     """Counted by hand: each judged text and each nugget of its question, but those left unknown by rule 3."""
     from nuggeteer.scoring.known import UNKNOWN, Known
-    from nuggeteer.text import identity
+    from nuggeteer.text import normalised
 
     known = Known(sample.key, sample.judgements, sample.judged_runs)
     texts = {
-        (q, identity(t)) for run in sample.judged_runs for q, t in zip(run.question.tolist(), run.texts, strict=True)
-    } | {(sample.key.position[j.qid], identity(j.text)) for j in sample.judgements}
+        (q, normalised(t)) for run in sample.judged_runs for q, t in zip(run.question.tolist(), run.texts, strict=True)
+    } | {(sample.key.position[j.qid], normalised(j.text)) for j in sample.judgements}
     pairs = sum(int(sample.key.counts[q]) for q, _ in texts)
     assert len(known.texts) == len(texts)
     matcher = NgramMatcher(sample.key, sample.settings.match, None)

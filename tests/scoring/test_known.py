@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nuggeteer.collection.folder import make_key
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.scoring.known import NO, PARTLY, UNKNOWN, YES, Known
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 QIDS, NUGGETS, TEXTS = ("q1", "q2"), ("1", "2"), ("alpha", "beta", "gamma")
 KEY = make_key([Question(q, "") for q in QIDS], [Nugget(q, n, ("x",), "vital") for q in QIDS for n in NUGGETS])
@@ -23,7 +23,7 @@ def run_of(name: str, judged: str, responses: list[tuple[str, str]], key: Answer
 
 
 def state(known: Known, qid: str, nugget: str, text: str) -> int:
-    states = known([identity(text)], np.array([KEY.position[qid]], dtype=np.int32))
+    states = known([normalised(text)], np.array([KEY.position[qid]], dtype=np.int32))
     return int(states[NUGGETS.index(nugget)])
 
 

@@ -18,7 +18,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.reports.agreement import assessors_as_json
 from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.trust.agreement import Guess, agree
@@ -29,7 +29,7 @@ from tests.conftest import write_lines
 def folder(sample, tmp_path):
     """Three of the sample's systems, of which two people, and a third in part, judged the same pairs; in two files."""
     rng = random.Random(0)
-    yes = {(one.qid, one.nugget, identity(one.text)) for one in sample.judgements if one.verdict}
+    yes = {(one.qid, one.nugget, normalised(one.text)) for one in sample.judgements if one.verdict}
     lines = []
     for run in map(sample.run, ("aurora", "cobalt", "dune")):
         for question, text in zip(run.question.tolist(), run.texts, strict=True):
@@ -37,7 +37,7 @@ def folder(sample, tmp_path):
                 continue
             qid, first = sample.key.questions[question].qid, sample.key.offsets[question]
             for nugget in sample.key.nuggets[first : first + 3]:
-                truth = (qid, nugget.nugget, identity(text)) in yes
+                truth = (qid, nugget.nugget, normalised(text)) in yes
                 for name, error, share in (("ann", 0.02, 1.0), ("bob", 0.1, 1.0), ("cyd", 0.2, 0.3)):
                     if rng.random() < share:
                         one = {"qid": qid, "nugget": nugget.nugget, "text": text, "run": run.name, "assessor": name}
@@ -68,7 +68,7 @@ def by_hand(root):
     said: dict[str, dict[tuple[str, str, str], bool]] = {}
     for line in lines_of(root):
         own = said.setdefault(line["assessor"], {})
-        pair = (line["qid"], line["nugget"], identity(line["text"]))
+        pair = (line["qid"], line["nugget"], normalised(line["text"]))
         own[pair] = own.get(pair, False) or line["verdict"]
     return said
 
@@ -126,12 +126,12 @@ def test_the_tool_has_not_seen_the_answers(folder, sample):
 
     def chances(root):
         found = agree(read_collection(root))
-        return {(d.qid, d.nugget, identity(d.text)): d.probability for d in found.disputes}
+        return {(d.qid, d.nugget, normalised(d.text)): d.probability for d in found.disputes}
 
     lines = lines_of(folder)
     turned = [{**one, "verdict": one["verdict"] ^ (one["run"] == "aurora")} for one in lines]
     before, after = chances(folder), chances(make(folder.parent / "turned", sample, turned))
-    only = [{one["run"] for one in lines if identity(one["text"]) == pair[2]} == {"aurora"} for pair in before]
+    only = [{one["run"] for one in lines if normalised(one["text"]) == pair[2]} == {"aurora"} for pair in before]
     same = [pair for pair, aurora in zip(before, only, strict=True) if aurora and pair in after]
     others = [pair for pair, aurora in zip(before, only, strict=True) if not aurora and pair in after]
     assert len(same) > 20
@@ -165,7 +165,7 @@ def test_of_one_system_the_text_is_left_out(collect):
 def test_who_differs_from_whom_is_listed(folder):
     said, found = by_hand(folder), agree(read_collection(folder))
     listed = {
-        (one.qid, one.nugget, identity(one.text)): (set(one.yes), set(one.no))
+        (one.qid, one.nugget, normalised(one.text)): (set(one.yes), set(one.no))
         for one in found.disputes
         if one.among_people
     }

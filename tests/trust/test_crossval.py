@@ -15,7 +15,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.scoring.scorer import score
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.trust.crossval import MODELS, Guesses, crossval, quality, without
 from tests.conftest import write_lines
 
@@ -42,7 +42,7 @@ def simulated(tmp_path_factory):
 def states_of(collection, run):
     known = Known(collection.key, collection.judgements, collection.judged_runs)
     loaded = collection.run(run)
-    return known([identity(t) for t in loaded.texts], loaded.question)
+    return known([normalised(t) for t in loaded.texts], loaded.question)
 
 
 def test_of_a_group_left_out_only_what_others_said_too_is_known(simulated):
@@ -82,15 +82,15 @@ def test_guesses_are_those_that_score_makes_in_a_collection_where_nobody_judged_
     for group, runs in {"s2": ["s2"], "twins": ["s3", "s4"]}.items():
         folder = shutil.copytree(simulated, tmp_path / group)
         own = {
-            (r["qid"], identity(r["text"]))
+            (r["qid"], normalised(r["text"]))
             for run in runs
             for r in map(json.loads, (folder / "runs" / f"{run}.jsonl").read_text().splitlines())
         }
         first = json.loads((folder / "runs" / "s1.jsonl").read_text().splitlines()[0])
-        own.discard((first["qid"], identity(first["text"])))
+        own.discard((first["qid"], normalised(first["text"])))
         for path in (folder / "judgements").glob("*.jsonl"):
             lines = [json.loads(line) for line in path.read_text().splitlines()]
-            write_lines(path, (line for line in lines if (line["qid"], identity(line["text"])) not in own))
+            write_lines(path, (line for line in lines if (line["qid"], normalised(line["text"])) not in own))
         manifest = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
         write_lines(
             folder / "runs.jsonl", ({**m, **({"judged": "none"} if m["run"] in runs else {})} for m in manifest)
@@ -107,7 +107,7 @@ def test_guesses_are_those_that_score_makes_in_a_collection_where_nobody_judged_
 def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     """All verdicts on the group are turned round: its guesses stay as they are, to the bit, and so does no other's."""
     whole = read_collection(simulated)
-    texts = [(q, identity(t)) for q, t in zip(whole.run("s3").question.tolist(), whole.run("s3").texts, strict=True)]
+    texts = [(q, normalised(t)) for q, t in zip(whole.run("s3").question.tolist(), whole.run("s3").texts, strict=True)]
     known = Known(whole.key, whole.judgements, whole.judged_runs)
     states = states_of(whole, "s3").reshape(-1, 4)
     turned = [
@@ -116,7 +116,7 @@ def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
         for i, n in enumerate(whole.key.nuggets[whole.key.offsets[q] : whole.key.offsets[q + 1]])
     ]
     own = {(whole.key.questions[q].qid, text) for q, text in texts}
-    kept = [j for j in whole.judgements if (j.qid, identity(j.text)) not in own]
+    kept = [j for j in whole.judgements if (j.qid, normalised(j.text)) not in own]
     assert len(known.texts) > len(texts)
     other = replace(whole, judgements=(*kept, *turned))
     before, after = ({one.run: one for one in crossval(c).scores} for c in (whole, other))

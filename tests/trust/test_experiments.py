@@ -21,7 +21,7 @@ from nuggeteer.measures import parse
 from nuggeteer.reports import experiment as report
 from nuggeteer.scoring.scorer import compare_thresholds, material, score
 from nuggeteer.settings import Match
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
 from nuggeteer.trust.experiments.definition import Definition, read_definition
@@ -168,14 +168,14 @@ def test_judgements_at_a_threshold_are_those_of_crossval(collection):
 def test_a_matcher_taught_by_responses_has_read_only_those_of_others(collection):
     rest = without(collection, "s2")
     taught = _taught(rest)
-    own = {identity(text) for text in collection.run("s2").texts}
-    yes = {(j.qid, j.nugget, identity(j.text)) for j in collection.judgements if j.verdict and j.run != "s2"}
-    read = {(n.qid, n.nugget, identity(d)) for n in taught.key.nuggets for d in n.descriptions[1:]}
+    own = {normalised(text) for text in collection.run("s2").texts}
+    yes = {(j.qid, j.nugget, normalised(j.text)) for j in collection.judgements if j.verdict and j.run != "s2"}
+    read = {(n.qid, n.nugget, normalised(d)) for n in taught.key.nuggets for d in n.descriptions[1:]}
     assert read == yes
     assert not own & {text for _, _, text in read}
     plain = make(material(rest, _known(rest)))
     run = collection.run("s2")
-    assert (taught.score(run.identical, run.question) > plain.score(run.identical, run.question)).any()
+    assert (taught.score(run.normalised_texts, run.question) > plain.score(run.normalised_texts, run.question)).any()
 
 
 def test_the_results_are_the_same_from_two_workers(folder, collection):

@@ -27,7 +27,7 @@ from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.scoring.outcomes import Reading
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.text import identity
+from nuggeteer.text import normalised
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _key(scorer: Scorer) -> str:
 def _responses(reading: Reading, key: AnswerKey) -> str:
     """A hash of a run's responses: what is the same text, and how long it is, in their order."""
     lines = (
-        f"{key.questions[q].qid}\t{identity(text)}"
+        f"{key.questions[q].qid}\t{normalised(text)}"
         for q, text in zip(reading.run.question.tolist(), reading.run.texts, strict=True)
     )
     return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

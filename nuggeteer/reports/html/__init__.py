@@ -30,7 +30,7 @@ from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, spa
 from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import Piece, beginning, excerpt
 from nuggeteer.reports.terminal import ABOUT, UNDEFINED, between, chance, judging_share, number, remarks, share
-from nuggeteer.text import visible
+from nuggeteer.text import escaped
 
 BUILDS = 60  # of the trend
 LISTED = 8  # changes of a kind at once; more are folded away
@@ -54,7 +54,7 @@ def page(briefing: Briefing) -> str:
     from markupsafe import Markup
 
     def harmless(value: Any) -> Any:
-        return visible(value) if type(value) is str else value
+        return escaped(value) if type(value) is str else value
 
     parts = files(__name__)
     style, script, template = (
@@ -412,9 +412,9 @@ class View:
             shown = (nugget.nugget, nugget.importance, beginning(nugget.descriptions[0], self.size))
             about = (_said(sighting), before, numbers, where)
             nuggets.append(
-                [int(self.key.question[i]), *map(visible, shown), self.turn(i)[1], *map(visible, about), words, lines]
+                [int(self.key.question[i]), *map(escaped, shown), self.turn(i)[1], *map(escaped, about), words, lines]
             )
-        questions = [[visible(q.qid), beginning(q.text, self.size)] for q in self.key.questions]
+        questions = [[escaped(q.qid), beginning(q.text, self.size)] for q in self.key.questions]
         return {"questions": questions, "nuggets": nuggets}
 
     @property
@@ -474,7 +474,7 @@ class View:
 def json_line(record: dict[str, Any]) -> str:
     """A line for a file of judgements, with nothing in it that cannot be seen."""
     line = json.dumps(record, ensure_ascii=False)
-    return "".join(c if visible(c) == c else json.dumps(c)[1:-1] for c in line)
+    return "".join(c if escaped(c) == c else json.dumps(c)[1:-1] for c in line)
 
 
 def _said(sighting: Sighting) -> str:

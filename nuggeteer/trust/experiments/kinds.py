@@ -76,7 +76,7 @@ def found(definition: Definition, collection: Collection, jobs: int, seed: int) 
     known = Known(key, collection.judgements, runs)
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
-        states = known(run.identical, run.question)
+        states = known(run.normalised_texts, run.question)
         _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
         times[np.unique(nugget[states == YES])] += 1
     width = max(-(-len(runs) // BARS), 1)
@@ -262,7 +262,7 @@ def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]
     collection, group, matcher_without = task
     matcher = matcher_without(without(collection, group))
     runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
-    return [(run.name, matcher.score(run.identical, run.question)) for run in runs]
+    return [(run.name, matcher.score(run.normalised_texts, run.question)) for run in runs]
 
 
 def _learned(rest: Collection) -> Matcher:

@@ -89,7 +89,7 @@ def bench(collection: Collection, jobs: int = 1) -> Bench:
     runs = []
     for run in collection.judged_runs:
         rows = np.array(
-            [row[asked] for asked in zip(run.question.tolist(), run.identical, strict=True)], dtype=np.int64
+            [row[asked] for asked in zip(run.question.tolist(), run.normalised_texts, strict=True)], dtype=np.int64
         )
         begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
         counts = np.array([length(text) for text in run.texts])
@@ -97,7 +97,7 @@ def bench(collection: Collection, jobs: int = 1) -> Bench:
         _, first = np.unique(rows, return_index=True)
         again = np.ones(len(rows), dtype=bool)
         again[first] = False
-        true = truth(run.identical, run.question)
+        true = truth(run.normalised_texts, run.question)
         repeated = np.repeat(again, np.diff(begin))
         group = collection.group(run.name)
         runs.append(LeftOut(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
@@ -109,7 +109,7 @@ def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     rest = without(collection, group)
     known = Known(rest.key, rest.judgements, rest.judged_runs)
     return [
-        (run.name, known(run.identical, run.question))
+        (run.name, known(run.normalised_texts, run.question))
         for run in collection.judged_runs
         if collection.group(run.name) == group
     ]
