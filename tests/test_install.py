@@ -1,42 +1,86 @@
-"""What `pip install .` gives: the package, its types, the sample, the command."""
+"""What others get: the wheel, the source distribution, and an installed command that works away from the checkout."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
+from email import message_from_bytes
 
 import pytest
 
 from tests.conftest import ROOT
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def built(tmp_path_factory):
+    """The folder with a wheel and a source distribution."""
     pytest.importorskip("hatchling")
-    target = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", str(target), str(ROOT)], check=True)
-    (path,) = target.glob("nuggeteer-*.whl")
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(folder)], check=True, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture
+def wheel(built):
+    (path,) = built.glob("nuggeteer-*.whl")
     with zipfile.ZipFile(path) as opened:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def source(built):
+    """The names in the source distribution, without its top folder."""
+    (path,) = built.glob("nuggeteer-*.tar.gz")
+    with tarfile.open(path) as opened:
+        return {name.partition("/")[2] for name in opened.getnames()}
+
+
+def kept_files(*patterns):
+    """The files of the checkout that git keeps, by its patterns."""
+    listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+
+
 def test_the_sample_ships_in_the_wheel(wheel):
-    names = set(wheel.namelist())
     sample = ROOT / "judgements" / "sample"
-    files = list(sample.rglob("*.jsonl"))
-    assert len(files) == 12
-    for path in files:
-        assert f"nuggeteer/sample/{path.relative_to(sample)}" in names
+    files = {f"nuggeteer/sample/{path.relative_to(sample)}" for path in sample.rglob("*.jsonl")}
+    assert "nuggeteer/sample/nuggets.jsonl" in files
+    assert files <= set(wheel.namelist())
 
 
-def test_types_and_command_ship_and_tests_do_not(wheel):
+def test_every_file_of_the_package_ships_in_the_wheel_and_nothing_else(wheel):
+    names = {name for name in wheel.namelist() if ".dist-info/" not in name and "/sample/" not in name}
+    assert names == kept_files("nuggeteer")
+
+
+def test_licence_types_and_command_ship(wheel):
     names = wheel.namelist()
     assert "nuggeteer/py.typed" in names
     entry = next(name for name in names if name.endswith("entry_points.txt"))
     assert b"nuggeteer = nuggeteer.cli.main:run" in wheel.read(entry)
-    assert not [name for name in names if name.startswith(("tests", "experiments", "judgements"))]
+    licence = next(name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
+    assert wheel.read(licence) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_metadata_name_the_licence_and_every_dependency_once(wheel):
+    metadata = message_from_bytes(wheel.read(next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))))
+    assert metadata["License-Expression"] == "MIT"
+    required = [name for name in metadata.get_all("Requires-Dist") if "extra ==" not in name]
+    assert len(required) == len(PROJECT["dependencies"])
+    assert set(metadata.get_all("Provides-Extra")) == set(PROJECT["optional-dependencies"])
+
+
+def test_all_that_git_keeps_is_in_the_source_distribution(source):
+    """Also the documents, the tests and what they read."""
+    assert {"LICENSE", "CITATION.cff", "README.md", "tests/conftest.py", ".ci/run"} <= source
+    assert kept_files() - source == set()
 
 
 def test_the_wheel_runs_by_itself(wheel, tmp_path):
