@@ -21,7 +21,13 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import bound_below
 from nuggeteer.judging.audits.envelope import form
-from nuggeteer.judging.audits.estimate import Drawn, Side, State, in_random_order, looks
+from nuggeteer.judging.audits.estimate import (
+    BoundEvidence,
+    DrawnAudit,
+    NuggetState,
+    estimate_sequences,
+    order_at_random,
+)
 from nuggeteer.measures import Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Vector
 from nuggeteer.scoring.scorer import Scorer
@@ -55,14 +61,16 @@ def student(values: Vector) -> Pair:
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def by_question(measure: Measure, key: AnswerKey, state: State, found: Bools) -> Vector:
+def by_question(measure: Measure, key: AnswerKey, state: NuggetState, found: Bools) -> Vector:
     return measure(Answers(key, found, np.zeros_like(found), state.length))
 
 
 class Audits:
     """Of one run with its guesses: the truth, what the guesses say, and what audits of it say."""
 
-    def __init__(self, key: AnswerKey, state: State, truth: Bools, guess: Vector, own: Pair | None, measure: Measure):
+    def __init__(
+        self, key: AnswerKey, state: NuggetState, truth: Bools, guess: Vector, own: Pair | None, measure: Measure
+    ):
         self.key, self.state, self.truth, self.guess, self.measure = key, state, truth, guess, measure
         form_ = form(measure, key)
         assert form_ is not None
@@ -77,11 +85,13 @@ class Audits:
 
     def intervals(self, rng: np.random.Generator) -> dict[int, dict[str, Pair]]:
         """By the number judged, the interval of each method."""
-        nugget, size = in_random_order(self.state, self.guess, self.form, rng)
+        nugget, size = order_at_random(self.state, self.guess, self.form, rng)
         head = Head("", "", "", "", self.measure.name, 0, 0, "", "", {})
-        drawn = Drawn(head, nugget, self.guess[nugget], size)
-        # looks() takes the truth of those that count from the state, and knows of no others.
-        below, above = looks(drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.form)
+        drawn = DrawnAudit(head, nugget, self.guess[nugget], size)
+        # estimate_sequences() takes the truth of those that count from the state, and knows of no others.
+        below, above = estimate_sequences(
+            drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.form
+        )
         differences = (self.values - self.expected)[self.form.defined]
         order = rng.permutation(len(differences))
         found: dict[int, dict[str, Pair]] = {}
@@ -90,7 +100,7 @@ class Audits:
                 bound_below(self.part(side, count), side.spread, count, *ends)
                 for side, ends in ((below, (0.0, 1.0)), (above, (-1.0, 0.0)))
             ]
-            middle = (below.looks.estimate[:count] - above.looks.estimate[:count]) / 2
+            middle = (below.sequence.estimate[:count] - above.sequence.estimate[:count]) / 2
             # Student's interval knows of no correction for what is left, as the estimates have it built in.
             asked = max(round(count / len(nugget) * len(differences)), 2)
             low, high = student(differences[order[:asked]])
@@ -106,8 +116,8 @@ class Audits:
         return found
 
     @staticmethod
-    def part(side: Side, count: int):
-        one = side.looks
+    def part(side: BoundEvidence, count: int):
+        one = side.sequence
         return replace(
             one,
             estimate=one.estimate[:count],
@@ -127,8 +137,8 @@ def on_collection(folder: str) -> None:
         hidden = hide(collection, name, 0.0, np.random.default_rng(1))
         scorer = Scorer(hidden, MEASURES)
         reading = scorer.read(name)
-        score, state = scorer.score(reading), State.of(reading, key)
-        truth = State.of(truths.read(name), key).found
+        score, state = scorer.score(reading), NuggetState.of(reading, key)
+        truth = NuggetState.of(truths.read(name), key).found
         for how in SPOILT:
             rng = np.random.default_rng([number, list(SPOILT).index(how)])
             guess = score.outcome.probability.copy()

@@ -27,7 +27,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.simulation import Shape, simulate
-from nuggeteer.judging.suggest import Stakes, suggest
+from nuggeteer.judging.suggest import VerdictValues, suggest
 from nuggeteer.scoring.outcomes import Reading
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Match
@@ -172,9 +172,9 @@ def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
     before, after = scorer.read(old), scorer.read(new)
 
     def whole(against: Reading | None) -> None:
-        stakes = Stakes(scorer, after, scorer.measures[0], against)
-        stakes.suggest(30)
-        stakes.forecast()
+        values = VerdictValues(scorer, after, scorer.measures[0], against)
+        values.suggest(30)
+        values.forecast()
 
     first = best_of(5, lambda: suggest(scorer, after, scorer.measures[0], 30))[0]
     run, difference = best_of(5, lambda: whole(None), lambda: whole(before))

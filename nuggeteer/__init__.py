@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nuggeteer.comparing.comparison import Comparison, compare
     from nuggeteer.errors import InputError, NuggeteerError, Problem
     from nuggeteer.history.store import History
-    from nuggeteer.history.trend import fates, trends
+    from nuggeteer.history.trend import nugget_timelines, trends
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.scoring.outcomes import Outcome
     from nuggeteer.scoring.scorer import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
@@ -42,7 +42,7 @@ _HOMES = {
     "scoring.scorer": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
     "collection.simulation": ("Shape", "simulate"),
-    "history.trend": ("fates", "trends"),
+    "history.trend": ("nugget_timelines", "trends"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -79,8 +79,8 @@ __all__ = [
     "convert_into",
     "convert_out",
     "copy_sample",
-    "fates",
     "find_collection",
+    "nugget_timelines",
     "read_collection",
     "score",
     "simulate",

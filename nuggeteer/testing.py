@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nuggeteer.collection.folder import Collection, find_collection, read_collection
 from nuggeteer.comparing.diff import Diff, diff
-from nuggeteer.comparing.gate import SURE, Gate, not_worse, vital_kept
+from nuggeteer.comparing.gate import PROBABLE_LOSS, Gate, not_worse, vital_kept
 from nuggeteer.measures import DEFAULT
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
@@ -25,7 +25,7 @@ def assert_no_vital_lost(
     collection: Collection | Path | str | None = None,
     *,
     most: int = 0,
-    sure: float = SURE,
+    sure: float = PROBABLE_LOSS,
     seed: int = 0,
 ) -> Diff:
     """Fails when the run has lost more than `most` vital nuggets against the baseline, of those whose loss is at

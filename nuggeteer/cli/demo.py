@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
     from nuggeteer.collection.folder import read_collection
     from nuggeteer.collection.sample import copy_sample
-    from nuggeteer.comparing.diff import between
+    from nuggeteer.comparing.diff import diff_matched_runs
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
     from nuggeteer.reports import changes, html, terminal
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     terminal.scores(out, scorer.scores(scorer.score(reading) for reading in readings))
     out.print(Text("\nWhat changed last night\n", "bold"))
-    changes.brief(out, between(scorer, *readings[-2:]))
+    changes.brief(out, diff_matched_runs(scorer, *readings[-2:]))
     page = folder / "report.html"
     html.write(page, brief(collection, builds[-1], builds[-2]))
     out.print()

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from nuggeteer.comparing.diff import diff
-    from nuggeteer.comparing.gate import SURE, not_worse, vital_kept
+    from nuggeteer.comparing.gate import PROBABLE_LOSS, not_worse, vital_kept
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
     from nuggeteer.text import escaped
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_if_worse is not None:
         gates.append(not_worse(result, args.fail_if_worse, args.p))
     if args.max_lost_vital is not None:
-        gates.append(vital_kept(result, args.max_lost_vital, SURE if args.sure is None else args.sure))
+        gates.append(vital_kept(result, args.max_lost_vital, PROBABLE_LOSS if args.sure is None else args.sure))
     options.tell(collection.problems)
     if args.junit:
         from nuggeteer.reports import junit

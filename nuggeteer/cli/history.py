@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import find_collection
     from nuggeteer.history.store import History
-    from nuggeteer.history.trend import fates, lives, trends
+    from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
 
     history = History.of(args.collection or find_collection())
     if args.rescore:
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
         if args.json != "-":
             options.say(f"{count} builds scored anew" if count else "every build is scored as of today")
     found = trends(history, args.measure)
-    stories = lives(history, found, args.nugget) if args.nugget else ()
-    fate = [fates(history, trend.builds[-args.limit - 1 :]) for trend in found if not args.nugget]
+    stories = timelines_of(history, found, args.nugget) if args.nugget else ()
+    fate = [nugget_timelines(history, trend.builds[-args.limit - 1 :]) for trend in found if not args.nugget]
     if args.json:
         from nuggeteer.reports import as_json
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from nuggeteer.cli import options
 
 if TYPE_CHECKING:
-    from nuggeteer.judging.outlook import Outlook
     from nuggeteer.judging.session import Session
+    from nuggeteer.judging.state import JudgingState
 
 SUMMARY = "judge by hand where it tells most; what was judged is kept"
 EXAMPLES = """\
@@ -153,10 +153,12 @@ def _list(args: argparse.Namespace) -> int:
     from nuggeteer.reports import suggestions
     from nuggeteer.reports.terminal import console
 
-    outlook = _outlook(args)
-    options.tell(outlook.collection.problems)
-    runs = tuple(reading.run for reading in outlook.readings)
-    worth = suggestions.Worth(outlook.key, runs, outlook.measure, outlook.interval, outlook.suggested, outlook.forecast)
+    state = _state(args)
+    options.tell(state.collection.problems)
+    runs = tuple(reading.run for reading in state.readings)
+    worth = suggestions.SuggestionReport(
+        state.key, runs, state.measure, state.interval, state.suggested, state.forecast
+    )
     if args.json:
         options.write_json(args.json, suggestions.suggestions_as_json(worth))
     if args.json != "-":
@@ -169,9 +171,9 @@ def _plan(args: argparse.Namespace) -> int:
     from nuggeteer.reports import audit
     from nuggeteer.reports.terminal import console
 
-    outlook = _outlook(args)
-    options.tell(outlook.collection.problems)
-    found = plan(outlook.scorer, outlook.readings[0], outlook.measure, args.plan)
+    state = _state(args)
+    options.tell(state.collection.problems)
+    found = plan(state.scorer, state.readings[0], state.measure, args.plan)
     if args.json:
         options.write_json(args.json, audit.plan_as_json(found))
     if args.json != "-":
@@ -179,12 +181,14 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
-def _outlook(args: argparse.Namespace) -> Outlook:
+def _state(args: argparse.Namespace) -> JudgingState:
     from nuggeteer.collection.folder import find_collection
-    from nuggeteer.judging.outlook import AHEAD, Outlook, Subject
+    from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()
-    return Outlook(Subject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or AHEAD)
+    return JudgingState(
+        JudgingSubject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or SUGGESTIONS_AHEAD
+    )
 
 
 def _session(args: argparse.Namespace) -> Session:
@@ -192,9 +196,9 @@ def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.judging.session import Filter, Session
 
     with options.waiting("Reading the collection, and what a verdict would tell"):
-        outlook = _outlook(args)
-    ledger = Ledger(outlook.collection.root, args.assessor or default_assessor())
-    return Session(outlook, ledger, Filter(args.question, args.nugget), outlook.audit(args.audit))
+        state = _state(args)
+    ledger = Ledger(state.collection.root, args.assessor or default_assessor())
+    return Session(state, ledger, Filter(args.question, args.nugget), state.audit(args.audit))
 
 
 def _judge(args: argparse.Namespace) -> int:
@@ -203,11 +207,11 @@ def _judge(args: argparse.Namespace) -> int:
     from nuggeteer.text import escaped
 
     session = _session(args)
-    options.tell(session.outlook.collection.problems)
+    options.tell(session.state.collection.problems)
     if args.plain or not _can_draw():
-        from nuggeteer.screens.plain import Plain
+        from nuggeteer.screens.plain import PlainScreen
 
-        Plain(session, sys.stdin, sys.stdout, args.width).run()
+        PlainScreen(session, sys.stdin, sys.stdout, args.width).run()
     else:
         from nuggeteer.screens.app import run as run_app
 

@@ -55,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
 
         readings = [scorer.read(run) for run in runs]
         if not args.runs:  # those that have one
-            readings = [reading for reading in readings if audit.drawn(scorer, reading)]
+            readings = [reading for reading in readings if audit.find_audit(scorer, reading)]
             if not readings:
                 raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
         runs = [reading.run for reading in readings]
-        audits = [audit.result(scorer, reading, scorer.measures) for reading in readings]
+        audits = [audit.audit_result(scorer, reading, scorer.measures) for reading in readings]
     result = scorer.scores(scorer.score(scorer.read(run)) for run in runs)
     if not result.measures:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")

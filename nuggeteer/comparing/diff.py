@@ -27,7 +27,7 @@ from nuggeteer.statistics.intervals import Interval, mean_interval
 from nuggeteer.statistics.significance import bootstrap_difference, randomisation
 from nuggeteer.text import normalised
 
-MUCH = 1.5  # times as long
+LONGER_ANSWER = 1.5  # times as long
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Change:
+class NuggetChange:
     """A nugget that was found in one run or in both.
 
     `probability` that this is so: that new has it and old has not, the reverse, or that both have it; None where the
@@ -122,9 +122,9 @@ class Diff:
     old: Outcome
     new: Outcome
     deltas: dict[str, Delta]
-    gained: tuple[Change, ...]
-    lost: tuple[Change, ...]
-    kept: tuple[Change, ...]
+    gained: tuple[NuggetChange, ...]
+    lost: tuple[NuggetChange, ...]
+    kept: tuple[NuggetChange, ...]
     gain: Vector
     loss: Vector
     identical: Bools
@@ -137,7 +137,7 @@ class Diff:
         return next(iter(self.deltas.values()))
 
     @property
-    def vital_lost(self) -> tuple[Change, ...]:
+    def vital_lost(self) -> tuple[NuggetChange, ...]:
         return tuple(change for change in self.lost if change.vital)
 
     @property
@@ -184,19 +184,19 @@ def diff(
     runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
     readings = [scorer.read(run) for run in runs]
-    return between(scorer, readings[0], readings[1], explain=explain)
+    return diff_matched_runs(scorer, readings[0], readings[1], explain=explain)
 
 
-def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False) -> Diff:
+def diff_matched_runs(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False) -> Diff:
     """What changed from one reading to another."""
     key = scorer.key
     # Runs are drawn in an order of their own, so that turning the two about changes nothing but the sign.
     turned = _place(old) > _place(new)
     pair = (new, old) if turned else (old, new)
     alike, identical = _same_texts(key, *pair)
-    outcomes = _agreeing([scorer.find(reading) for reading in pair], alike[key.question])
+    outcomes = _unify_identical([scorer.find(reading) for reading in pair], alike[key.question])
     drawn = scorer.draw_together(pair)
-    sides = [Side(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
+    sides = [DecidedRun(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
     before, after = reversed(sides) if turned else sides
     deltas = {measure.name: _delta(scorer, measure, before, after) for measure in scorer.measures}
 
@@ -224,13 +224,13 @@ def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False
         for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
             effect[kinds] = _effect(scorer.measures[0], side, np.flatnonzero(kinds))
 
-    def changes(kind: Literal["gained", "lost", "kept"]) -> list[Change]:
+    def changes(kind: Literal["gained", "lost", "kept"]) -> list[NuggetChange]:
         return [
-            Change(
+            NuggetChange(
                 kind,
                 key.questions[key.question[i]],
                 key.nuggets[i],
-                _said(chance[kind][i]),
+                _or_none(chance[kind][i]),
                 float(effect[i]),
                 sightings[0][i],
                 sightings[1][i],
@@ -245,8 +245,8 @@ def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False
         before.outcome,
         after.outcome,
         deltas,
-        tuple(sorted(changes("gained"), key=_matter)),
-        tuple(sorted(changes("lost"), key=_matter)),
+        tuple(sorted(changes("gained"), key=_by_weight)),
+        tuple(sorted(changes("lost"), key=_by_weight)),
         tuple(changes("kept")),
         chance["gained"],
         chance["lost"],
@@ -257,7 +257,7 @@ def between(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False
 
 
 @dataclass(frozen=True)
-class Side:
+class DecidedRun:
     """One run: what it has, decided and drawn."""
 
     key: AnswerKey
@@ -298,7 +298,7 @@ def _same_texts(key: AnswerKey, one: Reading, other: Reading) -> tuple[Bools, Bo
     return alike, identical & (one.length == other.length)
 
 
-def _agreeing(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
+def _unify_identical(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
     """Of answers with the same texts the same is found, whosever systems they are of."""
     one, other = outcomes
     found = np.where(alike, one.found, other.found)
@@ -306,7 +306,7 @@ def _agreeing(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
     return [one, replace(other, found=found, probability=probability)]
 
 
-def _delta(scorer: Scorer, measure: Measure, old: Side, new: Side) -> Delta:
+def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -> Delta:
     hard = [measure(side.decided_answers) for side in (old, new)]
     certain = bool(old.outcome.known.all() and new.outcome.known.all())
     if certain or old.drawn_answers is None or new.drawn_answers is None:
@@ -326,8 +326,8 @@ def _delta(scorer: Scorer, measure: Measure, old: Side, new: Side) -> Delta:
         means[1],
         interval,
         _p(difference if drawn is None else drawn, scorer.resamples, defined) if enough else None,
-        _said(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
-        _said(bootstrap_difference(difference, scorer.seed).p) if enough else None,
+        _or_none(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
+        _or_none(bootstrap_difference(difference, scorer.seed).p) if enough else None,
         expected[0],
         expected[1],
     )
@@ -343,7 +343,7 @@ def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
     return min(1.0, 2 * (fewer + 1) / (len(total) + 1))
 
 
-def sightings_of(marker: Marker, side: Side, shown: Ints) -> dict[int, Sighting]:
+def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sighting]:
     """These nuggets in a run's answers, by their positions in the key."""
     outcome, run = side.outcome, side.reading.run
     nearest = _nearest(side.reading, shown, len(outcome.found))
@@ -362,8 +362,8 @@ def sightings_of(marker: Marker, side: Side, shown: Ints) -> dict[int, Sighting]
         result[i] = Sighting(
             bool(outcome.found[i]),
             bool(outcome.known[i]),
-            _said(outcome.probability[i]),
-            _said(outcome.best[i]),
+            _or_none(outcome.probability[i]),
+            _or_none(outcome.best[i]),
             passage,
         )
     return result
@@ -388,7 +388,7 @@ def _nearest(reading: Reading, shown: Ints, nuggets: int) -> Ints:
     return result
 
 
-def _effect(measure: Measure, side: Side, which: Ints) -> Vector:
+def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
     """What each of these found nuggets adds to its question's value: with it, less without it."""
     if not len(which):
         return np.zeros(0)
@@ -401,17 +401,17 @@ def _effect(measure: Measure, side: Side, which: Ints) -> Vector:
     return np.asarray(np.nan_to_num(whole - measure(side.answers(without))[turn, question]))
 
 
-def _matter(change: Change) -> tuple[bool, float, float]:
+def _by_weight(change: NuggetChange) -> tuple[bool, float, float]:
     probability = 1.0 if change.probability is None else change.probability
     return not change.vital, -change.effect * probability, -probability
 
 
-def _said(value: float | np.floating[Any]) -> float | None:
+def _or_none(value: float | np.floating[Any]) -> float | None:
     number = float(value)
     return None if np.isnan(number) else number
 
 
 def _longer(shorter: Outcome, longer: Outcome) -> Ints:
-    much = (longer.length >= MUCH * shorter.length) & (longer.length - shorter.length > ALLOWANCE)
+    much = (longer.length >= LONGER_ANSWER * shorter.length) & (longer.length - shorter.length > ALLOWANCE)
     which = np.flatnonzero(much & shorter.answered & longer.answered)
     return which[np.argsort((shorter.length - longer.length)[which], kind="stable")]

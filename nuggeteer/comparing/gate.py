@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nuggeteer.comparing.diff import Change, Diff
+from nuggeteer.comparing.diff import Diff, NuggetChange
 from nuggeteer.errors import NuggeteerError
 
-SURE = 0.5
+PROBABLE_LOSS = 0.5
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Gate:
     rule: str
     passed: bool
     why: str
-    lost: tuple[Change, ...] = ()
+    lost: tuple[NuggetChange, ...] = ()
 
     def __str__(self) -> str:
         return f"gate {'passed' if self.passed else 'failed'}: {self.why}"
@@ -48,7 +48,7 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
     return Gate(rule, passed, f"{title} {delta.old:.3f} → {delta.new:.3f}, {why}")
 
 
-def vital_kept(diff: Diff, most: int = 0, sure: float = SURE) -> Gate:
+def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
     """Fails when more than `most` vital nuggets are lost, of those whose loss is at least as probable as `sure`.
 
     A loss that was guessed by a model which knows no probabilities counts as sure."""

@@ -12,23 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.comparing.diff import Diff, Passage, Side, Sighting, between, explained, sightings_of
+from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_matched_runs, explained, sightings_of
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import Build, Fates, Trend, fates, trends
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.scorer import RunScore, Scorer, Scores
-from nuggeteer.trust.reliability import Trust, trust
+from nuggeteer.trust.reliability import TrustReport, trust
 
-SUGGESTED = 10
+SUGGESTION_COUNT = 10
 
 
 @dataclass(frozen=True)
-class Subject:
+class BriefedRun:
     """A run, and the recorded build that it is; None where it comes from a file."""
 
     run: Run
@@ -40,7 +40,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Suggested:
+class SuggestedPair:
     """A guess worth judging, and the response that decides it."""
 
     suggestion: Suggestion
@@ -50,19 +50,19 @@ class Suggested:
 @dataclass(frozen=True)
 class Briefing:
     """One build in the morning. `sightings` has an entry for each nugget of the key; `diff` is None where there is
-    nothing to compare with, `trend` and `fates` where no build of this group is recorded, `trust` where nobody has
+    nothing to compare with, `trend` and `timelines` where no build of this group is recorded, `trust` where nobody has
     judged anything."""
 
     collection: str
-    new: Subject
-    old: Subject | None
+    new: BriefedRun
+    old: BriefedRun | None
     scores: Scores
     sightings: tuple[Sighting, ...]
     diff: Diff | None
     trend: Trend | None
-    fates: Fates | None
-    suggested: tuple[Suggested, ...]
-    trust: Trust | None
+    timelines: NuggetTimelines | None
+    suggested: tuple[SuggestedPair, ...]
+    trust: TrustReport | None
 
     @property
     def key(self) -> AnswerKey:
@@ -98,14 +98,14 @@ def brief(
     scorer = Scorer(collection, DEFAULT, seed=seed, jobs=jobs)
     reading = scorer.read(new.run)
     score = scorer.score(reading)
-    diff = between(scorer, scorer.read(old.run), reading, explain=True) if old else None
+    diff = diff_matched_runs(scorer, scorer.read(old.run), reading, explain=True) if old else None
     # As the diff decides: of answers with the same texts both builds have the same.
     outcome = diff.new if diff else score.outcome
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
-    sightings = sightings_of(marker, Side(scorer.key, reading, outcome, None), every)
+    sightings = sightings_of(marker, DecidedRun(scorer.key, reading, outcome, None), every)
     explainer = Explainer(scorer.matcher, marker, collection)
-    suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTED)
+    suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTION_COUNT)
     return Briefing(
         collection.root.resolve().name,
         new,
@@ -114,15 +114,15 @@ def brief(
         tuple(explained(explainer, sightings[i], i) for i in every.tolist()),
         diff,
         trend,
-        fates(history, trend.builds) if trend else None,
-        tuple(Suggested(one, _passage(marker, new.run, one)) for one in suggestions),
+        nugget_timelines(history, trend.builds) if trend else None,
+        tuple(SuggestedPair(one, _passage(marker, new.run, one)) for one in suggestions),
         trust(scorer, tell),
     )
 
 
 def _newest(
     collection: Collection, history: History, recorded: Sequence[Trend], run: str | None
-) -> tuple[Subject, Trend | None]:
+) -> tuple[BriefedRun, Trend | None]:
     """The run that was asked for, and the trend that it belongs to."""
     wanted = [trend for trend in recorded if run is None or any(b.scoring.run == run for b in trend.builds)]
     if wanted:
@@ -130,7 +130,7 @@ def _newest(
             ((trend, build) for trend in wanted for build in trend.builds if run in (None, build.scoring.run)),
             key=lambda one: (one[1].scoring.time, one[1].scoring.build),
         )
-        return Subject(history.run(build.scoring.build, collection), build), trend
+        return BriefedRun(history.run(build.scoring.build, collection), build), trend
     if run is None:
         names = collection.run_names
         if not names:
@@ -139,28 +139,28 @@ def _newest(
         run = (tonight or names)[-1]
     loaded = collection.run(run)
     group = collection.group(loaded.name)
-    return Subject(loaded), next((trend for trend in recorded if trend.group == group), None)
+    return BriefedRun(loaded), next((trend for trend in recorded if trend.group == group), None)
 
 
 def _before(
-    collection: Collection, history: History, trend: Trend | None, new: Subject, against: str | None
-) -> Subject | None:
+    collection: Collection, history: History, trend: Trend | None, new: BriefedRun, against: str | None
+) -> BriefedRun | None:
     """What it is compared with."""
     builds = trend.builds if trend else ()
     if against is not None:
         named = [build for build in builds if build.scoring.run == against and build is not new.build]
         if named:
-            return Subject(history.run(named[-1].scoring.build, collection), named[-1])
-        return Subject(collection.run(against))
+            return BriefedRun(history.run(named[-1].scoring.build, collection), named[-1])
+        return BriefedRun(collection.run(against))
     place = builds.index(new.build) if new.build else len(builds)
     if place > 0:
-        return Subject(history.run(builds[place - 1].scoring.build, collection), builds[place - 1])
+        return BriefedRun(history.run(builds[place - 1].scoring.build, collection), builds[place - 1])
     names = list(collection.run_names)
     earlier = names[: names.index(new.run.name)] if new.run.name in names else names
     own = [name for name in earlier if collection.group(name) == collection.group(new.run.name)]
     if new.build or not earlier:
         return None
-    return Subject(collection.run((own or earlier)[-1]))
+    return BriefedRun(collection.run((own or earlier)[-1]))
 
 
 def _passage(marker: Marker, run: Run, one: Suggestion) -> Passage:

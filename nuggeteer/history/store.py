@@ -32,10 +32,10 @@ from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
 from nuggeteer.scoring.scorer import RunScore, Scores, score
 from nuggeteer.statistics.intervals import Interval
 
-NAME = "history.sqlite3"
-APPLICATION = 0x4E554747  # "NUGG", so that `file` and we know our own
-PATIENCE = 60.0  # seconds to wait for others who are recording
-AT_ONCE = 8  # builds rescored in one go, to bound memory
+FILE_NAME = "history.sqlite3"
+APPLICATION_ID = 0x4E554747  # "NUGG", so that `file` and we know our own
+LOCK_TIMEOUT = 60.0  # seconds to wait for others who are recording
+RESCORE_BATCH = 8  # builds rescored in one go, to bound memory
 
 MIGRATIONS = [
     """
@@ -88,7 +88,7 @@ def now() -> datetime:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """What became of a run that was to be recorded: the build that it is, and whether that is `new`. `copies`
     counts the other builds with the same run and responses; `added` are measures that an old one did not have."""
 
@@ -116,7 +116,7 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class Fact:
+class RecordedNugget:
     """A nugget as it was last described."""
 
     qid: str
@@ -135,24 +135,26 @@ class History:
     @classmethod
     def of(cls, collection: Path | str, clock: Callable[[], datetime] | None = None) -> History:
         """The history of the collection in a folder."""
-        return cls(Path(collection) / NAME, clock)
+        return cls(Path(collection) / FILE_NAME, clock)
 
-    def record(self, scores: Scores, label: str | None = None) -> list[Recorded]:
+    def record(self, scores: Scores, label: str | None = None) -> list[RecordedRun]:
         """Keep the scored runs, all or none. A run whose name, label, responses and signature are all as in a
         build from before is that build."""
         for name in [label or "", *(run.name for run in scores.runs)]:
             _storable(name)
         with self._connect(write=True) as db:
-            ids = _Ids(db, scores.key)
+            ids = _RowIds(db, scores.key)
             return [self._record(db, ids, scores, run, label or None) for run in scores.runs]
 
-    def _record(self, db: sqlite3.Connection, ids: _Ids, scores: Scores, run: RunScore, label: str | None) -> Recorded:
+    def _record(
+        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
+    ) -> RecordedRun:
         content = _content(run.run, scores.key)
         copies = db.execute(_COPIES, (scores.signature, label, run.name, content)).fetchall()
         for build, scoring, same in copies:
             if same:
                 added = self._add_scores(db, ids, scoring, run)
-                return Recorded(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
+                return RecordedRun(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
         build = _insert(db, "builds", (None, run.name, label, self._time(), content))
         lengths = run.outcome.length.tolist()
         db.executemany("INSERT INTO answers VALUES (?, ?, ?)", zip(repeat(build), ids.questions, lengths, strict=False))
@@ -162,10 +164,10 @@ class History:
         rows = zip(repeat(build), asked, ranks.tolist(), texts, _docids(run.run), strict=False)
         db.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?)", rows)
         self._add_scoring(db, ids, scores, run, build, texts)
-        return Recorded(run.name, build, True, len({build for build, *_ in copies}))
+        return RecordedRun(run.name, build, True, len({build for build, *_ in copies}))
 
     def _add_scoring(
-        self, db: sqlite3.Connection, ids: _Ids, scores: Scores, run: RunScore, build: int, texts: list[int]
+        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, build: int, texts: list[int]
     ) -> None:
         outcome = run.outcome
         made_by = (self._time(), version("nuggeteer"), scores.signature, run.run.info.group)
@@ -183,7 +185,7 @@ class History:
         )
         db.executemany("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _add_scores(self, db: sqlite3.Connection, ids: _Ids, scoring: int, run: RunScore) -> tuple[str, ...]:
+    def _add_scores(self, db: sqlite3.Connection, ids: _RowIds, scoring: int, run: RunScore) -> tuple[str, ...]:
         """Add the measures that a scoring does not have yet; returns these."""
         stored = {measure for (measure,) in db.execute("SELECT measure FROM scores WHERE scoring = ?", (scoring,))}
         added = tuple(measure for measure in run.measures if measure not in stored)
@@ -214,13 +216,13 @@ class History:
             for build, run, _, scoring, signature, by in latest
             if signature != today.signature or wanted - set(by.split())
         ]
-        for start in range(0, len(stale), AT_ONCE):
-            some = stale[start : start + AT_ONCE]
+        for start in range(0, len(stale), RESCORE_BATCH):
+            some = stale[start : start + RESCORE_BATCH]
             with self._connect() as db:
                 runs = [_stored_run(db, collection, build, run) for build, run, _ in some]
             scores = score(collection, runs, measures, seed=seed, jobs=jobs)
             with self._connect(write=True) as db:
-                ids = _Ids(db, scores.key)
+                ids = _RowIds(db, scores.key)
                 for (build, _, scoring), run in zip(some, scores.runs, strict=True):
                     if scoring is None:
                         self._add_scoring(db, ids, scores, run, build, ids.texts(run.run))
@@ -253,13 +255,13 @@ class History:
         with self._connect() as db:
             return [qid for (qid,) in db.execute(_UNASKED, (scoring,))]
 
-    def outcomes(self, scorings: Sequence[int]) -> tuple[list[Fact], Vector]:
+    def outcomes(self, scorings: Sequence[int]) -> tuple[list[RecordedNugget], Vector]:
         """What became of each nugget: the nuggets of these scorings, and rows of (scoring's place, nugget's
         place, found, known, probability or −1, rank or 0)."""
         place: dict[int, int] = {}
         rows = [np.zeros((0, 6))]
         with self._connect() as db:
-            facts = {id_: Fact(*fact) for id_, *fact in db.execute(_NUGGETS)}
+            facts = {id_: RecordedNugget(*fact) for id_, *fact in db.execute(_NUGGETS)}
             for i, scoring in enumerate(scorings):
                 own = np.array(db.execute(_OUTCOMES, (scoring,)).fetchall(), dtype=float).reshape(-1, 5)
                 own[:, 0] = [place.setdefault(nugget, len(place)) for nugget in own[:, 0].astype(int).tolist()]
@@ -291,7 +293,7 @@ class History:
                         db.execute("ROLLBACK")
                     raise
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._explained(error) from error
         except UnicodeEncodeError as error:
             raise fail(self.path, "a text that is no Unicode cannot be recorded", "mend the run") from error
 
@@ -310,7 +312,7 @@ class History:
 
     def _file(self, how: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?{how}"
-        return sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+        return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
 
     def _ready(self, db: sqlite3.Connection, write: bool) -> sqlite3.Connection:
         """Check that the file is ours and whole, and bring it up to date."""
@@ -333,7 +335,7 @@ class History:
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (number,) = db.execute("PRAGMA user_version").fetchone()
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != APPLICATION and (application or number or tables):
+        if application != APPLICATION_ID and (application or number or tables):
             raise fail(self.path, "is another program's SQLite file", "move it away; the history needs this name")
         if number > len(MIGRATIONS):
             what = f"was written by a newer nuggeteer (file version {number}; this one knows {len(MIGRATIONS)})"
@@ -348,7 +350,7 @@ class History:
             for number, steps in enumerate(MIGRATIONS[self._version(db) :], self._version(db) + 1):
                 for step in steps.split(";"):
                     db.execute(step)
-                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 db.execute(f"PRAGMA user_version = {number}")
             db.execute("COMMIT")
         except BaseException:
@@ -360,14 +362,16 @@ class History:
         remedy = "nothing was changed in it; move it away, and score --record starts a new one"
         return fail(self.path, f"is damaged ({what})", remedy)
 
-    def _told(self, error: sqlite3.Error) -> NuggeteerError:
+    def _explained(self, error: sqlite3.Error) -> NuggeteerError:
         code = _code(error)
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode" in str(error):
             return self._damaged(error)
         if code == sqlite3.SQLITE_FULL:
             return fail(self.path, "the disk is full; nothing was recorded", "make room and record again")
         if code == sqlite3.SQLITE_BUSY:
-            return fail(self.path, f"another process has it locked for {PATIENCE:.0f} s", "try again when it is done")
+            return fail(
+                self.path, f"another process has kept it locked for {LOCK_TIMEOUT:.0f} s", "try again when it is done"
+            )
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return fail(self.path, "cannot be opened or written", "check the permissions of the file and its folder")
         return fail(self.path, f"SQLite says: {error}", "check the disk, the permissions and the file")
@@ -409,7 +413,7 @@ _RESPONSES = """
 """
 
 
-class _Ids:
+class _RowIds:
     """The numbers under which the file keeps a key's questions and nuggets, and texts."""
 
     def __init__(self, db: sqlite3.Connection, key: AnswerKey) -> None:
@@ -478,7 +482,7 @@ def _storable(name: str) -> None:
 
 def _patiently(db: sqlite3.Connection, statement: str) -> None:
     """SQLite does not wait where two processes change the mode of a new file at once."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             db.execute(statement)

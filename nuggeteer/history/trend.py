@@ -15,19 +15,19 @@ import numpy as np
 
 from nuggeteer.collection.folder import natural
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.store import Fact, History, Scoring
+from nuggeteer.history.store import History, RecordedNugget, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.statistics.alarm import Alarm, watch
 from nuggeteer.statistics.intervals import Interval
 
-PARTS = {
+SIGNATURE_PARTS = {
     "nuggeteer": "version",
     "match": "match settings",
     "idf": "word weights",
     "threshold": "threshold model",
     "interval": "interval method",
 }
-FLICKER = 3
+MIN_FLICKERS = 3
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class Trend:
 
 
 @dataclass(frozen=True)
-class Fates:
+class NuggetTimelines:
     """What became of each nugget in some builds: nuggets × builds.
 
     `present`: the key had it then. `probability` is NaN where the model cannot say, `rank` 0 without a response
     that carries it. What is counted over builds is counted over those that compare.
     """
 
-    nuggets: tuple[Fact, ...]
+    nuggets: tuple[RecordedNugget, ...]
     builds: tuple[Build, ...]
     present: Bools
     found: Bools
@@ -125,7 +125,7 @@ class Fates:
     @cached_property
     def flickering(self) -> Ints:
         """The nuggets gained or lost more often than a loss and its repair, the most often first."""
-        often = np.flatnonzero(self.turns >= FLICKER)
+        often = np.flatnonzero(self.turns >= MIN_FLICKERS)
         return often[np.argsort(-self.turns[often], kind="stable")]
 
     @cached_property
@@ -140,11 +140,11 @@ class Fates:
             self.gained.any(axis=1), len(self.builds) - 1 - self.gained[:, ::-1].argmax(axis=1), -1
         )
 
-    def only(self, nugget: int) -> Fates:
+    def only(self, nugget: int) -> NuggetTimelines:
         """The same of one nugget."""
         own = slice(nugget, nugget + 1)
         known, found = self.known[own], self.found[own]
-        return Fates(
+        return NuggetTimelines(
             self.nuggets[own], self.builds, self.present[own], found, known, self.probability[own], self.rank[own]
         )
 
@@ -158,23 +158,23 @@ class Fates:
 
 
 @dataclass(frozen=True)
-class Life:
+class NuggetTimeline:
     """One nugget over the builds of a trend: its fate, and the text that got the credit in each build."""
 
     trend: Trend
-    fates: Fates
+    timelines: NuggetTimelines
     texts: tuple[str | None, ...]
 
 
-def lives(history: History, trends: Sequence[Trend], nugget: str) -> tuple[Life, ...]:
+def timelines_of(history: History, trends: Sequence[Trend], nugget: str) -> tuple[NuggetTimeline, ...]:
     """The life of a nugget, `QID/NUGGET`, in each trend that has it."""
     found = []
     for trend in trends:
-        fate = fates(history, trend.builds)
+        fate = nugget_timelines(history, trend.builds)
         for i, fact in enumerate(fate.nuggets):
             if f"{fact.qid}/{fact.nugget}" == nugget:
                 texts = history.credited([build.scoring.id for build in trend.builds], fact.qid, fact.nugget)
-                found.append(Life(trend, fate.only(i), tuple(texts)))
+                found.append(NuggetTimeline(trend, fate.only(i), tuple(texts)))
     if not found:
         raise NuggeteerError(f"{nugget}: no recorded build has this nugget; write question/nugget, as in def-01/3")
     return tuple(found)
@@ -223,10 +223,10 @@ def _differences(one: str, other: str) -> tuple[str, ...]:
     a, b = (dict(part.partition(":")[::2] for part in signature.split("|")) for signature in (one, other))
     parts = [part for part in {**a, **b} if a.get(part) != b.get(part)]
     causes = [part for part in parts if part != "threshold"] or parts
-    return tuple(PARTS.get(part, part) for part in causes)
+    return tuple(SIGNATURE_PARTS.get(part, part) for part in causes)
 
 
-def fates(history: History, builds: Sequence[Build]) -> Fates:
+def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelines:
     """What became of each nugget in these builds."""
     facts, rows = history.outcomes([build.scoring.id for build in builds])
     order = sorted(range(len(facts)), key=lambda i: (natural(facts[i].qid), natural(facts[i].nugget)))
@@ -241,7 +241,7 @@ def fates(history: History, builds: Sequence[Build]) -> Fates:
     known[nugget, build] = rows[:, 3] != 0
     probability[nugget, build] = np.where(rows[:, 4] < 0, np.nan, rows[:, 4])
     rank[nugget, build] = rows[:, 5].astype(int)
-    return Fates(tuple(facts[i] for i in order), tuple(builds), present, found, known, probability, rank)
+    return NuggetTimelines(tuple(facts[i] for i in order), tuple(builds), present, found, known, probability, rank)
 
 
 def _numbers(values: Sequence[float | None]) -> Vector:

@@ -12,8 +12,8 @@ from typing import Any
 
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.outlook import Ask, Outlook
 from nuggeteer.judging.proposals import Proposal, propose
+from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement, Nugget, Question
@@ -21,7 +21,7 @@ from nuggeteer.text import normalised
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownResponse:
     """A response as it is put before the assessor: what speaks for the nugget is marked, but in an audit, for it hints
     at the guess; `verdict` is what is known."""
 
@@ -41,7 +41,7 @@ class Card:
     question: Question
     nugget: Nugget
     run: str
-    answer: tuple[Shown, ...]
+    answer: tuple[ShownResponse, ...]
     focus: int
     examples: tuple[tuple[str, tuple[Span, ...]], ...]
     blind: bool
@@ -50,7 +50,7 @@ class Card:
     reason: str | None
 
     @property
-    def response(self) -> Shown:
+    def response(self) -> ShownResponse:
         return self.answer[self.focus]
 
 
@@ -72,7 +72,7 @@ class Filter:
 class _Step:
     """What one key wrote, and where it was pressed."""
 
-    ask: Ask | None
+    pair: PendingPair | None
     response: int
     judgements: tuple[Judgement, ...]
 
@@ -81,14 +81,14 @@ class _Step:
 class Session:
     """Asks about one subject for one assessor.
 
-    `outlook` may be older than the last verdicts: what they say is remembered here until a new one is taken
+    `state` may be older than the last verdicts: what they say is remembered here until a new one is taken
     (`refresh`). `audit` are units drawn by an audit, in its order; without it what is worth asking comes first."""
 
-    outlook: Outlook
+    state: JudgingState
     ledger: Ledger
     filter: Filter = field(default_factory=Filter)
-    audit: Sequence[Ask] | None = None
-    ask: Ask | None = field(default=None, init=False)
+    audit: Sequence[PendingPair] | None = None
+    pending: PendingPair | None = field(default=None, init=False)
     response: int = field(default=-1, init=False)
     reason: str | None = field(default=None, init=False)
     shown: bool = field(default=False, init=False)
@@ -100,26 +100,26 @@ class Session:
         self._steps: list[_Step] = []
         self._skipped: dict[tuple[int, int, int], int] = {}
         self._clock = 0
-        _must_be_there(self.outlook, self.filter)
+        _must_be_there(self.state, self.filter)
         self._next()
 
     # What is asked.
 
     def card(self) -> Card | None:
         """What is put before the assessor; None when there is nothing left to ask."""
-        if self.ask is None:
+        if self.pending is None:
             return None
-        side, nugget = self.ask.side, self.ask.nugget
-        outlook, key = self.outlook, self.outlook.key
-        places = outlook.responses(side, nugget)
-        run = outlook.run(side)
+        side, nugget = self.pending.side, self.pending.nugget
+        state, key = self.state, self.state.key
+        places = state.responses(side, nugget)
+        run = state.run(side)
         answer = tuple(
-            Shown(
+            ShownResponse(
                 place,
                 run.texts[place],
                 run.docid(place),
                 rank,
-                () if self.blind else outlook.marks(run.texts[place], nugget),
+                () if self.blind else state.marks(run.texts[place], nugget),
                 self.verdict(side, nugget, place),
             )
             for rank, place in enumerate(places, 1)
@@ -127,8 +127,8 @@ class Session:
         asked = answer[self.response - places.start]
         own = {normalised(one.text) for one in answer}
         examples = tuple(
-            (text, outlook.marks(text, nugget))
-            for same, text in outlook.examples(nugget).items()
+            (text, state.marks(text, nugget))
+            for same, text in state.examples(nugget).items()
             if same not in own and self._said.get((nugget, same), True)
         )
         return Card(
@@ -139,8 +139,8 @@ class Session:
             self.response - places.start,
             examples,
             self.blind,
-            outlook.guesses(side, nugget, [self.response])[0] if self.shown else None,
-            outlook.explanation(run.texts[self.response], nugget) if self.shown and asked.verdict is None else None,
+            state.guesses(side, nugget, [self.response])[0] if self.shown else None,
+            state.explanation(run.texts[self.response], nugget) if self.shown and asked.verdict is None else None,
             self.reason,
         )
 
@@ -151,49 +151,49 @@ class Session:
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
         """What is known of a pair, this session's verdicts included."""
-        place = (nugget, normalised(self.outlook.run(side).texts[response]))
-        return self._said[place] if place in self._said else self.outlook.verdict(side, nugget, response)
+        place = (nugget, normalised(self.state.run(side).texts[response]))
+        return self._said[place] if place in self._said else self.state.verdict(side, nugget, response)
 
     def left(self) -> int:
         """How many of an audit's units are not settled."""
-        return sum(not self._settled(ask) for ask in self.audit or ())
+        return sum(not self._settled(pair) for pair in self.audit or ())
 
-    def _candidates(self) -> Iterator[Ask]:
-        return self.outlook.asks() if self.audit is None else iter(self.audit)
+    def _candidates(self) -> Iterator[PendingPair]:
+        return self.state.pending_pairs() if self.audit is None else iter(self.audit)
 
     def _next(self) -> None:
         """Go on to the first question that is open; to one that was skipped only when there is no other."""
         self.reason, self.shown = None, False
-        skipped: list[Ask] = []
-        for ask in self._candidates():
-            if not self.filter(self.outlook.key.nuggets[ask.nugget]) or self._settled(ask):
+        skipped: list[PendingPair] = []
+        for pair in self._candidates():
+            if not self.filter(self.state.key.nuggets[pair.nugget]) or self._settled(pair):
                 continue
-            if _place(ask) not in self._skipped:
-                return self._go_to(ask)
-            skipped.append(ask)
+            if _place(pair) not in self._skipped:
+                return self._go_to(pair)
+            skipped.append(pair)
         self._go_to(min(skipped, key=lambda one: self._skipped[_place(one)], default=None))
 
-    def _go_to(self, ask: Ask | None, response: int | None = None) -> None:
-        self.ask = ask
-        if ask is None:
+    def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
+        self.pending = pair
+        if pair is None:
             self.response = -1
         elif response is not None:
             self.response = response
-        elif ask.audit is not None:
-            self.response = self._open(ask)[0]
+        elif pair.audit is not None:
+            self.response = self._open(pair)[0]
         else:
-            self.response = ask.response
+            self.response = pair.response
 
-    def _open(self, ask: Ask) -> list[int]:
+    def _open(self, pair: PendingPair) -> list[int]:
         """The responses of an answer on which nothing is known."""
-        places = self.outlook.responses(ask.side, ask.nugget)
-        return [place for place in places if self.verdict(ask.side, ask.nugget, place) is None]
+        places = self.state.responses(pair.side, pair.nugget)
+        return [place for place in places if self.verdict(pair.side, pair.nugget, place) is None]
 
-    def _settled(self, ask: Ask) -> bool:
-        if ask.audit is None and self.verdict(ask.side, ask.nugget, ask.response) is not None:
+    def _settled(self, pair: PendingPair) -> bool:
+        if pair.audit is None and self.verdict(pair.side, pair.nugget, pair.response) is not None:
             return True
-        places = self.outlook.responses(ask.side, ask.nugget)
-        verdicts = [self.verdict(ask.side, ask.nugget, place) for place in places]
+        places = self.state.responses(pair.side, pair.nugget)
+        verdicts = [self.verdict(pair.side, pair.nugget, place) for place in places]
         return True in verdicts or None not in verdicts
 
     # What the assessor does.
@@ -201,16 +201,16 @@ class Session:
     def judge(self, verdict: bool, whole: bool = False, span: Span | None = None) -> list[Judgement]:
         """Write a verdict on the response in view or, of a `whole` answer, a no on every response on which nothing is
         known; then go on. `span` is where in the text the words stand that carry the nugget."""
-        if self.ask is None:
+        if self.pending is None:
             raise NuggeteerError("there is nothing left to judge")
-        ask, nugget = self.ask, self.outlook.key.nuggets[self.ask.nugget]
-        run = self.outlook.run(ask.side)
-        open_ = self._open(ask)
+        pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
+        run = self.state.run(pair.side)
+        open_ = self._open(pair)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
         places = {normalised(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
         asked = sorted(places.values())
-        guesses = self.outlook.guesses(ask.side, ask.nugget, asked)
+        guesses = self.state.guesses(pair.side, pair.nugget, asked)
         written = self.ledger.extend(
             [
                 Judgement(
@@ -222,35 +222,35 @@ class Session:
                     run=run.name,
                     reason=self.reason,
                     span=list(span) if span else None,
-                    extra=self._extra(ask, *guess),
+                    extra=self._extra(pair, *guess),
                 )
                 for place, guess in zip(asked, guesses, strict=True)
             ]
         )
-        self._steps.append(_Step(ask, self.response, tuple(written)))
+        self._steps.append(_Step(pair, self.response, tuple(written)))
         self.judged += len(written)
         for judgement in written:
-            self._say(ask.nugget, normalised(judgement.text), verdict)
-        if ask.audit is not None and not self._settled(ask):
+            self._say(pair.nugget, normalised(judgement.text), verdict)
+        if pair.audit is not None and not self._settled(pair):
             self.reason, self.shown = None, False
-            self._go_to(ask)
+            self._go_to(pair)
         else:
             self._next()
         return written
 
-    def _extra(self, ask: Ask, probability: float | None, score: float) -> dict[str, Any]:
+    def _extra(self, pair: PendingPair, probability: float | None, score: float) -> dict[str, Any]:
         """What goes with a verdict: what the tool had guessed, and whether the assessor knew."""
         extra: dict[str, Any] = {"guess": {"probability": probability, "score": score, "shown": self.shown}}
         extra["source"] = "judge"
-        if ask.audit is not None:
-            extra["audit"] = dict(ask.audit)
+        if pair.audit is not None:
+            extra["audit"] = dict(pair.audit)
         return extra
 
     def skip(self) -> None:
         """Leave the question for later; skipped ones come last."""
-        if self.ask is not None:
+        if self.pending is not None:
             self._clock += 1
-            self._skipped[_place(self.ask)] = self._clock
+            self._skipped[_place(self.pending)] = self._clock
             self._next()
 
     def undo(self) -> tuple[Judgement, ...]:
@@ -266,41 +266,41 @@ class Session:
             self._steps.pop()
             self.judged -= len(step.judgements)
         self.reason, self.shown = None, False
-        if step.ask is not None:
-            self._go_to(step.ask, step.response)
+        if step.pair is not None:
+            self._go_to(step.pair, step.response)
         return step.judgements
 
     def _earlier(self) -> _Step | None:
         own = [
             judgement
-            for judgement in self.outlook.collection.judgements
+            for judgement in self.state.collection.judgements
             if judgement.assessor == self.ledger.assessor
             and judgement.extra.get("source") == "judge"
-            and judgement.run in {reading.run.name for reading in self.outlook.readings}
+            and judgement.run in {reading.run.name for reading in self.state.readings}
             and self._said.get(self._spot(judgement), True) is not None
         ]
         if not own:
             return None
         last = max(own, key=lambda judgement: judgement.at or "")
         nugget, same = self._spot(last)
-        side = next(s for s, reading in enumerate(self.outlook.readings) if reading.run.name == last.run)
-        texts = self.outlook.run(side).texts
-        place = next((p for p in self.outlook.responses(side, nugget) if normalised(texts[p]) == same), None)
+        side = next(s for s, reading in enumerate(self.state.readings) if reading.run.name == last.run)
+        texts = self.state.run(side).texts
+        place = next((p for p in self.state.responses(side, nugget) if normalised(texts[p]) == same), None)
         if place is None:  # the run has changed since
             return _Step(None, -1, (last,))
-        audit = next((ask for ask in self.audit or () if (ask.side, ask.nugget) == (side, nugget)), None)
-        return _Step(audit or Ask(side, nugget, place), place, (last,))
+        audit = next((pair for pair in self.audit or () if (pair.side, pair.nugget) == (side, nugget)), None)
+        return _Step(audit or PendingPair(side, nugget, place), place, (last,))
 
     def _spot(self, judgement: Judgement) -> tuple[int, str]:
-        place = self.outlook.key.nugget_position[judgement.qid, judgement.nugget]
+        place = self.state.key.nugget_position[judgement.qid, judgement.nugget]
         return place, normalised(judgement.text)
 
     def move(self, by: int) -> bool:
         """Turn to another response of the answer; False at its ends."""
-        if self.ask is None:
+        if self.pending is None:
             return False
         place = self.response + by
-        inside = place in self.outlook.responses(self.ask.side, self.ask.nugget)
+        inside = place in self.state.responses(self.pending.side, self.pending.nugget)
         if inside:
             self.response = place
         return inside
@@ -315,35 +315,35 @@ class Session:
         """Ask only about some questions or nuggets."""
         if self.audit is not None:
             raise NuggeteerError("an audit asks in the order that was drawn")
-        _must_be_there(self.outlook, only)
+        _must_be_there(self.state, only)
         self.filter = only
-        if self.ask is None or not only(self.outlook.key.nuggets[self.ask.nugget]):
+        if self.pending is None or not only(self.state.key.nuggets[self.pending.nugget]):
             self._next()
 
     def propose(self, text: str, importance: Importance) -> Proposal:
         """Put down a fact that is in the response in view, belongs in the answer and is not in the key."""
-        if self.ask is None:
+        if self.pending is None:
             raise NuggeteerError("there is no answer in view to propose a nugget from")
-        run, place = self.outlook.run(self.ask.side), self.response
-        question = self.outlook.key.questions[int(self.outlook.key.question[self.ask.nugget])]
+        run, place = self.state.run(self.pending.side), self.response
+        question = self.state.key.questions[int(self.state.key.question[self.pending.nugget])]
         made = Proposal(
             question.qid, text, importance, run.texts[place], run.name, run.docid(place), self.ledger.assessor
         )
-        return propose(self.outlook.collection.root, made)
+        return propose(self.state.collection.root, made)
 
     # How it stands.
 
     @property
-    def said(self) -> int:
-        """A number that grows with every verdict and retraction; take it before a new outlook is begun."""
+    def revision(self) -> int:
+        """A number that grows with every verdict and retraction; take it before a new state is begun."""
         return self._clock
 
-    def refresh(self, outlook: Outlook, said: int) -> None:
-        """Take a new outlook, which knows all that was said up to then. The question in view stays."""
-        self.outlook = outlook
+    def refresh(self, state: JudgingState, said: int) -> None:
+        """Take a new state, which knows all that was said up to then. The question in view stays."""
+        self.state = state
         for place in [place for place, when in self._when.items() if when <= said]:
             del self._when[place], self._said[place]
-        if self.ask is None:
+        if self.pending is None:
             self._next()
 
     def _say(self, nugget: int, same: str, verdict: bool | None) -> None:
@@ -351,13 +351,13 @@ class Session:
         self._said[nugget, same], self._when[nugget, same] = verdict, self._clock
 
 
-def _place(ask: Ask) -> tuple[int, int, int]:
-    return ask.side, ask.nugget, -1 if ask.audit is not None else ask.response
+def _place(pair: PendingPair) -> tuple[int, int, int]:
+    return pair.side, pair.nugget, -1 if pair.audit is not None else pair.response
 
 
-def _must_be_there(outlook: Outlook, only: Filter) -> None:
-    if not any(map(only, outlook.key.nuggets)):
-        questions = {question.qid for question in outlook.key.questions}
+def _must_be_there(state: JudgingState, only: Filter) -> None:
+    if not any(map(only, state.key.nuggets)):
+        questions = {question.qid for question in state.key.questions}
         if only.qid is not None and only.qid not in questions:
             raise NuggeteerError(f"{only.qid}: no such question")
         raise NuggeteerError(f"{only}: no such nugget")

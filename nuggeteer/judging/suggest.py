@@ -33,10 +33,10 @@ from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import Draws
 
-APART = 3  # responses that are asked for one by one, of those that may carry a nugget: the best matching
-FACTORS = 6
+INDIVIDUAL_RESPONSES = 3  # responses that are asked for one by one, of those that may carry a nugget: the best matching
+COMMON_FACTORS = 6
 ALMOST = np.float32(1 - 1e-6)
-LITTLE = 1e-9  # of the variance at first: not worth asking
+NEGLIGIBLE = 1e-9  # of the variance at first: not worth asking
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,17 @@ def suggest(
 ) -> list[Suggestion]:
     """The pairs whose verdicts would narrow the judging part of a run's score most, or that of its difference to the
     run `against`: the best first, each given those before. None from a model that cannot say how sure it is."""
-    return Stakes(scorer, reading, measure, against).suggest(count) if scorer.draws else []
+    return VerdictValues(scorer, reading, measure, against).suggest(count) if scorer.draws else []
 
 
 def forecast(scorer: Scorer, reading: Reading, measure: Measure, against: Reading | None = None) -> Forecast:
     """What judging on, always the best next pair, is expected to bring."""
     if scorer.draws is None:
         raise NuggeteerError("a fixed threshold cannot say how sure it is, nor how sure it would be")
-    return Stakes(scorer, reading, measure, against).forecast()
+    return VerdictValues(scorer, reading, measure, against).forecast()
 
 
-class Stakes:
+class VerdictValues:
     """What verdicts mean for a score, or for a difference: drawn once, for suggestions and forecast alike."""
 
     def __init__(self, scorer: Scorer, reading: Reading, measure: Measure, against: Reading | None = None) -> None:
@@ -95,13 +95,13 @@ class Stakes:
         self._scorer, self._readings, self._measure = scorer, [reading, against] if against else [reading], measure
         # The matrices are small: a second thread costs more than it brings, and may change the last bit.
         with threadpool_limits(1):
-            self._cells, score = _drawn(scorer, self._readings, measure)
-            self._belief = _Belief(self._cells, scorer.key.question[self._cells.nugget], score)
-        self._variance = [self._belief.variance()]
-        self._asked: list[int] = []
+            self._open_groups, score = _draw(scorer, self._readings, measure)
+            self._covariance = _ScoreCovariance(self._open_groups, scorer.key.question[self._open_groups.nugget], score)
+        self._variance = [self._covariance.variance()]
+        self._order_so_far: list[int] = []
 
     def suggest(self, count: int) -> list[Suggestion]:
-        cells = self._cells
+        cells = self._open_groups
         result: list[Suggestion] = []
         for place, cell in enumerate(self._order()):
             if len(result) == count:
@@ -113,29 +113,29 @@ class Stakes:
         return result
 
     def forecast(self) -> Forecast:
-        sizes = self._cells.size[list(self._order())]
+        sizes = self._open_groups.size[list(self._order())]
         variance = np.array(self._variance)
-        low, high = _judging(self._scorer, self._readings, self._measure)
+        low, high = _judging_part(self._scorer, self._readings, self._measure)
         left = np.sqrt(variance / variance[0]) if variance[0] > 0 else np.zeros(len(variance))
         return Forecast((low, high), np.cumsum([0, *sizes]), (high - low) * left)
 
     def _order(self) -> Iterator[int]:
         """Cells as they are asked for: what takes off most for each verdict, given those before."""
-        yield from self._asked
-        if not len(self._cells.size):
+        yield from self._order_so_far
+        if not len(self._open_groups.size):
             return
         while True:
-            gain = self._belief.gain() / self._cells.size
+            gain = self._covariance.gain() / self._open_groups.size
             best = int(gain.argmax())
-            if gain[best] <= LITTLE * self._variance[0]:
+            if gain[best] <= NEGLIGIBLE * self._variance[0]:
                 return
-            self._belief.learn(best)
-            self._asked.append(best)
-            self._variance.append(min(self._belief.variance(), self._variance[-1]))
+            self._covariance.learn(best)
+            self._order_so_far.append(best)
+            self._variance.append(min(self._covariance.variance(), self._variance[-1]))
             yield best
 
 
-def _judging(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[float, float]:
+def _judging_part(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[float, float]:
     """The judging part of the interval, as `score` and `diff` have it."""
     outcomes = [scorer.find(reading) for reading in readings]
     drawn = scorer.draw_together(readings) if len(readings) > 1 else None
@@ -158,7 +158,7 @@ def _score(key: AnswerKey, readings: Sequence[Reading], found: Sequence[Bools], 
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _OpenGroups:
     """What may be asked. A cell is one (nugget, response text); or all those that match a nugget least, of texts that
     stand in the same runs. `probability` that some of a cell carries the nugget; `chances` that it does and none that
     matches better, and `drawn` verdicts on that: cells × draws."""
@@ -172,19 +172,19 @@ class _Cells:
     chances: Vector
     drawn: Bools
 
-    def __getitem__(self, which: Ints) -> _Cells:
-        return _Cells(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+    def __getitem__(self, which: Ints) -> _OpenGroups:
+        return _OpenGroups(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
-def _cells(scorer: Scorer, readings: Sequence[Reading]) -> _Cells:
+def _open_groups(scorer: Scorer, readings: Sequence[Reading]) -> _OpenGroups:
     """All that is open in some runs, in the order of nuggets, with verdicts that they share (`finding`)."""
     key, draws = scorer.key, scorer.draws
     assert draws is not None
     size, rng = len(key.nuggets), np.random.Generator(np.random.PCG64([scorer.seed, 5]))
     certain = [reading.certain(size) for reading in readings]
     nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, DRAWS), dtype=np.float32)
-    parts = [_Cells(nobody, nobody, nobody, nobody, nobody, nothing[:, 0], nothing, nothing > 0)]
-    for run, (reading, (responses, runs)) in enumerate(zip(readings, _texts(readings), strict=True)):
+    parts = [_OpenGroups(nobody, nobody, nobody, nobody, nobody, nothing[:, 0], nothing, nothing > 0)]
+    for run, (reading, (responses, runs)) in enumerate(zip(readings, _first_texts(readings), strict=True)):
         repeat, pair = ragged(reading.begin[responses], np.diff(reading.begin)[responses])
         response, runs = (np.repeat(column, np.diff(repeat)) for column in (responses, runs))
         nugget = reading.pairs.nugget[pair].astype(np.int64)
@@ -197,22 +197,24 @@ def _cells(scorer: Scorer, readings: Sequence[Reading]) -> _Cells:
         pair, response, runs, nugget = pair[asked], response[asked], runs[asked], nugget[asked]
         begin = np.flatnonzero(np.diff(nugget * 4 + runs, prepend=-1))
         rank = np.arange(len(asked)) - np.repeat(begin, np.diff(begin, append=len(asked)))
-        first, cell = np.flatnonzero(rank <= APART), np.cumsum(rank <= APART) - 1
+        first, cell = np.flatnonzero(rank <= INDIVIDUAL_RESPONSES), np.cumsum(rank <= INDIVIDUAL_RESPONSES) - 1
         chances = draws.chances(reading.pairs[pair], reading.group, cell)
-        chances = _as_answers(reading, key, draws, nugget[first], chances, rng).T
+        chances = _given_answers(reading, key, draws, nugget[first], chances, rng).T
         drawn = chances > rng.random(chances.shape, np.float32)
         probability = chances.mean(axis=1, dtype=float)
         none, lacks = np.ones_like(chances), np.ones_like(drawn)
-        for later in (np.flatnonzero(rank[first] == place) for place in range(1, APART + 1)):
+        for later in (np.flatnonzero(rank[first] == place) for place in range(1, INDIVIDUAL_RESPONSES + 1)):
             none[later] = none[later - 1] * (1 - chances[later - 1])
             lacks[later] = lacks[later - 1] & ~drawn[later - 1]
         asked_of = nugget[first], response[first], np.full(len(first), run), runs[first], np.bincount(cell)
-        parts.append(_Cells(*asked_of, probability, chances * none, drawn & lacks))
-    cells = _Cells(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Cells.__dataclass_fields__))
+        parts.append(_OpenGroups(*asked_of, probability, chances * none, drawn & lacks))
+    cells = _OpenGroups(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in _OpenGroups.__dataclass_fields__)
+    )
     return cells if len(readings) == 1 else cells[np.argsort(cells.nugget, kind="stable")]
 
 
-def _texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
+def _first_texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
     """Of each run the responses with a text that neither an earlier run has nor an earlier response of its answer; and
     the runs, as bits, that have it."""
     runs: dict[tuple[int, str], int] = {}
@@ -231,7 +233,7 @@ def _texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
     ]
 
 
-def _as_answers(
+def _given_answers(
     reading: Reading, key: AnswerKey, draws: Draws, nugget: Ints, chances: Vector, rng: np.random.Generator
 ) -> Vector:
     """Chances, draws × cells, given what is common to an answer's nuggets in a draw; each nugget keeps its own."""
@@ -253,9 +255,9 @@ def _as_answers(
     return np.asarray(-np.expm1(np.repeat(more, np.diff(begin, append=len(nugget)), axis=1) * missed))
 
 
-def _drawn(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[_Cells, Vector]:
+def _draw(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[_OpenGroups, Vector]:
     """What is open, drawn; and the score in these draws."""
-    key, cells = scorer.key, _cells(scorer, readings)
+    key, cells = scorer.key, _open_groups(scorer, readings)
     found = [np.repeat(reading.certain(len(key.nuggets))[None, :], DRAWS, axis=0) for reading in readings]
     for one, has in enumerate(found):
         own = np.flatnonzero(cells.runs >> one & 1)
@@ -265,10 +267,10 @@ def _drawn(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tup
     return cells, _score(key, readings, found, measure)
 
 
-class _Belief:
+class _ScoreCovariance:
     """The covariances of the head of this module, given the verdicts learned so far."""
 
-    def __init__(self, cells: _Cells, question: Ints, score: Vector) -> None:
+    def __init__(self, cells: _OpenGroups, question: Ints, score: Vector) -> None:
         """`cells` in the order of questions, the `question` of each; `score` as from `_score`."""
         self._question = question
         draws = score.shape[1]
@@ -301,22 +303,22 @@ class _Belief:
         # What of a question's score no sum of its verdicts explains goes away in step with what one does.
         straight = np.array([own[0, 1:] @ _solve(own[1:, 1:], own[0, 1:]) for own in self._own])
         self._left = np.array([own[0, 0] for own in self._own])
-        self._bent = np.maximum(self._left - straight, 0)
-        self._scale = self._left / np.maximum(self._left - self._bent, LITTLE**2)
+        self._unexplained = np.maximum(self._left - straight, 0)
+        self._scale = self._left / np.maximum(self._left - self._unexplained, NEGLIGIBLE**2)
         self._with_score = np.concatenate([own[0, 1:] for own in self._own])
         self._variance = np.concatenate([np.diag(own)[1:] for own in self._own])
-        self._open = self._variance > LITTLE
+        self._open = self._variance > NEGLIGIBLE
 
     def gain(self) -> Vector:
         """What each verdict is expected to take off the variance of the score; nothing when it is learned."""
         covariance = self._load @ (self._common @ self._score_load.sum(axis=0)) + self._with_score
         variance = ((self._load @ self._common) * self._load) @ np.ones(len(self._common)) + self._variance
-        return np.asarray(np.where(self._open, covariance**2 / np.maximum(variance, LITTLE), 0.0))
+        return np.asarray(np.where(self._open, covariance**2 / np.maximum(variance, NEGLIGIBLE), 0.0))
 
     def variance(self) -> float:
         """Of the score."""
         load = self._score_load.sum(axis=0)
-        return float(load @ self._common @ load + np.maximum(self._left - self._bent, 0) @ self._scale)
+        return float(load @ self._common @ load + np.maximum(self._left - self._unexplained, 0) @ self._scale)
 
     def learn(self, cell: int) -> None:
         """Condition on a verdict, whatever it is."""
@@ -336,7 +338,7 @@ class _Belief:
 
 def _solve(matrix: Vector, right: Vector) -> Vector:
     matrix, right = matrix.astype(float), right.astype(float)
-    return np.linalg.solve(matrix + LITTLE * np.eye(len(right)), right)
+    return np.linalg.solve(matrix + NEGLIGIBLE * np.eye(len(right)), right)
 
 
 def _factors(columns: Vector) -> Vector:
@@ -344,7 +346,7 @@ def _factors(columns: Vector) -> Vector:
     first principal components, by subspace iteration."""
     rng = np.random.Generator(np.random.PCG64(0))
     draws = columns.shape[1]
-    basis = rng.standard_normal((draws, FACTORS)).astype(np.float32)
+    basis = rng.standard_normal((draws, COMMON_FACTORS)).astype(np.float32)
     for _ in range(8):
         basis, _ = np.linalg.qr(columns.T @ (columns @ basis))
     return np.asarray(basis * np.float32(np.sqrt(draws)))

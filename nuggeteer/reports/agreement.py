@@ -16,10 +16,10 @@ from nuggeteer.reports.comparison import percent
 from nuggeteer.reports.terminal import UNDEFINED, chance, number, plain, table
 from nuggeteer.statistics.coefficients import FEWEST, Estimate
 from nuggeteer.text import escaped
-from nuggeteer.trust.agreement import Agreed, Agreement, Beside, Dispute
+from nuggeteer.trust.agreement import AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
 
 
-def assessors_as_json(result: Agreement) -> dict[str, Any]:
+def assessors_as_json(result: AssessorAgreement) -> dict[str, Any]:
     return {
         "assessors": [
             {"assessor": one.name, "machine": one.machine, "pairs": one.pairs, "yes": one.yes, "shared": one.shared}
@@ -35,7 +35,7 @@ def assessors_as_json(result: Agreement) -> dict[str, Any]:
     }
 
 
-def _beside(one: Beside) -> dict[str, Any]:
+def _beside(one: MachineAgreement) -> dict[str, Any]:
     return {
         "people": [{"assessor": each.raters[1], **_agreed(each)} for each in one.each],
         "together": _agreed(one.together),
@@ -43,7 +43,7 @@ def _beside(one: Beside) -> dict[str, Any]:
     }
 
 
-def _agreed(one: Agreed | None) -> Any:
+def _agreed(one: RaterAgreement | None) -> Any:
     if one is None:
         return None
     return {
@@ -76,7 +76,7 @@ def _dispute(one: Dispute) -> dict[str, Any]:
     }
 
 
-def assessors(out: Console, result: Agreement, listed: int) -> None:
+def assessors(out: Console, result: AssessorAgreement, listed: int) -> None:
     """Who judged how much, how far they agree, and the tool beside them."""
     columns = [("assessor", "wrap"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
     judged = [
@@ -111,7 +111,7 @@ def _pair(names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-def _coefficients(out: Console, title: str, rows: list[tuple[str, Agreed]]) -> None:
+def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement]]) -> None:
     columns = [("", "wrap"), ("pairs", "right"), ("differ", "right"), ("agree", "right"), ("κ", "right")]
     columns += [("α", "right"), ("95 % interval", "left"), ("F1", "right")]
     cells = [
@@ -140,7 +140,7 @@ def interval(one: Estimate) -> str:
     return " to ".join(f"{end:.3f}".replace("-", "−") for end in (one.low, one.high))
 
 
-def _remarks(result: Agreement) -> Iterator[str]:
+def _remarks(result: AssessorAgreement) -> Iterator[str]:
     if not result.together:
         yield (
             "No pair was judged by two assessors: of agreement between people nothing can be said. Let a second one "
@@ -170,7 +170,7 @@ def _remarks(result: Agreement) -> Iterator[str]:
     )
 
 
-def _list_disputes(out: Console, result: Agreement, listed: int) -> None:
+def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None:
     for one in result.disputes[:listed]:
         out.print()
         out.print(Text.assemble(plain(f"{one.qid}/{one.nugget}", "bold"), " ", plain(one.description)))

@@ -19,10 +19,10 @@ from nuggeteer.statistics.intervals import Interval
 if TYPE_CHECKING:
     from nuggeteer.collection.convert import Converted
     from nuggeteer.comparing.comparison import Comparison, Slices, Standing
-    from nuggeteer.comparing.diff import Change, Delta, Diff, Sighting
+    from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
     from nuggeteer.comparing.gate import Gate
-    from nuggeteer.history.store import Recorded
-    from nuggeteer.history.trend import Build, Fates, Life, Trend
+    from nuggeteer.history.store import RecordedRun
+    from nuggeteer.history.trend import Build, NuggetTimeline, NuggetTimelines, Trend
     from nuggeteer.matching.base import Explanation
     from nuggeteer.statistics.significance import Agreement, Factor
 
@@ -266,24 +266,24 @@ def _by(result: Comparison, slices: Slices) -> dict[str, Any]:
     }
 
 
-def recorded(done: list[Recorded]) -> list[dict[str, Any]]:
+def recorded(done: list[RecordedRun]) -> list[dict[str, Any]]:
     return [{"run": one.run, "build": one.build, "new": one.new, "copies": one.copies} for one in done]
 
 
-def history(trends: Sequence[Trend], fates: Sequence[Fates], limit: int) -> dict[str, Any]:
-    return {"trends": [_trend(trend, fate, limit) for trend, fate in zip(trends, fates, strict=True)]}
+def history(trends: Sequence[Trend], timelines: Sequence[NuggetTimelines], limit: int) -> dict[str, Any]:
+    return {"trends": [_trend(trend, fate, limit) for trend, fate in zip(trends, timelines, strict=True)]}
 
 
-def _trend(trend: Trend, fates: Fates, limit: int) -> dict[str, Any]:
+def _trend(trend: Trend, timelines: NuggetTimelines, limit: int) -> dict[str, Any]:
     first = max(len(trend.builds) - limit, 0)
-    earlier = len(trend.builds) - len(fates.builds)
+    earlier = len(trend.builds) - len(timelines.builds)
     return {
         "group": trend.group,
         "measure": trend.measure,
         "builds": [
             _build(trend.builds[i])
             | {"delta": _number(trend.delta[i]), "evidence": _number(trend.alarm.evidence[i])}
-            | {turn: _turned(fates, which[:, i - earlier]) for turn, which in _turns(fates)}
+            | {turn: _turned(timelines, which[:, i - earlier]) for turn, which in _turns(timelines)}
             for i in range(first, len(trend.builds))
         ],
         "changes": [
@@ -297,23 +297,25 @@ def _trend(trend: Trend, fates: Fates, limit: int) -> dict[str, Any]:
             for change in trend.alarm.changes
         ],
         "lost": [
-            _fact(fates, i) | {"with": fates.builds[fates.last_lost[i]].scoring.build}
-            for i in np.flatnonzero(fates.missing).tolist()
+            _fact(timelines, i) | {"with": timelines.builds[timelines.last_lost[i]].scoring.build}
+            for i in np.flatnonzero(timelines.missing).tolist()
         ],
-        "flickering": [_fact(fates, i) | {"changes": int(fates.turns[i])} for i in fates.flickering.tolist()],
+        "flickering": [
+            _fact(timelines, i) | {"changes": int(timelines.turns[i])} for i in timelines.flickering.tolist()
+        ],
     }
 
 
-def _turns(fates: Fates) -> tuple[tuple[str, Bools], ...]:
-    return ("gained", fates.gained), ("lost", fates.lost)
+def _turns(timelines: NuggetTimelines) -> tuple[tuple[str, Bools], ...]:
+    return ("gained", timelines.gained), ("lost", timelines.lost)
 
 
-def _turned(fates: Fates, which: Bools) -> list[dict[str, Any]]:
-    return [_fact(fates, i) for i in np.flatnonzero(which).tolist()]
+def _turned(timelines: NuggetTimelines, which: Bools) -> list[dict[str, Any]]:
+    return [_fact(timelines, i) for i in np.flatnonzero(which).tolist()]
 
 
-def _fact(fates: Fates, nugget: int) -> dict[str, Any]:
-    fact = fates.nuggets[nugget]
+def _fact(timelines: NuggetTimelines, nugget: int) -> dict[str, Any]:
+    fact = timelines.nuggets[nugget]
     return {"qid": fact.qid, "nugget": fact.nugget, "importance": fact.importance}
 
 
@@ -333,31 +335,31 @@ def _build(build: Build) -> dict[str, Any]:
     }
 
 
-def lives(stories: Sequence[Life]) -> dict[str, Any]:
+def lives(stories: Sequence[NuggetTimeline]) -> dict[str, Any]:
     return {"nuggets": [_life(story) for story in stories]}
 
 
-def _life(story: Life) -> dict[str, Any]:
-    fates = story.fates
-    last = int(fates.last_lost[0])
+def _life(story: NuggetTimeline) -> dict[str, Any]:
+    timelines = story.timelines
+    last = int(timelines.last_lost[0])
     return {
         "group": story.trend.group,
-        **_fact(fates, 0),
-        "description": fates.nuggets[0].description,
+        **_fact(timelines, 0),
+        "description": timelines.nuggets[0].description,
         "builds": [
             {
                 **{key: value for key, value in _build(build).items() if key not in ("signature", "pairs")},
-                "present": bool(fates.present[0, i]),
-                "found": bool(fates.found[0, i]),
-                "source": "known" if fates.known[0, i] else "guessed",
-                "probability": _number(fates.probability[0, i]),
-                "rank": int(fates.rank[0, i]) or None,
+                "present": bool(timelines.present[0, i]),
+                "found": bool(timelines.found[0, i]),
+                "source": "known" if timelines.known[0, i] else "guessed",
+                "probability": _number(timelines.probability[0, i]),
+                "rank": int(timelines.rank[0, i]) or None,
                 "text": story.texts[i],
             }
-            for i, build in enumerate(fates.builds)
+            for i, build in enumerate(timelines.builds)
         ],
-        "changes": int(fates.turns[0]),
-        "last_lost": None if last < 0 else fates.builds[last].scoring.build,
+        "changes": int(timelines.turns[0]),
+        "last_lost": None if last < 0 else timelines.builds[last].scoring.build,
     }
 
 
@@ -405,11 +407,11 @@ def _delta(delta: Delta) -> dict[str, Any]:
     }
 
 
-def _place(change: Change) -> dict[str, Any]:
+def _place(change: NuggetChange) -> dict[str, Any]:
     return {"qid": change.question.qid, "nugget": change.nugget.nugget}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: NuggetChange) -> dict[str, Any]:
     passage = change.carrier.passage
     return {
         **_place(change),

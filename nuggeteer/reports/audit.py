@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.judging.audits.audit import AuditResult
-from nuggeteer.judging.audits.estimate import Audited
+from nuggeteer.judging.audits.estimate import AuditedMeasure
 from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.as_json import named
 from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
@@ -30,7 +30,7 @@ def audit_as_json(result: AuditResult) -> dict[str, Any]:
     }
 
 
-def _score(one: Audited | None) -> dict[str, Any] | None:
+def _score(one: AuditedMeasure | None) -> dict[str, Any] | None:
     if one is None:
         return None
     expected = dict(zip(("value", "low", "high"), one.expected, strict=True)) if one.expected else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from nuggeteer.history.briefing import Briefing, Subject
+from nuggeteer.history.briefing import BriefedRun, Briefing
 from nuggeteer.reports import as_json
 
 
@@ -19,8 +19,8 @@ def briefing(found: Briefing) -> dict[str, Any]:
         "old": _subject(found.old) if found.old else None,
         "scores": as_json.scores(found.scores),
         "changes": as_json.changes(found.diff) if found.diff else None,
-        "history": as_json.history([found.trend], [found.fates], len(found.trend.builds))
-        if found.trend and found.fates
+        "history": as_json.history([found.trend], [found.timelines], len(found.trend.builds))
+        if found.trend and found.timelines
         else None,
         "evidence": [
             {"qid": nugget.qid, "nugget": nugget.nugget, **as_json.sighting_of(sighting)}
@@ -46,7 +46,7 @@ def briefing(found: Briefing) -> dict[str, Any]:
     }
 
 
-def _subject(subject: Subject) -> dict[str, Any]:
+def _subject(subject: BriefedRun) -> dict[str, Any]:
     return {
         "run": as_json.named(subject.run.name),
         "build": subject.build.scoring.build if subject.build else None,

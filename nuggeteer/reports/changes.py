@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.comparing.diff import Change, Delta, Diff, Sighting
+from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate, signed
 from nuggeteer.records import Ints
 from nuggeteer.reports.explanation import in_words as why
@@ -109,7 +109,7 @@ def p_value(p: float | None) -> str:
 
 
 def nuggets_in_words(result: Diff) -> Iterator[str]:
-    def counted(kind: str, found: Sequence[Change]) -> str:
+    def counted(kind: str, found: Sequence[NuggetChange]) -> str:
         vital = sum(change.vital for change in found)
         return f"{len(found)} {kind}" + (f" ({vital} vital)" if found else "")
 
@@ -147,7 +147,9 @@ def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _changes(out: Console, title: str, result: Diff, found: Sequence[Change], most: int | None, explain: bool) -> None:
+def _changes(
+    out: Console, title: str, result: Diff, found: Sequence[NuggetChange], most: int | None, explain: bool
+) -> None:
     if not found:
         return
     likely = found if most is None else [c for c in found if c.probability is None or c.probability >= DOUBTFUL]
@@ -162,7 +164,7 @@ def _changes(out: Console, title: str, result: Diff, found: Sequence[Change], mo
         out.print(Text(f"... and {' and '.join(rest).replace('%', ' %')}; --all shows them", "dim"))
 
 
-def _change(out: Console, result: Diff, change: Change, explain: bool = False) -> Table:
+def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = False) -> Table:
     whole = Table.grid(padding=(0, 1, 0, 0))
     whole.add_column(no_wrap=True)
     whole.add_column()
@@ -185,7 +187,7 @@ def _change(out: Console, result: Diff, change: Change, explain: bool = False) -
     return whole
 
 
-def _heading(result: Diff, change: Change) -> tuple[Text, Text]:
+def _heading(result: Diff, change: NuggetChange) -> tuple[Text, Text]:
     sign = {"gained": "+", "lost": "−", "kept": "="}[change.kind]
     style = {"gained": "bold green", "lost": "bold red", "kept": "bold"}[change.kind]
     worth = "" if change.kind == "kept" else f"{result.headline.measure.title} {sign}{change.effect:.3f}  "
@@ -201,7 +203,7 @@ def _heading(result: Diff, change: Change) -> tuple[Text, Text]:
     )
 
 
-def sureness(change: Change) -> Text:
+def sureness(change: NuggetChange) -> Text:
     """How sure it is that this is so."""
     if change.known:
         return Text("known")
@@ -218,7 +220,7 @@ def verdict(sighting: Sighting) -> Text:
     return Text(chance(sighting.probability), "italic yellow")
 
 
-def in_words(change: Change, size: int = 240) -> list[str]:
+def in_words(change: NuggetChange, size: int = 240) -> list[str]:
     """A change as plain lines, harmless anywhere: what, and then what the two answers say."""
     name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
     lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]

@@ -9,8 +9,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.history.store import Recorded
-from nuggeteer.history.trend import Build, Fates, Life, Trend
+from nuggeteer.history.store import RecordedRun
+from nuggeteer.history.trend import Build, NuggetTimeline, NuggetTimelines, Trend
 from nuggeteer.measures import parse
 from nuggeteer.records import Vector
 from nuggeteer.reports.comparison import signed
@@ -23,7 +23,7 @@ TICKS = "▁▂▃▄▅▆▇█"
 LONGEST = 10  # of a label, such as a commit's hash; what is longer is cut
 
 
-def recorded(out: Console, done: Sequence[Recorded], file: str) -> None:
+def recorded(out: Console, done: Sequence[RecordedRun], file: str) -> None:
     """What was kept, and what was kept before."""
     out.print()
     for one in done:
@@ -39,10 +39,10 @@ def recorded(out: Console, done: Sequence[Recorded], file: str) -> None:
     out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)
 
 
-def history(out: Console, trend: Trend, fates: Fates, limit: int) -> None:
-    """One line for each of the last builds. `fates` is of these, and of those before that they are compared with."""
-    gained, lost = fates.gained.sum(axis=0), fates.lost.sum(axis=0)
-    earlier = len(trend.builds) - len(fates.builds)
+def history(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int) -> None:
+    """One line for each of the last builds. `timelines` has these builds and the earlier ones to compare with."""
+    gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
+    earlier = len(trend.builds) - len(timelines.builds)
     first = max(len(trend.builds) - limit, 0)
     marks = _marks(trend)
     when = _times([build.scoring.time for build in trend.builds[first:]])
@@ -57,7 +57,7 @@ def history(out: Console, trend: Trend, fates: Fates, limit: int) -> None:
         cells = [when[i - first], _short(scoring.label or "")] + ([scoring.run] if named else [])
         cells += [number(build.interval.value), between(build.interval)]
         cells += ["" if math.isnan(trend.delta[i]) else signed(float(trend.delta[i]))]
-        cells += [f"+{gained[place]} −{lost[place]}" if fates.compared[place] else ""]
+        cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
         cells += [share(scoring.known, scoring.known + scoring.guessed), marks.get(i, "")]
         rows.append([plain(cell, "" if build.comparable else "dim") for cell in cells])
     out.print()
@@ -66,8 +66,8 @@ def history(out: Console, trend: Trend, fates: Fates, limit: int) -> None:
     for line in _remarks(trend, first):
         out.print()
         out.print(plain(line))
-    _missing(out, fates)
-    _flicker(out, fates)
+    _missing(out, timelines)
+    _flicker(out, timelines)
 
 
 def _head(trend: Trend) -> Text:
@@ -142,33 +142,33 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
         yield f"{_many(first, 'earlier build')} not shown{noticed}; --limit shows more."
 
 
-def _missing(out: Console, fates: Fates) -> None:
-    missing = np.flatnonzero(fates.missing)
+def _missing(out: Console, timelines: NuggetTimelines) -> None:
+    missing = np.flatnonzero(timelines.missing)
     if len(missing) == 0:
         return
-    vital = np.array([fates.nuggets[i].importance != "vital" for i in missing])
-    order = missing[np.lexsort((missing, -fates.last_lost[missing], vital))]
+    vital = np.array([timelines.nuggets[i].importance != "vital" for i in missing])
+    order = missing[np.lexsort((missing, -timelines.last_lost[missing], vital))]
     columns = [("lost with", "left"), ("now", "right"), ("nugget", "left"), ("", "left"), ("description", "wrap")]
     rows = []
     for i in order[:SHOWN]:
-        fact = fates.nuggets[i]
-        lost = fates.builds[fates.last_lost[i]]
-        row = [plain(_called(lost)), _sure(fates, int(i), -1), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
+        fact = timelines.nuggets[i]
+        lost = timelines.builds[timelines.last_lost[i]]
+        row = [plain(_called(lost)), _sure(timelines, int(i), -1), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
         rows.append([*row, plain(fact.description)])
     out.print()
     out.print(table(f"Lost and not found again: {_first(len(missing))}", columns, rows))
 
 
-def _flicker(out: Console, fates: Fates) -> None:
-    often = fates.flickering
+def _flicker(out: Console, timelines: NuggetTimelines) -> None:
+    often = timelines.flickering
     if len(often) == 0:
         return
     columns = [("changes", "right"), ("nugget", "left"), ("", "left"), ("", "left"), ("description", "wrap")]
     rows = []
     for i in often[:SHOWN]:
-        fact = fates.nuggets[i]
-        row = [str(fates.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
-        rows.append([*row, _life_line(fates, int(i), 20), plain(fact.description)])
+        fact = timelines.nuggets[i]
+        row = [str(timelines.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
+        rows.append([*row, _life_line(timelines, int(i), 20), plain(fact.description)])
     out.print()
     out.print(table(f"Flickering, found now and then: {_first(len(often))}", columns, rows))
 
@@ -177,31 +177,39 @@ def _first(count: int) -> str:
     return _many(count, "nugget") + (f", the first {SHOWN}; --json has all" if count > SHOWN else "")
 
 
-def _life_line(fates: Fates, nugget: int, most: int) -> str:
-    found, present = fates.found[nugget, -most:], fates.present[nugget, -most:]
+def _life_line(timelines: NuggetTimelines, nugget: int, most: int) -> str:
+    found, present = timelines.found[nugget, -most:], timelines.present[nugget, -most:]
     return "".join("●" if f else "○" if p else "·" for f, p in zip(found, present, strict=True))
 
 
-def life(out: Console, story: Life) -> None:
+def life(out: Console, story: NuggetTimeline) -> None:
     """One nugget over the builds: found or not, how we know, and in which text."""
-    fates, fact = story.fates, story.fates.nuggets[0]
+    timelines, fact = story.timelines, story.timelines.nuggets[0]
     out.print()
     out.print(
         plain(f"{_name(story.trend.group)}: {fact.qid}/{fact.nugget}, {fact.importance}: {fact.description}", "bold")
     )
     letters: dict[str, str] = {}
     rows = []
-    for i, build in enumerate(fates.builds):
+    for i, build in enumerate(timelines.builds):
         text = story.texts[i]
         letter = "" if text is None else letters.setdefault(text, _letter(len(letters)))
         row: list[str | Text] = [_when(build), plain(_short(build.scoring.label or "")), plain(build.scoring.run)]
-        if not fates.present[0, i]:
+        if not timelines.present[0, i]:
             rows.append([*row, UNDEFINED, "not in the key", "", ""])
             continue
-        found = bool(fates.found[0, i])
+        found = bool(timelines.found[0, i])
         row.append(Text("yes", "bold green") if found else Text("no"))
-        row.append(_sure(fates, 0, i))
-        mark = "≠" if not build.comparable else "gained" if fates.gained[0, i] else "lost" if fates.lost[0, i] else ""
+        row.append(_sure(timelines, 0, i))
+        mark = (
+            "≠"
+            if not build.comparable
+            else "gained"
+            if timelines.gained[0, i]
+            else "lost"
+            if timelines.lost[0, i]
+            else ""
+        )
         rows.append([*row, letter, mark])
     columns = [("time", "left"), ("label", "left"), ("run", "wrap"), ("found", "left"), ("", "right")]
     out.print(table("", [*columns, ("text", "left"), ("", "left")], rows))
@@ -209,17 +217,17 @@ def life(out: Console, story: Life) -> None:
         out.print()
         out.print(Text.assemble((letter, "bold"), "  ", plain(text)))
     out.print()
-    lost = int(fates.last_lost[0])
-    told = f"Found in {int(fates.found[0].sum())} of {_many(len(fates.builds), 'build')}"
-    told += f", gained or lost {_often(int(fates.turns[0]))}" if fates.turns[0] else ""
-    told += f"; last lost with {_called(fates.builds[lost])}." if lost >= 0 else "."
+    lost = int(timelines.last_lost[0])
+    told = f"Found in {int(timelines.found[0].sum())} of {_many(len(timelines.builds), 'build')}"
+    told += f", gained or lost {_often(int(timelines.turns[0]))}" if timelines.turns[0] else ""
+    told += f"; last lost with {_called(timelines.builds[lost])}." if lost >= 0 else "."
     out.print(plain(told))
 
 
-def _sure(fates: Fates, nugget: int, build: int) -> Text:
-    if fates.known[nugget, build]:
+def _sure(timelines: NuggetTimelines, nugget: int, build: int) -> Text:
+    if timelines.known[nugget, build]:
         return Text("known")
-    return Text(chance(float(fates.probability[nugget, build])), "italic yellow")
+    return Text(chance(float(timelines.probability[nugget, build])), "italic yellow")
 
 
 def _letter(place: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from nuggeteer.comparing.diff import Change, Diff, Sighting
+from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
 from nuggeteer.reports.passages import beginning, excerpt
@@ -48,7 +48,7 @@ def _scores(result: Diff) -> str:
     return "\n".join(lines)
 
 
-def _table(found: Sequence[Change], most: int) -> str:
+def _table(found: Sequence[NuggetChange], most: int) -> str:
     rows = ["<table><tr><th>nugget</th><th>sure</th><th>what the answers say</th></tr>"]
     for change in found[:most]:
         name = f"{code(f'{change.question.qid}/{change.nugget.nugget}')}<br>{change.nugget.importance}"

@@ -20,7 +20,7 @@ AFTER = (10, 30, 100)  # verdicts
 
 
 @dataclass(frozen=True)
-class Worth:
+class SuggestionReport:
     """What judging would tell of a run's score or, with a second run, of its difference to that. `forecast` is None
     where the threshold model cannot say how sure it is."""
 
@@ -32,7 +32,7 @@ class Worth:
     forecast: Forecast | None
 
 
-def suggestions_as_json(found: Worth) -> dict[str, Any]:
+def suggestions_as_json(found: SuggestionReport) -> dict[str, Any]:
     """Best first; `share` of the judging variance is what a verdict is expected to take off, given those before it."""
     ahead = found.forecast
     return {
@@ -46,7 +46,7 @@ def suggestions_as_json(found: Worth) -> dict[str, Any]:
     }
 
 
-def _line(found: Worth, one: Suggestion) -> dict[str, Any]:
+def _line(found: SuggestionReport, one: Suggestion) -> dict[str, Any]:
     nugget, run = found.key.nuggets[one.nugget], found.runs[one.run]
     return {
         "qid": nugget.qid,
@@ -60,7 +60,7 @@ def _line(found: Worth, one: Suggestion) -> dict[str, Any]:
     }
 
 
-def suggestions(out: Console, found: Worth) -> None:
+def suggestions(out: Console, found: SuggestionReport) -> None:
     """One line a pair, and how wide the judging part is likely to be after more of them."""
     if found.forecast is None:
         out.print("A fixed threshold cannot say how sure it is, so nothing is more worth judging than the rest.")

@@ -17,11 +17,11 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.outlook import Outlook
 from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.state import JudgingState
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
-from nuggeteer.screens.page import ahead, hidden, page, standing
+from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_out
 from nuggeteer.text import escaped
 
 KEYS = "y yes  n no  N none of them  s skip  u undo  m mark  r reason  ? help  q quit"
@@ -49,7 +49,7 @@ In an audit none are, and neither guess nor score is shown: they would tell
 what the tool thinks."""
 
 
-class Reader(ScrollView, can_focus=False):
+class TextPane(ScrollView, can_focus=False):
     """Lines that are laid out already; only those in view are drawn, so that a long text scrolls as a short one."""
 
     def __init__(self, name: str) -> None:
@@ -137,8 +137,8 @@ class JudgeApp(App[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="standing", markup=False)
         yield Static(id="ahead", markup=False)
-        yield Reader("asked")
-        yield Reader("answer")
+        yield TextPane("asked")
+        yield TextPane("answer")
         yield Static(id="said", markup=False)
         yield Input()
         yield Static(KEYS, id="keys", markup=False)
@@ -158,7 +158,7 @@ class JudgeApp(App[None]):
         self._stand()
         self._put("said", self._said)
         self._put("keys", KEYS if self._marking is None else MARKING)
-        asked, answer = self.query_one("#asked", Reader), self.query_one("#answer", Reader)
+        asked, answer = self.query_one("#asked", TextPane), self.query_one("#answer", TextPane)
         card = session.card()
         if card is None:
             only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
@@ -167,7 +167,7 @@ class JudgeApp(App[None]):
             answer.show([])
             return
         width = max(self.size.width - 2, 20)
-        drawn = page(card, width, max(self.size.height * 2 // 5, 4), self._chosen())
+        drawn = lay_out(card, width, max(self.size.height * 2 // 5, 4), self._chosen())
         asked.styles.height = len(drawn.asked)
         asked.show(drawn.asked)
         answer.show(drawn.answer)
@@ -186,11 +186,11 @@ class JudgeApp(App[None]):
 
     def _stand(self) -> None:
         """The two lines on how things stand; dots while a new score is being worked out."""
-        outlook, session = self.session.outlook, self.session
+        state, session = self.session.state, self.session
         title = (
-            hidden(outlook.title, outlook.measure.title)
+            audit_headline(state.title, state.measure.title)
             if session.blind
-            else standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1)
+            else headline(state.title, state.measure.title, state.interval, len(state.readings) > 1)
         )
         self._put("standing", f"{title}{'  …' if self._looking else ''}")
         if session.audit is not None:
@@ -198,7 +198,7 @@ class JudgeApp(App[None]):
                 "ahead", f"audit: {session.left()} of {len(session.audit)} left; {session.judged} verdicts so far"
             )
         else:
-            self._put("ahead", f"{session.judged} judged; {ahead(outlook.forecast, self.width)}")
+            self._put("ahead", f"{session.judged} judged; {forecast_line(state.forecast, self.width)}")
 
     def _put(self, name: str, text: str) -> None:
         self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
@@ -247,7 +247,7 @@ class JudgeApp(App[None]):
             self.session.skip()
             return "skipped; it comes back at the end"
 
-        if self.session.ask is not None:
+        if self.session.pending is not None:
             self._attempt(act)
 
     def action_undo(self) -> None:
@@ -266,14 +266,14 @@ class JudgeApp(App[None]):
             self._draw()
 
     def action_scroll(self, by: int) -> None:
-        self.query_one("#answer", Reader).scroll_relative(y=by, animate=False)
+        self.query_one("#answer", TextPane).scroll_relative(y=by, animate=False)
 
     def action_page(self, by: int) -> None:
-        answer = self.query_one("#answer", Reader)
+        answer = self.query_one("#answer", TextPane)
         answer.scroll_relative(y=by * max(answer.size.height - 1, 1), animate=False)
 
     def action_ends(self, end: int) -> None:
-        answer = self.query_one("#answer", Reader)
+        answer = self.query_one("#answer", TextPane)
         answer.scroll_to(y=answer.max_scroll_y if end else 0, animate=False)
 
     def action_guess(self) -> None:
@@ -281,7 +281,7 @@ class JudgeApp(App[None]):
             self.session.show_guess()
             return "the guess is shown, and the verdict will say so"
 
-        if self.session.ask is not None:
+        if self.session.pending is not None:
             self._attempt(act)
 
     def action_help(self) -> None:
@@ -297,7 +297,7 @@ class JudgeApp(App[None]):
             self.session.reason = text.strip() or None
             self._said = "the reason goes with your next verdict" if self.session.reason else ""
 
-        if self.session.ask is not None:
+        if self.session.pending is not None:
             self._prompt("Why? (Enter keeps it, Esc leaves)", keep, self.session.reason or "")
 
     def action_filter(self) -> None:
@@ -321,7 +321,7 @@ class JudgeApp(App[None]):
             self.session.propose(text, grade)
             self._said = "proposed, in proposals.jsonl; it counts when the key's owner takes it in"
 
-        if self.session.ask is not None:
+        if self.session.pending is not None:
             self._prompt("Which fact does the key lack? (Esc leaves)", importance)
 
     def _prompt(self, label: str, then: Callable[[str], None], value: str = "") -> None:
@@ -407,24 +407,24 @@ class JudgeApp(App[None]):
             self._stale = True
         else:
             self._looking = True
-            self._look_in_thread(self.session.said)
+            self._look_in_thread(self.session.revision)
             self._stand()
 
     @work(thread=True)
     def _look_in_thread(self, said: int) -> None:
-        outlook: Outlook | None = None
+        state: JudgingState | None = None
         problem = ""
         try:
-            outlook = Outlook(self.session.outlook.subject, self.session.outlook)
+            state = JudgingState(self.session.state.subject, self.session.state)
         except (NuggeteerError, OSError) as error:  # somebody else's edit of a file, say: verdicts go on
             problem = f"the score stays as it was: {error}"
         if self.is_running:
-            self.call_from_thread(self._looked, outlook, said, problem)
+            self.call_from_thread(self._looked, state, said, problem)
 
-    def _looked(self, outlook: Outlook | None, said: int, problem: str) -> None:
+    def _looked(self, state: JudgingState | None, said: int, problem: str) -> None:
         self._looking = False
-        if outlook is not None:
-            self.session.refresh(outlook, said)
+        if state is not None:
+            self.session.refresh(state, said)
         if problem:
             self._said = problem
         if self._stale:

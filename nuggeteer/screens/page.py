@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.diff import Passage
-from nuggeteer.judging.session import Card, Shown
+from nuggeteer.judging.session import Card, ShownResponse
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Nugget
@@ -40,7 +40,7 @@ class Page:
     bottom: int
 
 
-def page(card: Card, width: int, room: int | None = None, chosen: Span | None = None, plain: bool = False) -> Page:
+def lay_out(card: Card, width: int, room: int | None = None, chosen: Span | None = None, plain: bool = False) -> Page:
     """All of a card. What is asked takes `room` lines at most, and stands in full below the answer if it needs more.
     `chosen` are the words that the assessor is marking; `plain`, for what does not scroll, sets marks in « » and keeps
     the other responses and the examples short."""
@@ -108,7 +108,7 @@ def _importance(nugget: Nugget) -> str:
     return f"{nugget.importance}, {vital} of {len(nugget.votes)} assessors say vital"
 
 
-def _response(one: Shown, of: int, width: int, focus: bool, chosen: Span | None, plain: bool) -> list[Text]:
+def _response(one: ShownResponse, of: int, width: int, focus: bool, chosen: Span | None, plain: bool) -> list[Text]:
     head = Text.assemble(("> " if focus else "  "), f"response {one.rank} of {of}", style=HEAD if focus else QUIET)
     if one.docid is not None:
         head.append(escaped(f" · {one.docid}"), QUIET)
@@ -148,7 +148,7 @@ def _wrapped(text: Text, width: int, indent: str) -> list[Text]:
     return [Text.assemble(indent, line) for line in lines]
 
 
-def standing(title: str, measure: str, interval: Interval, difference: bool) -> str:
+def headline(title: str, measure: str, interval: Interval, difference: bool) -> str:
     """The headline: a score, or a difference, and its interval."""
     sign = "+" if difference else ""
     if interval.value is None:
@@ -161,7 +161,7 @@ def standing(title: str, measure: str, interval: Interval, difference: bool) -> 
     return said
 
 
-def hidden(title: str, measure: str) -> str:
+def audit_headline(title: str, measure: str) -> str:
     """The headline of an audit: a score that moves with each verdict would tell what had been guessed."""
     return f"{title}  {measure} stays hidden in an audit"
 
@@ -172,7 +172,7 @@ def _from_to(low: float, high: float, difference: bool) -> str:
     return f"{low:.3f}–{high:.3f}"
 
 
-def ahead(forecast: Forecast | None, width: float | None) -> str:
+def forecast_line(forecast: Forecast | None, width: float | None) -> str:
     """What is left to do, as far as the model can tell."""
     if forecast is None:
         return "this threshold model cannot say how sure it is"

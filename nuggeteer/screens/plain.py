@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TextIO
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.outlook import Outlook
 from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.state import JudgingState
 from nuggeteer.records import Importance
-from nuggeteer.screens.page import ahead, hidden, page, standing
+from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_out
 from nuggeteer.text import escaped
 
 WIDTH = 78
@@ -26,7 +26,7 @@ q          leave; every verdict is on disk already
 """
 
 
-class Plain:
+class PlainScreen:
     """Asks on `out`, and reads a line at a time."""
 
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
@@ -66,7 +66,7 @@ class Plain:
             if word not in self._commands:
                 self._tell(f"{word!r} is no command; ? lists them")
                 continue
-            before = (self.session.ask, self.session.response, self.session.reason, self.session.shown)
+            before = (self.session.pending, self.session.response, self.session.reason, self.session.shown)
             try:
                 said = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
@@ -76,19 +76,19 @@ class Plain:
                 self._tell(part)
             if word in "ynNub":
                 self._look()
-            if before != (self.session.ask, self.session.response, self.session.reason, self.session.shown):
+            if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
                 self._show()
 
     def _tell(self, text: str) -> None:
         self.out.write(escaped(text) + "\n")
 
     def _stand(self) -> None:
-        outlook = self.session.outlook
+        state = self.session.state
         if self.session.audit is None:
-            self._tell(standing(outlook.title, outlook.measure.title, outlook.interval, len(outlook.readings) > 1))
-            self._tell(f"{self.session.judged} judged; {ahead(outlook.forecast, self.width)}")
+            self._tell(headline(state.title, state.measure.title, state.interval, len(state.readings) > 1))
+            self._tell(f"{self.session.judged} judged; {forecast_line(state.forecast, self.width)}")
         else:
-            self._tell(hidden(outlook.title, outlook.measure.title))
+            self._tell(audit_headline(state.title, state.measure.title))
             self._tell(f"audit: {self.session.left()} of {len(self.session.audit)} left")
 
     def _show(self) -> None:
@@ -97,7 +97,7 @@ class Plain:
             only = "" if str(self.session.filter) == "all" else f" in {self.session.filter} (f: all)"
             self._tell(f"Nothing left to ask{only}; u takes the last verdict back, q leaves")
             return
-        drawn = page(card, WIDTH, plain=True)
+        drawn = lay_out(card, WIDTH, plain=True)
         self.out.write("\n")
         for line in [*drawn.asked, None, *drawn.answer]:
             self.out.write((line.plain.rstrip() if line else "") + "\n")
@@ -105,8 +105,8 @@ class Plain:
 
     def _look(self) -> None:
         try:
-            said = self.session.said
-            self.session.refresh(Outlook(self.session.outlook.subject, self.session.outlook), said)
+            said = self.session.revision
+            self.session.refresh(JudgingState(self.session.state.subject, self.session.state), said)
         except (NuggeteerError, OSError) as error:
             self._tell(f"the score stays as it was: {error}")
         self._stand()

@@ -37,7 +37,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 
-NOBODY = -1  # no verdict
+NO_VERDICT = -1  # no verdict
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Assessor:
 
 
 @dataclass(frozen=True)
-class Agreed:
+class RaterAgreement:
     """What raters agree on: of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is each rater's share,
     None of several. κ is of two raters only."""
 
@@ -88,27 +88,27 @@ class Dispute:
 
 
 @dataclass(frozen=True)
-class Beside:
+class MachineAgreement:
     """Something that is no person, held against people: each of them; all, as one more of them, on the pairs that
     several people judged; and all that `score` takes as known."""
 
     name: str
-    each: tuple[Agreed, ...]
-    together: Agreed | None
-    known: Agreed | None
+    each: tuple[RaterAgreement, ...]
+    together: RaterAgreement | None
+    known: RaterAgreement | None
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AssessorAgreement:
     """`people`: each two who share a pair; `together`: all of them, None where nobody shares any. `machines`: whose
     verdicts are marked as a machine's. `left_out` says how the tool was kept from seeing the answers. `unnamed`
     verdicts name no assessor; on `both` pairs one assessor said yes and no."""
 
     assessors: tuple[Assessor, ...]
-    people: tuple[Agreed, ...]
-    together: Agreed | None
-    tool: Beside
-    machines: tuple[Beside, ...]
+    people: tuple[RaterAgreement, ...]
+    together: RaterAgreement | None
+    tool: MachineAgreement
+    machines: tuple[MachineAgreement, ...]
     left_out: str
     disputes: tuple[Dispute, ...]
     unnamed: int
@@ -116,9 +116,9 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class _Verdicts:
-    """names × pairs: 1, 0 or `NOBODY`, people first; of each pair the positions of the nugget and of its question, and
-    its text."""
+class _VerdictTable:
+    """`said` is names × pairs: 1, 0 or `NO_VERDICT`, people first. Each pair has the positions of its nugget and its
+    question, and its text."""
 
     names: tuple[str, ...]
     people: int
@@ -133,31 +133,31 @@ class _Verdicts:
 
 def agree(
     collection: Collection, seed: int = 0, jobs: int = 1, tell: Callable[[str], None] = lambda line: None
-) -> Agreement:
+) -> AssessorAgreement:
     """The agreement of all assessors of a collection, and of the tool and other machines with them. `tell` hears of
     work that takes long."""
     if not collection.judgements:
         raise NuggeteerError(f"{collection.root}: nobody has judged anything here; nuggeteer judge RUN asks you")
     verdicts = _verdicts(collection)
-    guess = Guess(Scorer(collection, seed=seed, jobs=jobs), tell)
+    guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), tell)
     questions = len(collection.key.questions)
     names, people = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
-    raters = (people != NOBODY).sum(axis=0)
+    raters = (people != NO_VERDICT).sum(axis=0)
     tool, known, probability = guess.of(verdicts)
 
-    def two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> Agreed | None:
-        have = (a != NOBODY) & (b != NOBODY)
+    def two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> RaterAgreement | None:
+        have = (a != NO_VERDICT) & (b != NO_VERDICT)
         return _two(called, a[have] == 1, b[have] == 1, of[have], questions, seed) if have.any() else None
 
-    def several(called: tuple[str, ...], rows: Ints) -> Agreed | None:
+    def several(called: tuple[str, ...], rows: Ints) -> RaterAgreement | None:
         shared = raters > 1
         rows, of = rows[:, shared], verdicts.question[shared]
         return _several(called, rows, of, questions, seed) if shared.any() else None
 
-    def beside(name: str, row: Ints, all_known: Agreed | None) -> Beside:
+    def beside(name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
         each = (two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
         together = several((name, *names), np.vstack([row, people]))
-        return Beside(name, tuple(filter(None, each)), together, all_known)
+        return MachineAgreement(name, tuple(filter(None, each)), together, all_known)
 
     whole = (guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64))
     machines = zip(verdicts.names[verdicts.people :], verdicts.said[verdicts.people :], strict=True)
@@ -166,14 +166,14 @@ def agree(
         for i in range(len(names))
         for j in range(i + 1, len(names))
     )
-    return Agreement(
+    return AssessorAgreement(
         tuple(
             Assessor(
                 name,
                 i >= verdicts.people,
-                int((own != NOBODY).sum()),
+                int((own != NO_VERDICT).sum()),
                 int((own == 1).sum()),
-                int(((own != NOBODY) & (raters > (i < verdicts.people))).sum()),
+                int(((own != NO_VERDICT) & (raters > (i < verdicts.people))).sum()),
             )
             for i, (name, own) in enumerate(zip(verdicts.names, verdicts.said, strict=True))
         ),
@@ -188,7 +188,7 @@ def agree(
     )
 
 
-def _verdicts(collection: Collection) -> _Verdicts:
+def _verdicts(collection: Collection) -> _VerdictTable:
     """Who said what. Where one assessor said both yes and no of a pair the yes counts, as it does in `judging`."""
     key = collection.key
     everybody = [*collection.judgements, *collection.machine]
@@ -204,11 +204,11 @@ def _verdicts(collection: Collection) -> _Verdicts:
         if pair == len(texts):
             texts.append(one.text)
         heard.append((number[machine, name], pair, one))
-    said = np.full((len(who), len(pairs)), NOBODY, dtype=np.int64)
+    said = np.full((len(who), len(pairs)), NO_VERDICT, dtype=np.int64)
     reasons: dict[tuple[int, int], str] = {}
     both: set[tuple[int, int]] = set()
     for row, pair, one in heard:
-        if said[row, pair] not in (NOBODY, int(one.verdict)):
+        if said[row, pair] not in (NO_VERDICT, int(one.verdict)):
             both.add((row, pair))
         said[row, pair] = max(said[row, pair], int(one.verdict))
         if one.reason:
@@ -217,10 +217,10 @@ def _verdicts(collection: Collection) -> _Verdicts:
     people = sum(not machine for machine, _ in who)
     names = tuple(name for _, name in who)
     unnamed = len(everybody) - len(named)
-    return _Verdicts(names, people, said, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
+    return _VerdictTable(names, people, said, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
 
 
-class Guess:
+class HeldOutGuesses:
     """What the tool would have said of every decided pair, had its system not been judged."""
 
     def __init__(self, scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> None:
@@ -247,7 +247,7 @@ class Guess:
             self.probability[out] = _chances(self.evidence, out)
         self.yes = self.probability >= 0.5
 
-    def of(self, verdicts: _Verdicts) -> tuple[Ints, Ints, Vector]:
+    def of(self, verdicts: _VerdictTable) -> tuple[Ints, Ints, Vector]:
         """Of assessors' pairs: the tool's verdict, what is known, and the tool's probability of a yes. Pairs that no
         person decided have none."""
         known, key = self.scorer.known, self.scorer.key
@@ -258,7 +258,7 @@ class Guess:
         place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]
         judged, place = judged[np.isin(place, self.decided)], place[np.isin(place, self.decided)]
         where = np.searchsorted(self.decided, place)
-        tool, told, chance = np.full(len(rows), NOBODY), np.full(len(rows), NOBODY), np.full(len(rows), np.nan)
+        tool, told, chance = np.full(len(rows), NO_VERDICT), np.full(len(rows), NO_VERDICT), np.full(len(rows), np.nan)
         tool[judged], told[judged], chance[judged] = self.yes[where], self.evidence.yes[where], self.probability[where]
         return tool, told, chance
 
@@ -267,9 +267,9 @@ def _chances(evidence: Evidence, out: Bools) -> Vector:
     return fit_smooth(evidence.only(~out), PRIOR).probability(evidence.only(out).pairs)
 
 
-def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int, seed: int) -> Agreed:
+def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int, seed: int) -> RaterAgreement:
     table = tables(a, b, question, questions)
-    return Agreed(
+    return RaterAgreement(
         names,
         len(a),
         int(table.any(axis=1).sum()),
@@ -282,11 +282,11 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
     )
 
 
-def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int, seed: int) -> Agreed:
+def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int, seed: int) -> RaterAgreement:
     """Several raters, of whom not all judged every pair."""
-    yes, raters = (rows == 1).sum(axis=0), (rows != NOBODY).sum(axis=0)
+    yes, raters = (rows == 1).sum(axis=0), (rows != NO_VERDICT).sum(axis=0)
     table = coincidences(yes, raters, question, questions)
-    return Agreed(
+    return RaterAgreement(
         names,
         rows.shape[1],
         int(table.any(axis=1).sum()),
@@ -299,7 +299,7 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int,
     )
 
 
-def _disputes(collection: Collection, verdicts: _Verdicts, tool: Ints, probability: Vector) -> tuple[Dispute, ...]:
+def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, probability: Vector) -> tuple[Dispute, ...]:
     """People's first, in the order of the key; then those of the tool with all people, the surest guesses first."""
     names, said = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
     yes, no = (said == 1).any(axis=0), (said == 0).any(axis=0)
@@ -319,7 +319,7 @@ def _disputes(collection: Collection, verdicts: _Verdicts, tool: Ints, probabili
             tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 1),
             tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 0),
             tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
-            None if tool[i] == NOBODY else bool(tool[i] == 1),
+            None if tool[i] == NO_VERDICT else bool(tool[i] == 1),
             None if np.isnan(probability[i]) else float(probability[i]),
         )
         for i in order

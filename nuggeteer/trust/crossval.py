@@ -34,7 +34,7 @@ from nuggeteer.thresholds.selection import Fit, models
 from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.trust.reliability import reliability
 
-Place = tuple[int, str]  # a question's position in the key, and a text
+QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
 MODELS = (FIXED, *models(PRIOR))
 
@@ -165,7 +165,7 @@ def shared_matcher(collection: Collection, truth: Known, jobs: int = 1) -> Match
 
 def without(collection: Collection, group: str) -> Collection:
     """The collection as if nobody had judged the systems of a group."""
-    own, others = set[Place](), set[Place]()
+    own, others = set[QuestionText](), set[QuestionText]()
     for run in map(collection.run, collection.run_names):
         outside = collection.group(run.name) != group
         if not outside or run.info.judged != "none":

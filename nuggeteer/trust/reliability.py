@@ -56,7 +56,7 @@ class Reliability:
 
 
 @dataclass(frozen=True)
-class Trust:
+class TrustReport:
     """`reliability` is None where there are fewer than two groups of systems, so that none can be left out.
     `nuggets` of the `judged` ones were looked at."""
 
@@ -66,7 +66,7 @@ class Trust:
     reliability: Reliability | None
 
 
-def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Trust | None:
+def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """Look at a collection's judgements; None where there are none. `tell` hears of work that takes long."""
     path = scorer.collection.root / ".nuggeteer" / "reliability.json"
     prior = prior_of(scorer.matcher.signature)
@@ -86,7 +86,7 @@ def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Tr
     thresholds = Thresholds(
         len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
     )
-    result = Trust(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
+    result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
     with suppress(NuggeteerError):  # where we may not write, it takes as long next time
         write_whole(path, lambda file: file.write(body))
@@ -124,7 +124,7 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
     return Reliability(bins, float(((chance - yes) ** 2).mean()), error)
 
 
-def _trust(stored: Any) -> Trust:
+def _trust(stored: Any) -> TrustReport:
     """What was kept; a ValueError, KeyError or TypeError where it is not what we wrote."""
     models = tuple(
         Compared(one["name"], float(one["log10_evidence"]), _number(one["log_score"]), float(one["seconds"]))
@@ -136,7 +136,7 @@ def _trust(stored: Any) -> Trust:
         Bin(float(one["low"]), float(one["high"]), int(one["pairs"]), float(one["chance"]), float(one["yes"]))
         for one in (kept["bins"] if kept else ())
     )
-    return Trust(
+    return TrustReport(
         int(stored["nuggets"]),
         int(stored["judged"]),
         Thresholds(pairs, positive, groups, models, str(stored["thresholds"]["chosen"])),

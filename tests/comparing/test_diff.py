@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.comparing.diff import between, diff
+from nuggeteer.comparing.diff import diff, diff_matched_runs
 from nuggeteer.comparing.gate import Gate, not_worse, signed, vital_kept
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring.scorer import Scorer, score
@@ -171,7 +171,7 @@ def test_the_probability_of_a_change_is_that_of_the_texts_that_are_not_shared(co
     """Of two texts each, one in common: new has it and old has not, where the shared one has not, old's own has not
     and new's own has: ⁷⁄₁₀ · ⁷⁄₁₀ · ³⁄₁₀."""
     scorer = Scorer(collect(NUGGETS, RUNS), model=Chance(0.3))
-    result = between(scorer, scorer.read("old"), scorer.read("new"))
+    result = diff_matched_runs(scorer, scorer.read("old"), scorer.read("new"))
     own = slice(0, 3)  # q1: one response of two is the same
     assert result.gain[own] == pytest.approx([0.7 * 0.7 * 0.3] * 3, abs=0.04)
     assert result.loss[own] == pytest.approx([0.7 * 0.7 * 0.3] * 3, abs=0.04)
@@ -186,7 +186,7 @@ def test_the_difference_is_what_counting_draw_by_draw_gives(sample):
     """Δ, its parts and p again from the joint verdicts, with loops and the formula as it is printed."""
     scorer = Scorer(sample, ["f3"])
     pair = [scorer.read("build-101"), scorer.read("build-103")]
-    result = between(scorer, *pair)
+    result = diff_matched_runs(scorer, *pair)
     drawn = scorer.draw_together(pair)
     key = sample.key
     values = np.full((2, 2000, len(key.questions)), np.nan)
@@ -305,8 +305,8 @@ def test_equal_texts_of_unlike_systems_are_found_alike(sample, monkeypatch):
 
     monkeypatch.setattr(scorer, "find", contrary)
     reading = scorer.read("build-102")
-    nothing_changed(between(scorer, reading, replace(reading, group="x")))
-    nothing_changed(between(scorer, replace(reading, group="x"), reading))
+    nothing_changed(diff_matched_runs(scorer, reading, replace(reading, group="x")))
+    nothing_changed(diff_matched_runs(scorer, replace(reading, group="x"), reading))
 
 
 def test_a_text_twice_is_no_new_nugget_but_costs_precision(collect):

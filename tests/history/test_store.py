@@ -22,7 +22,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history import store as module
-from nuggeteer.history.store import History, Recorded
+from nuggeteer.history.store import History, RecordedRun
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT, write_lines
 
@@ -58,7 +58,7 @@ def query(history, sql):
 def test_the_file_holds_what_was_scored(collection, history):
     """Read back by plain SQL, as a user would."""
     scores = score(collection, ["old"])
-    assert history.record(scores, "4f2c1ab") == [Recorded("old", 1, True, 0)]
+    assert history.record(scores, "4f2c1ab") == [RecordedRun("old", 1, True, 0)]
     old = scores["old"]
     assert query(history, "SELECT run, label, time FROM builds") == [("old", "4f2c1ab", "2026-03-01T02:30:05Z")]
     ((signature, known, guessed, version),) = query(history, "SELECT signature, known, guessed, version FROM scorings")
@@ -133,12 +133,12 @@ def test_texts_that_builds_share_are_kept_once(collection, history):
 
 def test_the_same_run_again_is_one_build_under_one_label_and_two_under_two(collection, history):
     scores = score(collection, ["old"])
-    assert history.record(scores) == [Recorded("old", 1, True, 0)]
-    assert history.record(scores) == [Recorded("old", 1, False, 0)]
-    assert history.record(scores, "") == [Recorded("old", 1, False, 0)]
-    assert history.record(scores, "n1") == [Recorded("old", 2, True, 1)]
-    assert history.record(scores, "n1") == [Recorded("old", 2, False, 1)]
-    assert history.record(score(collection, ["old"], seed=1), "n1") == [Recorded("old", 3, True, 2)]
+    assert history.record(scores) == [RecordedRun("old", 1, True, 0)]
+    assert history.record(scores) == [RecordedRun("old", 1, False, 0)]
+    assert history.record(scores, "") == [RecordedRun("old", 1, False, 0)]
+    assert history.record(scores, "n1") == [RecordedRun("old", 2, True, 1)]
+    assert history.record(scores, "n1") == [RecordedRun("old", 2, False, 1)]
+    assert history.record(score(collection, ["old"], seed=1), "n1") == [RecordedRun("old", 3, True, 2)]
     assert query(history, "SELECT count(*) FROM builds") == [(3,)]
 
 
@@ -347,10 +347,10 @@ def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, m
 
 def test_a_lock_that_nobody_gives_back_is_told(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.1)
     with closing(sqlite3.connect(history.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(NuggeteerError, match="another process has it locked"):
+        with pytest.raises(NuggeteerError, match="another process has kept it locked"):
             history.record(score(collection, ["new"]))
         assert [s.run for s in history.scorings("f3")] == ["old"]  # readers need not wait
 

@@ -12,7 +12,7 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import fates, lives, trends
+from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics import alarm
 from nuggeteer.statistics.alarm import ALARM, e_value, patience, watch
@@ -184,7 +184,7 @@ def test_nuggets_gained_and_lost_are_those_of_the_sets(recorded):
     """Against sets made from BUILDS, which never saw the database."""
     _, history = recorded
     (trend,) = trends(history)
-    fate = fates(history, trend.builds)
+    fate = nugget_timelines(history, trend.builds)
     names = [(fact.qid, fact.nugget) for fact in fate.nuggets]
     assert names == [(q, str(n)) for q in ("q2", "q10") for n in (1, 2, 3)]
     sets = [{(q, text[-1]) for q, text in said(flags)} for flags in BUILDS]
@@ -202,12 +202,12 @@ def test_nuggets_gained_and_lost_are_those_of_the_sets(recorded):
 
 def test_a_nuggets_life_names_the_text_that_got_the_credit(recorded):
     _, history = recorded
-    (story,) = lives(history, trends(history), "q2/2")
+    (story,) = timelines_of(history, trends(history), "q2/2")
     text = "q2 fact number2"
     assert story.texts == (text, None, text, None, text)
-    assert story.fates.found[0].tolist() == [True, False, True, False, True]
+    assert story.timelines.found[0].tolist() == [True, False, True, False, True]
     with pytest.raises(NuggeteerError, match="no recorded build has this nugget"):
-        lives(history, trends(history), "q2/9")
+        timelines_of(history, trends(history), "q2/9")
 
 
 def test_builds_scored_otherwise_do_not_compare_and_the_alarm_passes_over_them(recorded):
@@ -221,7 +221,7 @@ def test_builds_scored_otherwise_do_not_compare_and_the_alarm_passes_over_them(r
     assert {build.unlike for build in trend.builds[:5]} == {("judgements",)}
     assert np.isnan(trend.delta).all()
     assert np.isnan(trend.alarm.evidence).tolist() == [True] * 5 + [False]
-    assert not fates(history, trend.builds).gained.any()
+    assert not nugget_timelines(history, trend.builds).gained.any()
     assert history.rescore(judged) == 5
     (trend,) = trends(history)
     assert trend.comparable.all()

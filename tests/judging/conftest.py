@@ -9,8 +9,8 @@ import pytest
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.ledger import Ledger
-from nuggeteer.judging.outlook import Outlook, Subject
 from nuggeteer.judging.session import Session
+from nuggeteer.judging.state import JudgingState, JudgingSubject
 
 NUGGETS = [
     {"qid": "q1", "nugget": "1", "text": "built the first nuclear reactor"},
@@ -40,6 +40,6 @@ def begin(fermi: Collection) -> Callable[..., Session]:
     """Starts a session of ann's, as the command does."""
 
     def start(against: str | None = None, **how: Any) -> Session:
-        return Session(Outlook(Subject(fermi.root, "tonight", against)), Ledger(fermi.root, "ann"), **how)
+        return Session(JudgingState(JudgingSubject(fermi.root, "tonight", against)), Ledger(fermi.root, "ann"), **how)
 
     return start

@@ -9,29 +9,29 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.outlook import Ask, Outlook, Subject
 from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.judging.suggest import forecast, suggest
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.screens.page import page
+from nuggeteer.screens.page import lay_out
 
 
 def written(session, assessor="ann"):
     """(qid, nugget, text, verdict) of all that stands of an assessor's, as the next command would read it."""
-    judgements = read_collection(session.outlook.collection.root).judgements
+    judgements = read_collection(session.state.collection.root).judgements
     return [(j.qid, j.nugget, j.text, j.verdict) for j in judgements if j.assessor == assessor]
 
 
 def in_view(session):
-    nugget = session.outlook.key.nuggets[session.ask.nugget]
-    return nugget.qid, nugget.nugget, session.outlook.run(session.ask.side).texts[session.response]
+    nugget = session.state.key.nuggets[session.pending.nugget]
+    return nugget.qid, nugget.nugget, session.state.run(session.pending.side).texts[session.response]
 
 
 def everything(session, verdict=False, most=100):
     """Judge until nothing is left; what was asked."""
     asked = []
-    while session.ask is not None:
+    while session.pending is not None:
         assert len(asked) < most
         asked.append(in_view(session))
         session.judge(verdict)
@@ -40,9 +40,9 @@ def everything(session, verdict=False, most=100):
 
 def test_the_first_question_is_what_suggest_says(begin):
     session = begin()
-    scorer = Scorer(session.outlook.collection, ["f3"])
+    scorer = Scorer(session.state.collection, ["f3"])
     best = suggest(scorer, scorer.read("tonight"), scorer.measures[0], 1)[0]
-    assert (session.ask.nugget, session.response) == (best.nugget, best.response)
+    assert (session.pending.nugget, session.response) == (best.nugget, best.response)
 
 
 def test_a_verdict_is_on_disk_when_the_next_question_is_in_view(begin):
@@ -58,20 +58,20 @@ def test_a_verdict_is_on_disk_when_the_next_question_is_in_view(begin):
 
 def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin):
     session = begin()
-    nugget, response = session.ask.nugget, session.response
+    nugget, response = session.pending.nugget, session.response
     session.judge(True)
     session.show_guess()
     assert session.card().guess is not None
     session.judge(False)
     assert session.card().guess is None, "hidden again with the next question"
-    first, second = (j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann")
+    first, second = (j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann")
     assert first.extra["source"] == "judge"
     assert first.extra["tool"].startswith("nuggeteer ")
     assert (first.run, second.run) == ("tonight", "tonight")
     assert first.extra["guess"]["shown"] is False
     assert second.extra["guess"]["shown"] is True
     # Against the match score and the mean of the draws' chances of the pair alone.
-    scorer, reading = session.outlook.scorer, session.outlook.readings[0]
+    scorer, reading = session.state.scorer, session.state.readings[0]
     pairs = [
         p for p in range(reading.begin[response], reading.begin[response + 1]) if reading.pairs.nugget[p] == nugget
     ]
@@ -82,10 +82,10 @@ def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin
 
 
 def test_everything_is_asked_once_and_then_nothing(begin):
-    """All noes, without a new outlook: every pair of the run but what a yes has settled, each once."""
+    """All noes, without a new state: every pair of the run but what a yes has settled, each once."""
     session = begin()
     asked = everything(session)
-    pairs = {(n.qid, n.nugget, t) for n in session.outlook.key.nuggets for t in dict.fromkeys(texts(session, n.qid))}
+    pairs = {(n.qid, n.nugget, t) for n in session.state.key.nuggets for t in dict.fromkeys(texts(session, n.qid))}
     assert sorted(asked) == sorted(pairs)
     assert session.card() is None
     with pytest.raises(NuggeteerError, match="nothing left"):
@@ -93,7 +93,7 @@ def test_everything_is_asked_once_and_then_nothing(begin):
 
 
 def texts(session, qid):
-    run, key = session.outlook.run(0), session.outlook.key
+    run, key = session.state.run(0), session.state.key
     return run.texts[slice(*run.offsets[key.position[qid] : key.position[qid] + 2])]
 
 
@@ -112,7 +112,7 @@ def test_a_session_goes_on_where_another_was_broken_off(begin):
         first.judge(False)
     rest = everything(begin())
     assert not set(done) & set(rest)
-    whole = {(n.qid, n.nugget, t) for n in first.outlook.key.nuggets for t in texts(first, n.qid)}
+    whole = {(n.qid, n.nugget, t) for n in first.state.key.nuggets for t in texts(first, n.qid)}
     assert set(done) | set(rest) == whole
 
 
@@ -122,7 +122,7 @@ def test_what_others_judge_meanwhile_is_not_asked(begin, fermi):
     peek.skip()
     theirs = in_view(peek)
     Ledger(fermi.root, "carl").append(Judgement(*theirs, False))
-    session.refresh(Outlook(session.outlook.subject), session.said)
+    session.refresh(JudgingState(session.state.subject), session.revision)
     session.skip()
     assert theirs not in everything(session)
 
@@ -140,12 +140,12 @@ def test_what_is_judged_already_is_not_judged_again(begin, fermi):
     other = Ledger(fermi.root, "carl")
     for text in texts(session, "q1"):
         other.append(Judgement("q1", "1", text, False))
-    session.refresh(Outlook(session.outlook.subject), session.said)
+    session.refresh(JudgingState(session.state.subject), session.revision)
     for whole in (False, True):
         with pytest.raises(NuggeteerError, match="s goes on"):
             session.judge(False, whole)
     session.skip()
-    assert session.ask is None
+    assert session.pending is None
 
 
 def test_skipped_questions_come_last_the_first_skipped_first(begin):
@@ -201,21 +201,21 @@ def test_after_a_new_outlook_undo_still_works(begin):
     session = begin()
     asked = in_view(session)
     session.judge(True)
-    session.refresh(Outlook(session.outlook.subject), session.said)
+    session.refresh(JudgingState(session.state.subject), session.revision)
     session.undo()
     assert in_view(session) == asked
-    assert session.verdict(session.ask.side, session.ask.nugget, session.response) is None
-    session.refresh(Outlook(session.outlook.subject), session.said)
-    assert session.verdict(session.ask.side, session.ask.nugget, session.response) is None
+    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    session.refresh(JudgingState(session.state.subject), session.revision)
+    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
 
 
 def test_a_new_outlook_does_not_forget_what_was_said_while_it_was_worked_out(begin):
     session = begin()
     session.judge(False)
-    said, outlook = session.said, Outlook(session.outlook.subject)
+    said, state = session.revision, JudgingState(session.state.subject)
     asked = in_view(session)
     session.judge(False)
-    session.refresh(outlook, said)
+    session.refresh(state, said)
     assert asked not in everything(session)
 
 
@@ -244,7 +244,7 @@ def test_a_verdict_that_cannot_be_written_is_not_taken_for_given(begin, monkeypa
             session.judge(False, whole)
     assert in_view(session) == asked
     assert session.judged == 0
-    assert session.verdict(session.ask.side, session.ask.nugget, session.response) is None
+    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
     assert session.undo() == ()
 
 
@@ -254,7 +254,7 @@ def test_a_reason_goes_with_one_verdict(begin):
     assert session.card().reason == "a paraphrase"
     session.judge(True)
     session.judge(True)
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert [j.reason for j in own] == ["a paraphrase", None]
 
 
@@ -264,7 +264,7 @@ def test_marked_words_are_in_the_verdict(begin):
     text = in_view(session)[2]
     start = text.index("first")
     session.judge(True, span=(start, len(text)))
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert text[slice(*own[0].span)] == "first nuclear reactor."
 
 
@@ -334,23 +334,23 @@ def test_a_proposal_goes_to_a_file_of_its_own_and_not_into_the_key(begin, fermi)
 def test_the_interval_is_that_of_score_and_the_forecast_that_of_forecast(begin, fermi):
     session = begin()
     session.judge(True)
-    outlook = Outlook(session.outlook.subject)
-    assert outlook.interval == score(read_collection(fermi.root), ["tonight"], ["f3"]).runs[0].measures["f3"]
+    state = JudgingState(session.state.subject)
+    assert state.interval == score(read_collection(fermi.root), ["tonight"], ["f3"]).runs[0].measures["f3"]
     scorer = Scorer(read_collection(fermi.root), ["f3"])
-    assert outlook.forecast.now == forecast(scorer, scorer.read("tonight"), scorer.measures[0]).now
-    assert outlook.forecast.now == outlook.interval.judging
+    assert state.forecast.now == forecast(scorer, scorer.read("tonight"), scorer.measures[0]).now
+    assert state.forecast.now == state.interval.judging
 
 
 def test_against_another_run_both_answers_are_asked_about(begin):
     session = begin("earlier")
-    assert session.outlook.title == "earlier → tonight"
-    while session.ask is not None:
+    assert session.state.title == "earlier → tonight"
+    while session.pending is not None:
         session.judge(False)
-    runs = {j.run for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"}
+    runs = {j.run for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"}
     assert runs == {"tonight", "earlier"}
-    outlook = Outlook(session.outlook.subject)
-    assert outlook.interval.judging == (outlook.interval.value, outlook.interval.value)
-    assert outlook.suggested == []
+    state = JudgingState(session.state.subject)
+    assert state.interval.judging == (state.interval.value, state.interval.value)
+    assert state.suggested == []
 
 
 class TestAudit:
@@ -358,7 +358,7 @@ class TestAudit:
 
     @pytest.fixture
     def audit(self, begin):
-        asks = [Ask(0, nugget, -1, audit={"id": "a1", "probability": 0.5, "unit": nugget}) for nugget in (2, 0)]
+        asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "probability": 0.5, "unit": nugget}) for nugget in (2, 0)]
         return begin(audit=asks)
 
     def test_it_asks_in_its_order_and_marks_its_verdicts(self, audit):
@@ -369,9 +369,9 @@ class TestAudit:
         assert in_view(audit)[:2] == ("q1", "1")
         assert audit.left() == 1
         audit.judge(False, whole=True)
-        assert audit.ask is None
+        assert audit.pending is None
         assert audit.left() == 0
-        own = [j for j in read_collection(audit.outlook.collection.root).judgements if j.assessor == "ann"]
+        own = [j for j in read_collection(audit.state.collection.root).judgements if j.assessor == "ann"]
         assert [j.extra["audit"]["unit"] for j in own] == [2, 2, 0, 0, 0]
 
     def test_it_is_blind(self, audit):
@@ -380,7 +380,7 @@ class TestAudit:
 
     def test_nothing_is_marked_in_the_answer(self, audit, begin):
         """It would show what the match score is made of."""
-        only = audit.outlook.key.nuggets[audit.ask.nugget]
+        only = audit.state.key.nuggets[audit.pending.nugget]
         assert any(one.marks for one in begin(filter=Filter(only.qid, only.nugget)).card().answer)
         assert [one.marks for one in audit.card().answer] == [(), ()]
 
@@ -401,20 +401,20 @@ def test_a_model_that_cannot_say_how_sure_it_is_asks_in_the_order_of_the_key(col
     from tests.judging.conftest import NUGGETS, TONIGHT
 
     root = collect(NUGGETS, {"tonight": TONIGHT}, toml='[threshold]\nmodel = "fixed"\n').root
-    session = Session(Outlook(Subject(root, "tonight")), Ledger(root, "ann"))
-    assert session.outlook.forecast is None
+    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+    assert session.state.forecast is None
     assert in_view(session)[:2] == ("q1", "1")
     assert len(everything(session)) == 10
 
 
 def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
-    session = Session(Outlook(Subject(learned.root, "build-103")), Ledger(learned.root, "ann"))
+    session = Session(JudgingState(JudgingSubject(learned.root, "build-103")), Ledger(learned.root, "ann"))
     assert session.card().explanation is None
     session.show_guess()
-    outlook, card = session.outlook, session.card()
+    state, card = session.state, session.card()
     assert card.explanation.unit == "log odds"
-    assert card.explanation.said == outlook.scorer.matcher.explain(card.response.text, session.ask.nugget).said
-    lines = [line.plain for line in page(card, 78).asked]
+    assert card.explanation.said == state.scorer.matcher.explain(card.response.text, session.pending.nugget).said
+    lines = [line.plain for line in lay_out(card, 78).asked]
     assert any(line.startswith("  words: ") or line.startswith("  lacking: ") for line in lines)
     assert all(len(line) <= 78 for line in lines)
     session.move(1) or session.move(-1)
@@ -426,13 +426,13 @@ def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
 
 def test_with_ngrams_the_guess_is_shown_as_ever(begin):
     session = begin()
-    before = [line.plain for line in page(session.card(), 78).asked]
+    before = [line.plain for line in lay_out(session.card(), 78).asked]
     session.show_guess()
-    after = [line.plain for line in page(session.card(), 78).asked]
+    after = [line.plain for line in lay_out(session.card(), 78).asked]
     assert len(after) == len(before) + 1
     assert after[-1].startswith("guess: ")
 
 
 def test_a_measure_that_does_not_apply_is_refused(fermi):
     with pytest.raises(NuggeteerError, match="votes or weights"):
-        Outlook(Subject(fermi.root, "tonight", measure="pyramid_f3"))
+        JudgingState(JudgingSubject(fermi.root, "tonight", measure="pyramid_f3"))

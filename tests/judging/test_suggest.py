@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.suggest import Stakes, _Belief, forecast, suggest
+from nuggeteer.judging.suggest import VerdictValues, _ScoreCovariance, forecast, suggest
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import FixedThreshold
@@ -157,10 +157,10 @@ def test_of_a_difference_texts_that_both_runs_return_do_not_matter(collect):
 def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(sample, against):
     """For one verdict and for three, of the fitted model."""
     scorer, measure = Scorer(sample), parse("f3")
-    stakes = Stakes(scorer, scorer.read("build-103"), measure, scorer.read(against) if against else None)
-    found = stakes.suggest(3)
-    cells = stakes._cells
-    score = drawn_score(stakes)
+    values = VerdictValues(scorer, scorer.read("build-103"), measure, scorer.read(against) if against else None)
+    found = values.suggest(3)
+    cells = values._open_groups
+    score = drawn_score(values)
     rows = [np.flatnonzero((cells.nugget == one.nugget) & (cells.response == one.response)) for one in found]
     verdicts = [cells.drawn[row[cells.run[row] == one.run][0]] for one, row in zip(found, rows, strict=True)]
     for count in (1, 3):
@@ -173,10 +173,10 @@ def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(
         assert taken > 0.02
 
 
-def drawn_score(stakes):
-    from nuggeteer.judging.suggest import _drawn
+def drawn_score(values):
+    from nuggeteer.judging.suggest import _draw
 
-    return _drawn(stakes._scorer, stakes._readings, stakes._measure)[1].sum(axis=0)
+    return _draw(values._scorer, values._readings, values._measure)[1].sum(axis=0)
 
 
 def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
@@ -194,7 +194,7 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
 
     cells = Cells()
     cells.chances, cells.drawn = chances.astype(np.float32), drawn
-    belief = _Belief(cells, question, score)
+    belief = _ScoreCovariance(cells, question, score)
     load = np.concatenate([belief._score_load.sum(axis=0)[None], belief._load])
     whole = load @ load.T
     whole[0, 0] += sum(own[0, 0] for own in belief._own)
@@ -236,8 +236,8 @@ def test_the_same_is_suggested_every_time(sample):
     found = []
     for _ in range(2):
         scorer = Scorer(sample)
-        stakes = Stakes(scorer, scorer.read("build-103"), scorer.measures[0])
-        found.append((stakes.suggest(20), stakes.forecast().widths.tolist(), stakes.suggest(40)))
+        values = VerdictValues(scorer, scorer.read("build-103"), scorer.measures[0])
+        found.append((values.suggest(20), values.forecast().widths.tolist(), values.suggest(40)))
     assert found[0] == found[1]
     assert found[0][2][:20] == found[0][0]
 

@@ -16,7 +16,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.history.briefing import brief
 from nuggeteer.history.store import History, Scoring
-from nuggeteer.history.trend import Build, Fates, Trend
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
 from nuggeteer.scoring.scorer import score
@@ -297,8 +297,10 @@ def thirty(found):
     value = np.array([build.interval.value for build in builds])
     nuggets = (len(found.key.nuggets), 30)
     flags = np.random.default_rng(0).random(nuggets) < 0.5
-    fates = Fates((), builds, np.ones(nuggets, bool), flags, flags, np.full(nuggets, 0.5), np.ones(nuggets, int))
-    return replace(found, trend=Trend(None, "f3", builds, watch(value)), fates=fates)
+    timelines = NuggetTimelines(
+        (), builds, np.ones(nuggets, bool), flags, flags, np.full(nuggets, 0.5), np.ones(nuggets, int)
+    )
+    return replace(found, trend=Trend(None, "f3", builds, watch(value)), timelines=timelines)
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ from textual.widgets import Input
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.outlook import Ask, Outlook, Subject
 from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.screens import app as module
-from nuggeteer.screens.app import JudgeApp, Reader
+from nuggeteer.screens.app import JudgeApp, TextPane
 from tests.judging.test_session import in_view, texts, written
 from tests.screens import hostile
 
@@ -94,7 +94,7 @@ def test_one_key_is_a_verdict(begin, key, verdict):
 
 def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recompute):
     """Neither words nor a score that moves with a verdict tell what is guessed."""
-    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
     underlined = []
 
     async def look(session):
@@ -103,7 +103,7 @@ def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recomp
             await pilot.pause()
             styles = [
                 segment.style
-                for reader in app.query(Reader)
+                for reader in app.query(TextPane)
                 for y in range(reader.size.height)
                 for segment in reader.render_line(y)
             ]
@@ -130,7 +130,7 @@ def test_skip_writes_nothing(begin):
     asked = in_view(session)
     drive(session, "s")
     assert in_view(session) != asked
-    assert not (session.outlook.collection.root / "judgements" / "ann.jsonl").exists()
+    assert not (session.state.collection.root / "judgements" / "ann.jsonl").exists()
 
 
 @pytest.mark.parametrize("key", ["u", "b"])
@@ -140,14 +140,14 @@ def test_undo_is_a_retraction_in_the_file(begin, key):
     drive(session, "y", key)
     assert written(session) == []
     assert in_view(session) == asked
-    lines = (session.outlook.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
+    lines = (session.state.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
     assert ["retracted" in json.loads(line) for line in lines] == [False, True]
 
 
 def test_a_reason(begin):
     session = begin()
     screens = drive(session, "r", *typed("for n and y [b]"), "enter", "y")
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert [(j.verdict, j.reason) for j in own] == [(True, "for n and y [b]")]
     assert any("reason: for n and y [b]" in line for line in screens[-3])
 
@@ -155,7 +155,7 @@ def test_a_reason(begin):
 def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
     session = begin()
     drive(session, "r", *typed("yn"), "escape", "y")
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert [(j.verdict, j.reason) for j in own] == [(True, None)]
 
 
@@ -177,7 +177,7 @@ def test_marked_words_go_with_a_yes(begin):
     drive(session, "m", "enter")
     session.undo()
     drive(session, "m", "left", "left", "space", "right", "right", "right", "enter")
-    entries = (session.outlook.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
+    entries = (session.state.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
     first, _, second = map(json.loads, entries)
     assert first["text"][slice(*first["span"])] == "the first nuclear reactor"
     assert second["text"][slice(*second["span"])] == "first nuclear reactor"
@@ -218,7 +218,7 @@ def test_the_guess_is_hidden_until_it_is_asked_for(begin):
     assert not any("guess:" in line for line in screens[0])
     assert any(line.startswith("guess: ") and "%" in line for line in screens[1])
     assert not any("guess:" in line for line in screens[2])
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert own[0].extra["guess"]["shown"] is True
 
 
@@ -258,30 +258,30 @@ def test_it_follows_when_the_terminal_changes_its_size(begin):
 
 def test_the_score_follows_behind_the_next_question(begin, recompute):
     session = begin()
-    before = session.outlook.interval
+    before = session.state.interval
     screens = drive(session, "y", "n", "n")
-    root = session.outlook.collection.root
-    assert session.outlook.interval == Outlook(Subject(root, "tonight")).interval != before
-    assert any(line.startswith(f"tonight  F(3) {session.outlook.interval.value:.3f}") for line in screens[-1])
+    root = session.state.collection.root
+    assert session.state.interval == JudgingState(JudgingSubject(root, "tonight")).interval != before
+    assert any(line.startswith(f"tonight  F(3) {session.state.interval.value:.3f}") for line in screens[-1])
     assert any(line.startswith("3 judged; ") for line in screens[-1])
 
 
 def test_what_is_left_to_a_target_is_said(begin):
     session = begin()
-    needed = session.outlook.forecast.needed(0.5)
+    needed = session.state.forecast.needed(0.5)
     assert any(f"for 0.5, about {needed} more verdicts" in line for line in drive(session, width=0.5)[0])
 
 
 def test_keys_do_not_wait_for_the_score(begin, recompute, monkeypatch):
     """Verdicts are written, and the next questions shown, while a score is being worked out that does not end."""
     session, gate = begin(), threading.Event()
-    real = module.Outlook
+    real = module.JudgingState
 
     def slow(*arguments):
         gate.wait(20)
         return real(*arguments)
 
-    monkeypatch.setattr(module, "Outlook", slow)
+    monkeypatch.setattr(module, "JudgingState", slow)
 
     async def press():
         app = JudgeApp(session)
@@ -353,9 +353,9 @@ def test_quitting_and_starting_again_goes_on(begin):
 def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
     """Control characters, directions, markup, links, emoji names; a text of 200 KB, scrolled to its end."""
     root = hostile.collection(collect)
-    session = Session(Outlook(Subject(root, "tonight")), Ledger(root, "ann"))
+    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
     session.narrow(Filter("q1", "[b]1[/b]"))
-    places = session.outlook.responses(0, 0)
+    places = session.state.responses(0, 0)
     session.response = places[1]  # the long one
     screens = drive(session, "left", "end", "home", "right", "g", "r", *typed("[b]"), "enter")
     for screen in screens:
@@ -385,7 +385,7 @@ def test_without_colour_marks_are_underlined_and_the_choice_is_reversed(begin, m
             for name, key in (("marks", None), ("chosen", "m")):
                 if key:
                     await pilot.press(key)
-                reader = app.query_one("#answer", Reader)
+                reader = app.query_one("#answer", TextPane)
                 strips = [reader.render_line(y) for y in range(reader.size.height)]
                 found[name] = [s for strip in strips for s in strip if s.style and (s.style.underline, s.style.reverse)]
             assert isinstance(app.query_one(Input), Input)

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.judging.outlook import Ask
-from nuggeteer.screens.plain import Plain
+from nuggeteer.judging.state import PendingPair
+from nuggeteer.screens.plain import PlainScreen
 from tests.judging.test_session import in_view, texts, written
 
 
@@ -19,7 +19,7 @@ def judge(begin):
 
     def type_(*lines, **how):
         session, out = begin(**how), io.StringIO()
-        Plain(session, io.StringIO("".join(f"{line}\n" for line in lines)), out).run()
+        PlainScreen(session, io.StringIO("".join(f"{line}\n" for line in lines)), out).run()
         return session, out.getvalue()
 
     return type_
@@ -45,19 +45,19 @@ def test_when_all_is_judged_it_says_so_and_still_takes_commands(judge):
     assert "Nothing left to ask in q2/2 (f: all)" in said
     assert "Nothing left to ask; " in said
     assert "not done: there is nothing left to judge" in said
-    assert session.ask is not None, "taken back, and asked again"
+    assert session.pending is not None, "taken back, and asked again"
     assert len(written(session)) == 10 - len(texts(session, in_view(session)[0]))
     assert "no command" not in said
 
 
 def test_every_command_does_what_the_help_says(judge):
     session, said = judge("f q1/1", "-", "+", "-", "y first nuclear reactor", "u", "r so it seems", "n", "g", "s", "q")
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     assert [(j.verdict, j.reason, j.span) for j in own] == [(False, "so it seems", None)]
     assert "taken back: yes on q1/1" in said
     assert "guess: " in said
     session, _ = judge("f q1/1", "u", "y first nuclear reactor")
-    own = [j for j in read_collection(session.outlook.collection.root).judgements if j.assessor == "ann"]
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
     text = own[0].text
     assert text[slice(*own[0].span)] == "first nuclear reactor"
 
@@ -84,8 +84,8 @@ def test_lines_fit_eighty_columns_and_marks_need_no_colour(judge):
 
 
 def test_an_audit_hides_the_score_and_marks_nothing(judge, begin):
-    asks = [Ask(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
-    score = begin().outlook.interval.value
+    asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    score = begin().state.interval.value
     session, said = judge("n", "y", "g", audit=asks)
     assert len(written(session)) == 2
     assert "tonight  F(3) stays hidden in an audit" in said
@@ -98,14 +98,14 @@ def test_an_audit_hides_the_score_and_marks_nothing(judge, begin):
 def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
     """Of question, nugget, answer and example, each with all that is bad."""
     from nuggeteer.collection.ledger import Ledger
-    from nuggeteer.judging.outlook import Outlook, Subject
     from nuggeteer.judging.session import Session
+    from nuggeteer.judging.state import JudgingState, JudgingSubject
     from tests.screens.hostile import collection
 
     root = collection(collect)
     out = io.StringIO()
-    session = Session(Outlook(Subject(root, "tonight")), Ledger(root, "ann"))
-    Plain(session, io.StringIO("r \x1b[31mred\ng\nn\n"), out).run()
+    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+    PlainScreen(session, io.StringIO("r \x1b[31mred\ng\nn\n"), out).run()
     said = out.getvalue()
     assert all(char.isprintable() or char == "\n" for char in said)
     assert "[red]" in said

@@ -21,7 +21,7 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.trust.agreement import Guess, agree
+from nuggeteer.trust.agreement import HeldOutGuesses, agree
 from tests.conftest import write_lines
 
 
@@ -151,7 +151,7 @@ def test_of_one_system_the_text_is_left_out(collect):
             {"qid": "q", "nugget": "1", "text": text, "assessor": "ann", "verdict": ("alpha" in text) ^ (i == turned)}
             for i, text in enumerate(texts)
         ]
-        found = Guess(Scorer(collect(nuggets, {"a": [("q", t) for t in texts]}, judged, folder=f"c{turned}")))
+        found = HeldOutGuesses(Scorer(collect(nuggets, {"a": [("q", t) for t in texts]}, judged, folder=f"c{turned}")))
         assert "a fifth at a time" in found.left_out
         assert found.scorer.known.texts == texts  # there is one nugget: pairs are texts
         return found

@@ -26,7 +26,7 @@ from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
 from nuggeteer.trust.experiments.definition import Definition, read_definition
 from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
-from nuggeteer.trust.experiments.left_out import bench
+from nuggeteer.trust.experiments.left_out import leave_out_groups
 from nuggeteer.trust.experiments.result import Plot, Series
 from tests.conftest import ROOT
 
@@ -97,12 +97,14 @@ def test_nuggets_are_counted_by_the_runs_that_found_them(folder, collection):
 @pytest.mark.parametrize("measure", ["f3", "recall", "pyramid_f3"])
 def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(collection, measure):
     """All thresholds at once, against one command each."""
-    laid, thresholds = bench(collection), np.array([0.0, 0.15, 0.4, 1.0])
+    left_out, thresholds = leave_out_groups(collection), np.array([0.0, 0.15, 0.4, 1.0])
     matcher = make(material(collection, _known(collection)))
-    scores = matcher.score(laid.texts, laid.question)
-    grid = laid.at_thresholds([laid.scores_of(run, scores) for run in laid.runs], thresholds, parse(measure), False)
+    scores = matcher.score(left_out.texts, left_out.question)
+    grid = left_out.at_thresholds(
+        [left_out.scores_of(run, scores) for run in left_out.runs], thresholds, parse(measure), False
+    )
     assert np.ptp(grid) > 0.1
-    for place, left in enumerate(laid.runs):
+    for place, left in enumerate(left_out.runs):
         for column, threshold in enumerate(thresholds):
             one = score(without(collection, left.group), [left.name], [measure], FixedThreshold(float(threshold)))
             expected = one[left.name].measures[measure].value
@@ -112,7 +114,7 @@ def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(
 def test_true_scores_are_those_of_score_with_all_judgements(collection):
     truth = score(collection, ["s1", "s2", "s3"], ["f3"])
     expected = [one.measures["f3"].value for one in truth.runs]
-    assert bench(collection).true_scores(parse("f3")) == pytest.approx(expected, abs=1e-12)
+    assert leave_out_groups(collection).true_scores(parse("f3")) == pytest.approx(expected, abs=1e-12)
 
 
 def test_official_scores_count_where_the_manifest_has_them(collection):
@@ -135,12 +137,12 @@ def test_pourpre_counts_its_match_score_as_credit(collect):
         judged={"a": "every", "b": "every"},
         toml='[match]\nweights = "unit"',
     )
-    laid = bench(collection)
+    left_out = leave_out_groups(collection)
     chosen = replace(collection.settings.match, matcher="pourpre")
     matcher = make(replace(material(collection, _known(collection)), settings=chosen))
-    scores = [laid.scores_of(run, matcher.score(laid.texts, laid.question)) for run in laid.runs]
+    scores = [left_out.scores_of(run, matcher.score(left_out.texts, left_out.question)) for run in left_out.runs]
     assert scores[0].tolist() == [0.75, 0.25]
-    grid = laid.at_thresholds(scores, np.array([0.1, 0.5, 0.75]), parse("f3"), True)
+    grid = left_out.at_thresholds(scores, np.array([0.1, 0.5, 0.75]), parse("f3"), True)
     assert grid[0] == pytest.approx([10 * 0.5 / 9.5, 10 * 0.375 / 9.375, 0])
 
 

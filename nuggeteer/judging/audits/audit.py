@@ -22,7 +22,7 @@ import numpy as np
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.judging.audits.envelope import form
-from nuggeteer.judging.audits.estimate import Audited, Drawn, State, in_random_order, prove
+from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.scoring.outcomes import Reading
@@ -40,20 +40,20 @@ class AuditResult:
     judged: int
     waiting: int
     units: int
-    measures: dict[str, Audited | None]
+    measures: dict[str, AuditedMeasure | None]
 
 
-def draw(scorer: Scorer, reading: Reading, measure: Measure, planned: int) -> Drawn:
+def draw_audit(scorer: Scorer, reading: Reading, measure: Measure, planned: int) -> DrawnAudit:
     """The audit of a run, drawn and recorded now if there is none."""
     path = _path(scorer, reading)
     if not path.is_file():
-        write_audit(path, *_drawn(scorer, reading, measure, planned, path.stem))
-    found = drawn(scorer, reading)
+        write_audit(path, *_draw_units(scorer, reading, measure, planned, path.stem))
+    found = find_audit(scorer, reading)
     assert found is not None
     return found
 
 
-def drawn(scorer: Scorer, reading: Reading) -> Drawn | None:
+def find_audit(scorer: Scorer, reading: Reading) -> DrawnAudit | None:
     """The audit of a run, if there is one."""
     path = _path(scorer, reading)
     if not path.is_file():
@@ -62,31 +62,31 @@ def drawn(scorer: Scorer, reading: Reading) -> Drawn | None:
     place = scorer.key.nugget_position
     nugget = np.array([place[unit.qid, unit.nugget] for unit in units], dtype=np.int64)
     guess, size = np.array([[unit.guess, unit.size] for unit in units]).reshape(-1, 2).T
-    return Drawn(head, nugget, guess, size)
+    return DrawnAudit(head, nugget, guess, size)
 
 
-def to_judge(audit: Drawn, count: int) -> list[tuple[int, Mapping[str, Any]]]:
+def units_to_judge(audit: DrawnAudit, count: int) -> list[tuple[int, Mapping[str, Any]]]:
     """The first of an audit's nuggets: (position in the key, what verdicts on it are marked with)."""
     return [(int(nugget), audit.mark(place)) for place, nugget in enumerate(audit.nugget[:count])]
 
 
-def result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) -> AuditResult:
+def audit_result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) -> AuditResult:
     """What the audit of a run proves by now."""
-    audit = drawn(scorer, reading)
+    audit = find_audit(scorer, reading)
     if audit is None:
         name, folder = reading.run.name, _path(scorer, reading).parent
         older = any(folder.glob(f"{_stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
         why = "its audit was of other responses or another key" if older else "it has no audit"
         raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
-    state = State.of(reading, scorer.key)
+    state = NuggetState.of(reading, scorer.key)
     settled = ~state.open_[audit.nugget]
     judged = len(settled) if settled.all() else int(settled.argmin())
     planned = min(audit.head.planned, len(settled))
-    proved = {measure.name: prove(audit, state, judged, measure, scorer.key) for measure in measures}
+    proved = {measure.name: bound_measure(audit, state, judged, measure, scorer.key) for measure in measures}
     return AuditResult(audit.head, planned, judged, int(settled[judged:].sum()), len(settled), proved)
 
 
-def _drawn(scorer: Scorer, reading: Reading, measure: Measure, planned: int, name: str) -> tuple[Head, list[Unit]]:
+def _draw_units(scorer: Scorer, reading: Reading, measure: Measure, planned: int, name: str) -> tuple[Head, list[Unit]]:
     key, shape = scorer.key, form(measure, scorer.key)
     if shape is None:
         raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
@@ -94,7 +94,7 @@ def _drawn(scorer: Scorer, reading: Reading, measure: Measure, planned: int, nam
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
     responses = _responses(reading, key)
     rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
-    nugget, size = in_random_order(State.of(reading, key), guess, shape, rng)
+    nugget, size = order_at_random(NuggetState.of(reading, key), guess, shape, rng)
     if not len(nugget):
         raise NuggeteerError(f"{reading.run.name}: every nugget that counts is judged; there is nothing to audit")
     expected = {

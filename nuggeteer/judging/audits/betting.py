@@ -16,12 +16,12 @@ import numpy as np
 from nuggeteer.records import Vector
 
 LOG_CAPITAL = float(np.log(40))  # 2.5 % on either side
-MOST = 0.75  # of the capital at stake in one bet
-WEIGHT_OF_GUESS = 4.0  # in draws, of the spread that was expected
+MAX_STAKE = 0.75  # of the capital at stake in one bet
+PRIOR_DRAWS = 4.0  # in draws, of the spread that was expected
 
 
 @dataclass(frozen=True)
-class Looks:
+class EstimateSequence:
     """One entry a draw: the `estimate` of the total, the `least` that it could have been, and the `centre` that it has
     where a guess was right. `scale` is what the spread about the centre is proportional to, as ever less is left.
     All but `estimate` are known before the draw."""
@@ -31,30 +31,30 @@ class Looks:
     centre: Vector
     scale: Vector
 
-    def first(self, draws: int) -> Looks:
+    def first(self, draws: int) -> EstimateSequence:
         """As if there had been no more than these."""
-        return Looks(self.estimate[:draws], self.least[:draws], self.centre[:draws], self.scale[:draws])
+        return EstimateSequence(self.estimate[:draws], self.least[:draws], self.centre[:draws], self.scale[:draws])
 
 
-def bound_below(looks: Looks, spread: float, planned: int, floor: float, ceiling: float) -> float:
+def bound_below(sequence: EstimateSequence, spread: float, planned: int, floor: float, ceiling: float) -> float:
     """What the total is not below, with 97.5 % confidence: a number from `floor` to `ceiling`, between which it lies
     in any case. Bets are those that are best for `planned` draws with the `spread` seen so far, `spread` at first."""
-    size = len(looks.estimate)
+    size = len(sequence.estimate)
     if not size:
         return floor
-    error = (looks.estimate - looks.centre) / looks.scale
+    error = (sequence.estimate - sequence.centre) / sequence.scale
     draw = np.arange(size)
-    away = (error - np.cumsum(error) / (WEIGHT_OF_GUESS + draw + 1)) ** 2
-    variance = (WEIGHT_OF_GUESS * spread**2 + np.cumsum(away) - away) / (WEIGHT_OF_GUESS + draw)
+    away = (error - np.cumsum(error) / (PRIOR_DRAWS + draw + 1)) ** 2
+    variance = (PRIOR_DRAWS * spread**2 + np.cumsum(away) - away) / (PRIOR_DRAWS + draw)
     with np.errstate(divide="ignore"):
-        bet = np.sqrt(2 * LOG_CAPITAL / (np.maximum(planned, draw + 1) * variance)) / looks.scale
+        bet = np.sqrt(2 * LOG_CAPITAL / (np.maximum(planned, draw + 1) * variance)) / sequence.scale
 
     def refuted(claim: float) -> bool:
-        room = claim - looks.least
+        room = claim - sequence.least
         if (room <= 0).any():
             return True
-        stake = np.minimum(bet * room, MOST)
-        capital = np.cumsum(np.log1p(stake * ((looks.estimate - looks.least) / room - 1)))
+        stake = np.minimum(bet * room, MAX_STAKE)
+        capital = np.cumsum(np.log1p(stake * ((sequence.estimate - sequence.least) / room - 1)))
         return bool(capital.max() >= LOG_CAPITAL)
 
     low, high = floor, ceiling

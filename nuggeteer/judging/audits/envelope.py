@@ -76,20 +76,20 @@ def form(measure: Measure, key: AnswerKey) -> Form | None:
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearBound:
     """constant + Σ slope · found, over the nuggets of a question that are open."""
 
     constant: float
     slope: Vector
 
 
-def lines(
+def linear_bounds(
     form: Form, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
-) -> tuple[Line, Line]:
+) -> tuple[LinearBound, LinearBound]:
     """Below and above a question's value. Of its nuggets some are `open_`, each found with a `chance`; of the others it
     is known which were `found`, and which partly."""
     if not form.asks[question]:
-        return (Line(0.0, np.zeros(int(open_.sum()))),) * 2
+        return (LinearBound(0.0, np.zeros(int(open_.sum()))),) * 2
     own = slice(int(form.key.offsets[question]), int(form.key.offsets[question + 1]))
     weight, worldly, count = form.weight[own], form.key.world_knowledge[own], form.count[own][open_].astype(float)
     earned = weight * np.where(open_, 0.0, found + form.partly * (partly & ~found))
@@ -101,7 +101,7 @@ def lines(
         base = scale * (float(earned[~worldly].sum()) + known_world)
         both.append((base, scale * np.where(worldly, 0.0, weight)[open_]))
     if form.kind == "linear":
-        return Line(*both[0]), Line(*both[1])
+        return LinearBound(*both[0]), LinearBound(*both[1])
     (low, low_weight), (high, high_weight) = both
     likely = chance[open_]
     curve = _Curve(form, length)
@@ -144,20 +144,22 @@ class _Curve:
         return by_recall, (square + 1) * recall**2 / below**2 * more
 
 
-def _tangent(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> Line:
+def _tangent(
+    curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector
+) -> LinearBound:
     more, others = float(weight @ likely), float(count @ likely)
     by_recall, by_count = curve.gradient(recall + more, counted + others)
     value = float(curve(np.array(recall + more), np.array(counted + others)))
-    return Line(value - by_recall * more - by_count * others, by_recall * weight + by_count * count)
+    return LinearBound(value - by_recall * more - by_count * others, by_recall * weight + by_count * count)
 
 
-def _under(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> Line:
+def _under(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> LinearBound:
     corner = _corners(weight, count)
     value = curve(recall + corner[:, 0], counted + corner[:, 1])
     plane = _highest(corner, value, np.array([weight @ likely, count @ likely]))
     # Below at every corner, whatever the rounding.
     plane[0] -= max(float((plane[0] + corner @ plane[1:] - value).max()), 0.0)
-    return Line(float(plane[0]), plane[1] * weight + plane[2] * count)
+    return LinearBound(float(plane[0]), plane[1] * weight + plane[2] * count)
 
 
 def _highest(corner: Vector, value: Vector, here: Vector) -> Vector:

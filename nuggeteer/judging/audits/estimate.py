@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.formats.audits import Head
-from nuggeteer.judging.audits.betting import Looks, bound_below
-from nuggeteer.judging.audits.envelope import Form, Line, form, lines
+from nuggeteer.judging.audits.betting import EstimateSequence, bound_below
+from nuggeteer.judging.audits.envelope import Form, LinearBound, form, linear_bounds
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import Reading
 
-LEAST_SPREAD = 0.4  # of a guess: the surest may be wrong, and one drawn too rarely would count for too much
-LEAST_WEIGHT = 0.1  # of the mean: what weighs nothing as yet may come to
+MIN_GUESS_SPREAD = 0.4  # of a guess: the surest may be wrong, and one drawn too rarely would count for too much
+MIN_RELATIVE_WEIGHT = 0.1  # of the mean: what weighs nothing as yet may come to
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnAudit:
     """An audit in terms of the key: the nuggets in the order drawn, each with its guess and its size."""
 
     head: Head
@@ -46,7 +46,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditedMeasure:
     """What an audit proves of one measure: the `value` on these questions if all were judged, `low` to `high` with 95 %
     confidence; None where nothing is judged as yet. `expected` is what the guesses had said: value, low, high."""
 
@@ -65,7 +65,7 @@ class Audited:
 
 
 @dataclass(frozen=True)
-class State:
+class NuggetState:
     """What is known of a run's nuggets."""
 
     open_: Bools
@@ -74,7 +74,7 @@ class State:
     length: Ints
 
     @classmethod
-    def of(cls, reading: Reading, key: AnswerKey) -> State:
+    def of(cls, reading: Reading, key: AnswerKey) -> NuggetState:
         size, nugget = len(key.nuggets), reading.pairs.nugget
         found = reading.certain(size)
         open_, partly = np.zeros((2, size), dtype=bool)
@@ -83,7 +83,7 @@ class State:
         return cls(open_ & ~found, found, partly & ~found, reading.length)
 
 
-def in_random_order(state: State, guess: Vector, shape: Form, rng: np.random.Generator) -> tuple[Ints, Vector]:
+def order_at_random(state: NuggetState, guess: Vector, shape: Form, rng: np.random.Generator) -> tuple[Ints, Vector]:
     """The open nuggets that matter, and their sizes: what each weighs in the score, times how unsure its guess is."""
     key = shape.key
     weight = np.zeros(len(key.nuggets))
@@ -94,19 +94,23 @@ def in_random_order(state: State, guess: Vector, shape: Form, rng: np.random.Gen
     nugget = np.flatnonzero(state.open_ & shape.matters)
     if not len(nugget):
         return nugget, np.zeros(0)
-    unsure = np.maximum(np.sqrt(guess[nugget] * (1 - guess[nugget])), LEAST_SPREAD)
-    size = np.maximum(weight[nugget], LEAST_WEIGHT * weight[nugget].mean()) * unsure
+    unsure = np.maximum(np.sqrt(guess[nugget] * (1 - guess[nugget])), MIN_GUESS_SPREAD)
+    size = np.maximum(weight[nugget], MIN_RELATIVE_WEIGHT * weight[nugget].mean()) * unsure
     order = np.argsort(rng.exponential(size=len(nugget)) / size, kind="stable")
     return nugget[order], size[order]
 
 
-def _lines(shape: Form, question: int, state: State, open_: Bools, guess: Vector) -> tuple[Line, Line]:
+def _lines(
+    shape: Form, question: int, state: NuggetState, open_: Bools, guess: Vector
+) -> tuple[LinearBound, LinearBound]:
     own = slice(int(shape.key.offsets[question]), int(shape.key.offsets[question + 1]))
     length = int(state.length[question])
-    return lines(shape, question, length, open_[own], state.found[own], state.partly[own], guess[own])
+    return linear_bounds(shape, question, length, open_[own], state.found[own], state.partly[own], guess[own])
 
 
-def prove(audit: Drawn, state: State, judged: int, measure: Measure, key: AnswerKey) -> Audited | None:
+def bound_measure(
+    audit: DrawnAudit, state: NuggetState, judged: int, measure: Measure, key: AnswerKey
+) -> AuditedMeasure | None:
     """What the first `judged` nuggets of an audit, whose verdicts are in `state`, prove of a measure. None where it is
     not made for that: a nugget that could not be drawn is open."""
     shape = form(measure, key)
@@ -117,36 +121,38 @@ def prove(audit: Drawn, state: State, judged: int, measure: Measure, key: Answer
     expected = audit.head.expected.get(measure.name)
     floor, ceiling = (_value(measure, key, state, state.open_ & likely) for likely in (False, True))
     if not judged:
-        return Audited(measure, None, None, None, expected)
-    below, above = looks(audit, state, judged, shape)
-    low = bound_below(below.looks, below.spread, audit.head.planned, floor, ceiling)
-    high = -bound_below(above.looks, above.spread, audit.head.planned, -ceiling, -floor)
+        return AuditedMeasure(measure, None, None, None, expected)
+    below, above = estimate_sequences(audit, state, judged, shape)
+    low = bound_below(below.sequence, below.spread, audit.head.planned, floor, ceiling)
+    high = -bound_below(above.sequence, above.spread, audit.head.planned, -ceiling, -floor)
     # Where between the two functions the guesses put the score, there we do.
-    apart = -above.looks.centre[0] - below.looks.centre[0]
-    share = min(max((expected[0] - below.looks.centre[0]) / apart, 0.0), 1.0) if expected and apart > 1e-9 else 0.5
+    apart = -above.sequence.centre[0] - below.sequence.centre[0]
+    share = min(max((expected[0] - below.sequence.centre[0]) / apart, 0.0), 1.0) if expected and apart > 1e-9 else 0.5
     value = (1 - share) * below.mean - share * above.mean
-    return Audited(measure, float(np.clip(value, low, high)), low, high, expected)
+    return AuditedMeasure(measure, float(np.clip(value, low, high)), low, high, expected)
 
 
-def _value(measure: Measure, key: AnswerKey, state: State, also: Bools) -> float:
+def _value(measure: Measure, key: AnswerKey, state: NuggetState, also: Bools) -> float:
     found = state.found | also
     values = measure(Answers(key, found, state.partly & ~found, state.length))
     return float(np.nanmean(values))
 
 
 @dataclass(frozen=True)
-class Side:
-    looks: Looks
+class BoundEvidence:
+    sequence: EstimateSequence
     spread: float
 
     @property
     def mean(self) -> float:
         """The mean of the estimates, each by how little was left to draw from."""
-        weight = self.looks.scale**-2
-        return float(weight @ self.looks.estimate / weight.sum())
+        weight = self.sequence.scale**-2
+        return float(weight @ self.sequence.estimate / weight.sum())
 
 
-def looks(audit: Drawn, state: State, judged: int, shape: Form) -> tuple[Side, Side]:
+def estimate_sequences(
+    audit: DrawnAudit, state: NuggetState, judged: int, shape: Form
+) -> tuple[BoundEvidence, BoundEvidence]:
     """The estimates that the first nuggets make, of the function below, and of minus the one above. Before each, all
     that the nuggets before it settled is known, and the functions are drawn closer."""
     key, nugget, guess, size = shape.key, audit.nugget, audit.guess, audit.size
@@ -185,7 +191,7 @@ def looks(audit: Drawn, state: State, judged: int, shape: Form) -> tuple[Side, S
         open_[one] = False
         draw_closer(int(key.question[one]))
     below, above = (
-        Side(Looks(row[:, 0], row[:, 1], row[:, 2], left[:judged]), float(spread[side]))
+        BoundEvidence(EstimateSequence(row[:, 0], row[:, 1], row[:, 2], left[:judged]), float(spread[side]))
         for side, row in enumerate(rows)
     )
     return below, above

@@ -16,7 +16,13 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import bound_below
 from nuggeteer.judging.audits.envelope import Form, form
-from nuggeteer.judging.audits.estimate import Drawn, Side, State, in_random_order, looks
+from nuggeteer.judging.audits.estimate import (
+    BoundEvidence,
+    DrawnAudit,
+    NuggetState,
+    estimate_sequences,
+    order_at_random,
+)
 from nuggeteer.judging.suggest import forecast
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import Bools, Vector
@@ -25,7 +31,7 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 
 REHEARSALS = 3
-WIDE = 2 * 1.959964  # standard deviations in a 95 % interval
+INTERVAL_SDS = 2 * 1.959964  # standard deviations in a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Pl
     """What a whole interval of that width takes."""
     ahead = forecast(scorer, reading, measure)
     shape = form(measure, scorer.key)
-    run, state = scorer.score(reading), State.of(reading, scorer.key)
+    run, state = scorer.score(reading), NuggetState.of(reading, scorer.key)
     drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
     partly = np.broadcast_to(state.partly, drawn.shape) & ~drawn
     values = measure(Answers(scorer.key, drawn, partly, state.length))
@@ -65,7 +71,7 @@ def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Pl
         raise NuggeteerError(
             f"{measure.name} is defined for {count} question: there is no telling how questions differ"
         )
-    sampling = float(WIDE * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
+    sampling = float(INTERVAL_SDS * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
     enough = sampling < width
     part = math.sqrt(width**2 - sampling**2) if enough else width
     interval = run.measures[measure.name]
@@ -84,22 +90,22 @@ def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Pl
     )
 
 
-def _audited(scorer: Scorer, state: State, guess: Vector, drawn: Bools, shape: Form, part: float) -> int | None:
+def _audited(scorer: Scorer, state: NuggetState, guess: Vector, drawn: Bools, shape: Form, part: float) -> int | None:
     """How many nuggets of an audit bring its interval to a width: the mean over rehearsals."""
     rng = np.random.Generator(np.random.PCG64([scorer.seed, 7]))
     rehearsals = []
     for row in np.linspace(0, len(drawn) - 1, REHEARSALS).astype(int):
-        nugget, size = in_random_order(state, guess, shape, rng)
+        nugget, size = order_at_random(state, guess, shape, rng)
         if not len(nugget):
             return 0
-        audit = Drawn(Head("", "", "", "", "", 0, 0, "", "", {}), nugget, guess[nugget], size)
-        rehearsals.append(looks(audit, replace(state, found=drawn[row]), len(nugget), shape))
+        audit = DrawnAudit(Head("", "", "", "", "", 0, 0, "", "", {}), nugget, guess[nugget], size)
+        rehearsals.append(estimate_sequences(audit, replace(state, found=drawn[row]), len(nugget), shape))
 
     def wide(count: int) -> float:
         sides = [(_bound(below, count, 0.0), _bound(above, count, -1.0)) for below, above in rehearsals]
         return float(np.mean([-high - low for low, high in sides]))
 
-    few, many = 0, len(rehearsals[0][0].looks.estimate)
+    few, many = 0, len(rehearsals[0][0].sequence.estimate)
     if wide(many) > part:
         return None
     while many - few > 1:
@@ -108,5 +114,5 @@ def _audited(scorer: Scorer, state: State, guess: Vector, drawn: Bools, shape: F
     return many
 
 
-def _bound(side: Side, count: int, floor: float) -> float:
-    return bound_below(side.looks.first(count), side.spread, count, floor, floor + 1)
+def _bound(side: BoundEvidence, count: int, floor: float) -> float:
+    return bound_below(side.sequence.first(count), side.spread, count, floor, floor + 1)

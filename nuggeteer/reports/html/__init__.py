@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from nuggeteer.comparing.diff import Change, Sighting
+from nuggeteer.comparing.diff import NuggetChange, Sighting
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.history.briefing import Briefing, Subject, Suggested
+from nuggeteer.history.briefing import BriefedRun, Briefing, SuggestedPair
 from nuggeteer.history.trend import Build
 from nuggeteer.measures import parse
 from nuggeteer.reports import charts
@@ -139,10 +139,10 @@ class View:
     # The headline
 
     @staticmethod
-    def called(subject: Subject | Build) -> str:
+    def called(subject: BriefedRun | Build) -> str:
         run, label = (
             (subject.run.name, subject.label)
-            if isinstance(subject, Subject)
+            if isinstance(subject, BriefedRun)
             else (subject.scoring.run, subject.scoring.label)
         )
         return f"{run} ({label})" if label else run
@@ -223,10 +223,10 @@ class View:
     @property
     def builds(self) -> list[dict[str, Any]]:
         """The recorded builds, the newest first."""
-        trend, fates = self.briefing.trend, self.briefing.fates
+        trend, timelines = self.briefing.trend, self.briefing.timelines
         assert trend
-        assert fates
-        gained, lost = fates.gained.sum(axis=0), fates.lost.sum(axis=0)
+        assert timelines
+        gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
         rows: list[dict[str, Any]] = []
         for i in range(max(len(trend.builds) - BUILDS, 0), len(trend.builds)):
             build, scoring = trend.builds[i], trend.builds[i].scoring
@@ -237,7 +237,7 @@ class View:
                     "value": number(build.interval.value),
                     "span": between(build.interval),
                     "change": "" if np.isnan(trend.delta[i]) else _signed(float(trend.delta[i])),
-                    "nuggets": f"+{gained[i]} −{lost[i]}" if fates.compared[i] else "",
+                    "nuggets": f"+{gained[i]} −{lost[i]}" if timelines.compared[i] else "",
                     "known": share(scoring.known, scoring.known + scoring.guessed),
                     "comparable": build.comparable,
                 }
@@ -283,7 +283,7 @@ class View:
             )
         return kinds
 
-    def change(self, one: Change) -> dict[str, Any]:
+    def change(self, one: NuggetChange) -> dict[str, Any]:
         assert self.diff
         sign = "−" if one.kind == "lost" else "+"
         at = self.key.position[one.question.qid]
@@ -428,7 +428,7 @@ class View:
     def suggestions(self) -> list[dict[str, Any]]:
         return [self.suggested(one) for one in self.briefing.suggested]
 
-    def suggested(self, one: Suggested) -> dict[str, Any]:
+    def suggested(self, one: SuggestedPair) -> dict[str, Any]:
         suggestion, passage = one.suggestion, one.passage
         nugget = self.key.nuggets[suggestion.nugget]
         run = self.briefing.score.run

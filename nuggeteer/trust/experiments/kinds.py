@@ -31,12 +31,12 @@ from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import prior_of
 from nuggeteer.trust.crossval import crossval, shared_matcher, without
 from nuggeteer.trust.experiments.definition import Definition
-from nuggeteer.trust.experiments.left_out import Bench, bench
+from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
 from nuggeteer.trust.experiments.result import Cell, Plot, Result, Series, Table
 
 BARS = 15
-THREE = ("tau", "R²", "√mse")
-Found = tuple[Table, Plot | None, list[str]]
+AGREEMENT_COLUMNS = ("tau", "R²", "√mse")
+Findings = tuple[Table, Plot | None, list[str]]
 HIDDEN = "Of each group of runs all judgements are hidden in turn; of a text that others returned too they stay."
 CHOSEN = "The best threshold was chosen with the results before one's eyes, as in the paper."
 
@@ -51,7 +51,7 @@ def run_experiment(definition: Definition, collection: Collection, jobs: int = 1
     return Result(definition, collection.root.resolve().name, table, plot, tuple(notes), seconds)
 
 
-def data(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def data(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Table 1: how large the collection is."""
     key, runs = collection.key, collection.judged_runs
     responses = sum(map(len, runs))
@@ -70,7 +70,7 @@ def data(definition: Definition, collection: Collection, jobs: int, seed: int) -
     return Table(columns, (row,)), None, ["Runs are those that were judged; responses a question: of those answered."]
 
 
-def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 4: how hard nuggets are to find."""
     key, runs = collection.key, collection.judged_runs
     known = Known(key, collection.judgements, runs)
@@ -89,20 +89,20 @@ def found(definition: Definition, collection: Collection, jobs: int, seed: int) 
     return Table(("found by", "nuggets", "share"), tuple(zip(names, counts, shares, strict=True))), plot, []
 
 
-def thresholds(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def thresholds(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 6: every combination of settings, every threshold, against Kendall's τ."""
-    measure, laid = parse(definition.measure), bench(collection, jobs)
-    truth, note = _truth(laid, collection, measure)
+    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
+    truth, note = _truth(left_out, collection, measure)
     rows = list[tuple[Cell, ...]]()
     curves: dict[str, list[Vector]] = {}
     settings = definition.settings(collection.settings.match)
     for changed, match, grid in zip(
-        definition.match, settings, _grids(laid, collection, definition, jobs), strict=True
+        definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
     ):
         agreed = [agreement(truth, column) for column in grid.T]
         tau = np.array([one.kendall_tau for one in agreed])
         best = _best(tau)
-        rows.append((named(changed), float(definition.thresholds[best]), *_three(agreed[best])))
+        rows.append((named(changed), float(definition.thresholds[best]), *_agreement_cells(agreed[best])))
         curves.setdefault(f"n = {match.n}{', stems' if match.stem else ''}", []).append(tau)
     series = []
     for name, own in curves.items():
@@ -110,36 +110,36 @@ def thresholds(definition: Definition, collection: Collection, jobs: int, seed: 
         drawn = ~np.isnan(mean)
         series.append(Series(name, tuple(definition.thresholds[drawn].tolist()), tuple(mean[drawn].tolist())))
     plot = Plot("lines", "threshold", "Kendall's tau", tuple(series))
-    return Table(("settings", "best threshold", *THREE), tuple(rows)), plot, [note, HIDDEN, CHOSEN]
+    return Table(("settings", "best threshold", *AGREEMENT_COLUMNS), tuple(rows)), plot, [note, HIDDEN, CHOSEN]
 
 
-def agreeing(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def agreeing(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Tables 2 and 3: runs' scores against official ones, beside Pourpre's and ROUGE's."""
-    measure, laid = parse(definition.measure), bench(collection, jobs)
-    truth, note = _truth(laid, collection, measure)
+    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
+    truth, note = _truth(left_out, collection, measure)
     rows = list[tuple[Cell, ...]]()
     settings = definition.settings(collection.settings.match)
     for changed, match, grid in zip(
-        definition.match, settings, _grids(laid, collection, definition, jobs), strict=True
+        definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
     ):
         agreed = [agreement(truth, column) for column in grid.T]
         best = _best(np.array([one.kendall_tau for one in agreed]))
         chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
-        rows.append((named(changed), chosen, *_three(agreed[best])))
-        guessed = [_value(one) for one in _intervals(_matched(collection, match), laid, measure, jobs, seed)]
-        rows.append((named(changed), "smooth", *_three(agreement(truth, guessed))))
-    return Table(("matcher", "decided by", *THREE), tuple(rows)), None, [note, HIDDEN, CHOSEN]
+        rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
+        guessed = [_value(one) for one in _intervals(_matched(collection, match), left_out, measure, jobs, seed)]
+        rows.append((named(changed), "smooth", *_agreement_cells(agreement(truth, guessed))))
+    return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [note, HIDDEN, CHOSEN]
 
 
-def scatter(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def scatter(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 5: scores with their intervals against official ones."""
-    measure, laid = parse(definition.measure), bench(collection, jobs)
-    truth, note = _truth(laid, collection, measure)
+    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
+    truth, note = _truth(left_out, collection, measure)
     rows = list[tuple[Cell, ...]]()
     points = list[tuple[float, ...]]()
     outside = [0, 0]
     chosen = _matched(collection, definition.settings(collection.settings.match)[0])
-    for run, true, one in zip(laid.runs, truth, _intervals(chosen, laid, measure, jobs, seed), strict=True):
+    for run, true, one in zip(left_out.runs, truth, _intervals(chosen, left_out, measure, jobs, seed), strict=True):
         judging = one.judging or (None, None)
         rows.append((run.name, true, one.value, one.low, one.high, *judging))
         for i, (low, high) in enumerate(((one.low, one.high), judging)):
@@ -153,7 +153,7 @@ def scatter(definition: Definition, collection: Collection, jobs: int, seed: int
     return Table(columns, tuple(rows)), plot, [share, note, HIDDEN]
 
 
-def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Table 4: the threshold models."""
     (match, *_) = definition.settings(collection.settings.match)
     compared = compare_thresholds(_matched(collection, match), jobs)
@@ -162,13 +162,13 @@ def evidence(definition: Definition, collection: Collection, jobs: int, seed: in
     return Table(("model", "log10 P(data | model)", "held-out log score"), rows), None, notes
 
 
-def judgements(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def judgements(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Table 5: precision and recall of single judgements."""
-    laid, rows = bench(collection, jobs), list[tuple[Cell, ...]]()
+    left_out, rows = leave_out_groups(collection, jobs), list[tuple[Cell, ...]]()
     usual = collection.settings.threshold.value
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
         chosen = _matched(collection, match)
-        true, guessed = _pairs(laid, _match(laid, chosen, jobs))
+        true, guessed = _pairs(left_out, _match(left_out, chosen, jobs))
         f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
         best = float(definition.thresholds[int(np.argmax(f1))])
         for name, threshold in ((f"best threshold, {best:g}", best), (f"usual threshold, {usual:g}", usual)):
@@ -178,30 +178,31 @@ def judgements(definition: Definition, collection: Collection, jobs: int, seed: 
     return Table(("matcher", "decided by", "precision", "recall", "F1"), tuple(rows)), None, [HIDDEN, CHOSEN]
 
 
-def responses(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def responses(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """§4.5: responses known to carry a nugget as more descriptions of it, of which the best match counts."""
-    measure, laid = parse(definition.measure), bench(collection, jobs)
-    truth, note = _truth(laid, collection, measure)
+    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
+    truth, note = _truth(left_out, collection, measure)
     rows = list[tuple[Cell, ...]]()
     chosen = _matched(collection, definition.settings(collection.settings.match)[0])
     for name, scores in (
-        ("descriptions", _match(laid, chosen, jobs)),
-        ("and responses judged yes", _match_by_group(laid, chosen, _taught, jobs)),
+        ("descriptions", _match(left_out, chosen, jobs)),
+        ("and responses judged yes", _match_by_group(left_out, chosen, _taught, jobs)),
     ):
         agreed = [
-            agreement(truth, column) for column in laid.at_thresholds(scores, definition.thresholds, measure, False).T
+            agreement(truth, column)
+            for column in left_out.at_thresholds(scores, definition.thresholds, measure, False).T
         ]
         best = _best(np.array([one.kendall_tau for one in agreed]))
-        true, guessed = _pairs(laid, scores)
+        true, guessed = _pairs(left_out, scores)
         f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
         top = int(np.argmax(f1))
         at = definition.thresholds
-        rows.append((name, float(at[best]), *_three(agreed[best]), float(at[top]), f1[top]))
-    columns = ("trained on", "best threshold", *THREE, "best for pairs", "F1 of pairs")
+        rows.append((name, float(at[best]), *_agreement_cells(agreed[best]), float(at[top]), f1[top]))
+    columns = ("trained on", "best threshold", *AGREEMENT_COLUMNS, "best for pairs", "F1 of pairs")
     return Table(columns, tuple(rows)), None, [note, HIDDEN, CHOSEN]
 
 
-def matchers(definition: Definition, collection: Collection, jobs: int, seed: int) -> Found:
+def matchers(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Every matcher by cross-validation."""
     rows = list[tuple[Cell, ...]]()
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
@@ -228,34 +229,34 @@ def _credits(match: Match) -> bool:
     return match.matcher == "pourpre"
 
 
-def _truth(laid: Bench, collection: Collection, measure: Measure) -> tuple[list[float], str]:
+def _truth(left_out: LeftOutRuns, collection: Collection, measure: Measure) -> tuple[list[float], str]:
     """Each run's official score, and where it is from."""
-    official = [collection.manifest[run.name].official.get(measure.name) for run in laid.runs]
+    official = [collection.manifest[run.name].official.get(measure.name) for run in left_out.runs]
     if all(score is not None for score in official):
         return [float(score) for score in official if score is not None], f"Official {measure.title} is the manifest's."
-    return laid.true_scores(measure), f"Official {measure.title} is that from all judgements."
+    return left_out.true_scores(measure), f"Official {measure.title} is that from all judgements."
 
 
-def _match(laid: Bench, collection: Collection, jobs: int) -> list[Vector]:
+def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
     """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
-    truth = Known(laid.key, collection.judgements, collection.judged_runs)
+    truth = Known(left_out.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, truth))
     if isinstance(matcher, Learner):
-        return _match_by_group(laid, collection, _learned, jobs)
-    scores = matcher.score(laid.texts, laid.question, jobs)
-    return [laid.scores_of(run, scores) for run in laid.runs]
+        return _match_by_group(left_out, collection, _learned, jobs)
+    scores = matcher.score(left_out.texts, left_out.question, jobs)
+    return [left_out.scores_of(run, scores) for run in left_out.runs]
 
 
 def _match_by_group(
-    laid: Bench, collection: Collection, matcher_without: Callable[[Collection], Matcher], jobs: int
+    left_out: LeftOutRuns, collection: Collection, matcher_without: Callable[[Collection], Matcher], jobs: int
 ) -> list[Vector]:
     """Each run's match scores, by a matcher made from the collection without its group."""
     from joblib import Parallel, delayed
 
-    groups = list(dict.fromkeys(run.group for run in laid.runs))
+    groups = list(dict.fromkeys(run.group for run in left_out.runs))
     tasks = (delayed(_scores_without)((collection, group, matcher_without)) for group in groups)
     found = {name: scores for part in Parallel(n_jobs=jobs)(tasks) for name, scores in part}
-    return [found[run.name] for run in laid.runs]
+    return [found[run.name] for run in left_out.runs]
 
 
 def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]]) -> list[tuple[str, Vector]]:
@@ -281,31 +282,33 @@ def _taught(rest: Collection) -> Matcher:
     return NgramMatcher(make_key(key.questions, nuggets), rest.settings.match, material(rest, known).idf)
 
 
-def _grids(laid: Bench, collection: Collection, definition: Definition, jobs: int) -> list[Vector]:
+def _grids(left_out: LeftOutRuns, collection: Collection, definition: Definition, jobs: int) -> list[Vector]:
     """runs × thresholds for each combination of settings: scores at fixed thresholds."""
     from joblib import Parallel, delayed
 
     settings = definition.settings(collection.settings.match)
-    tasks = (delayed(_grid)((laid, _matched(collection, match), definition)) for match in settings)
+    tasks = (delayed(_grid)((left_out, _matched(collection, match), definition)) for match in settings)
     return list(Parallel(n_jobs=min(jobs, len(settings)))(tasks))
 
 
-def _grid(task: tuple[Bench, Collection, Definition]) -> Vector:
-    laid, collection, definition = task
+def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
+    left_out, collection, definition = task
     credit = _credits(collection.settings.match)
-    return laid.at_thresholds(_match(laid, collection, 1), definition.thresholds, parse(definition.measure), credit)
+    return left_out.at_thresholds(
+        _match(left_out, collection, 1), definition.thresholds, parse(definition.measure), credit
+    )
 
 
-def _intervals(collection: Collection, laid: Bench, measure: Measure, jobs: int, seed: int) -> list[Interval]:
+def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
     """The score of each run from what is known without its group, decided by `smooth`."""
     from joblib import Parallel, delayed
 
     truth = Known(collection.key, collection.judgements, collection.judged_runs)
     matcher = shared_matcher(collection, truth, jobs)
-    groups = list(dict.fromkeys(run.group for run in laid.runs))
+    groups = list(dict.fromkeys(run.group for run in left_out.runs))
     tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
     found = {name: interval for part in Parallel(n_jobs=min(jobs, len(groups)))(tasks) for name, interval in part}
-    return [found[run.name] for run in laid.runs]
+    return [found[run.name] for run in left_out.runs]
 
 
 def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
@@ -319,10 +322,10 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
 
 
-def _pairs(laid: Bench, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
+def _pairs(left_out: LeftOutRuns, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
     """Truth and match scores of all guessed pairs, each text of an answer once."""
-    kept = [run.guessed & (run.true != UNKNOWN) & ~run.again for run in laid.runs]
-    true = [(run.true == YES)[own] for run, own in zip(laid.runs, kept, strict=True)]
+    kept = [run.guessed & (run.true != UNKNOWN) & ~run.again for run in left_out.runs]
+    true = [(run.true == YES)[own] for run, own in zip(left_out.runs, kept, strict=True)]
     return np.concatenate(true), np.concatenate([own[which] for own, which in zip(scores, kept, strict=True)])
 
 
@@ -337,7 +340,7 @@ def _best(values: Vector) -> int:
     return int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
 
 
-def _three(one: Agreement) -> tuple[float | None, float | None, float | None]:
+def _agreement_cells(one: Agreement) -> tuple[float | None, float | None, float | None]:
     return _defined(one.kendall_tau), _defined(one.r_squared), _defined(one.rmse)
 
 
@@ -349,7 +352,7 @@ def _value(interval: Interval) -> float:
     return float("nan") if interval.value is None else interval.value
 
 
-KINDS: dict[str, Callable[[Definition, Collection, int, int], Found]] = {
+KINDS: dict[str, Callable[[Definition, Collection, int, int], Findings]] = {
     "data": data,
     "found": found,
     "thresholds": thresholds,

@@ -23,7 +23,7 @@ from nuggeteer.trust.crossval import groups_of, without
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutRun:
     """A judged run: the rows of its responses' texts among all judged texts, and for each pair of a response and a
     nugget what is true, and what is known when its group is left out. `length` is of each answer."""
 
@@ -42,15 +42,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Bench:
+class LeftOutRuns:
     """All runs left out in turn, and the texts that are to be matched for it."""
 
     key: AnswerKey
     texts: Sequence[str]
     question: npt.NDArray[np.int32]
-    runs: tuple[LeftOut, ...]
+    runs: tuple[LeftOutRun, ...]
 
-    def scores_of(self, run: LeftOut, scores: Vector) -> Vector:
+    def scores_of(self, run: LeftOutRun, scores: Vector) -> Vector:
         """A run's match scores, from those of all texts."""
         begin, _ = ragged(self.key.offsets[self.question], self.key.counts[self.question])
         _, place = ragged(begin[run.rows], self.key.counts[self.question[run.rows]])
@@ -76,7 +76,7 @@ class Bench:
         return np.array(rows)
 
 
-def bench(collection: Collection, jobs: int = 1) -> Bench:
+def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     """Leave out each group, and see what stays known."""
     from joblib import Parallel, delayed
 
@@ -100,8 +100,8 @@ def bench(collection: Collection, jobs: int = 1) -> Bench:
         true = truth(run.normalised_texts, run.question)
         repeated = np.repeat(again, np.diff(begin))
         group = collection.group(run.name)
-        runs.append(LeftOut(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
-    return Bench(key, truth.texts, truth.question, tuple(runs))
+        runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
+    return LeftOutRuns(key, truth.texts, truth.question, tuple(runs))
 
 
 def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
@@ -115,7 +115,7 @@ def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     ]
 
 
-def _found(run: LeftOut, pairs: Bools, key: AnswerKey) -> Bools:
+def _found(run: LeftOutRun, pairs: Bools, key: AnswerKey) -> Bools:
     result = np.zeros(len(key.nuggets), dtype=bool)
     result[run.nugget[pairs]] = True
     return result

@@ -18,7 +18,13 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, read_audit, write_audit
 from nuggeteer.judging.audits import audit
 from nuggeteer.judging.audits.envelope import form
-from nuggeteer.judging.audits.estimate import Drawn, State, in_random_order, looks, prove
+from nuggeteer.judging.audits.estimate import (
+    DrawnAudit,
+    NuggetState,
+    bound_measure,
+    estimate_sequences,
+    order_at_random,
+)
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
 from nuggeteer.reports.audit import audits
@@ -39,7 +45,7 @@ def key_of(questions, each, rng):
 
 def nothing_known(key, length):
     none = np.zeros(len(key.nuggets), dtype=bool)
-    return State(~none, none, none, np.full(len(key.questions), length))
+    return NuggetState(~none, none, none, np.full(len(key.questions), length))
 
 
 def score(measure, key, found, length):
@@ -66,9 +72,11 @@ def test_of_a_linear_measure_every_estimate_is_right_on_average_whatever_the_gue
     state = replace(nothing_known(key, 100), found=truth)
     total = np.zeros(5)
     for order, probability in orders(size):
-        below, above = looks(Drawn(HEAD, order, guess[order], size[order]), state, 5, form(measure, key))
-        assert below.looks.estimate == pytest.approx(-above.looks.estimate)
-        total += probability * below.looks.estimate
+        below, above = estimate_sequences(
+            DrawnAudit(HEAD, order, guess[order], size[order]), state, 5, form(measure, key)
+        )
+        assert below.sequence.estimate == pytest.approx(-above.sequence.estimate)
+        total += probability * below.sequence.estimate
     assert total == pytest.approx(score(measure, key, truth, 100))
 
 
@@ -81,10 +89,12 @@ def test_of_f_the_estimates_are_on_average_below_and_above_and_draw_closer(name)
         state, true = replace(nothing_known(key, 250), found=truth), score(measure, key, truth, 250)
         low, high = np.zeros(4), np.zeros(4)
         for order, probability in orders(size):
-            below, above = looks(Drawn(HEAD, order, guess[order], size[order]), state, 4, form(measure, key))
-            low += probability * below.looks.estimate
-            high -= probability * above.looks.estimate
-            assert (below.looks.least <= below.looks.estimate + 1e-12).all()
+            below, above = estimate_sequences(
+                DrawnAudit(HEAD, order, guess[order], size[order]), state, 4, form(measure, key)
+            )
+            low += probability * below.sequence.estimate
+            high -= probability * above.sequence.estimate
+            assert (below.sequence.least <= below.sequence.estimate + 1e-12).all()
         assert (low <= true + 1e-12).all()
         assert (high >= true - 1e-12).all()
         assert high[-1] - low[-1] <= 0.6 * (high[0] - low[0]) + 1e-9 or name == "precision"
@@ -103,8 +113,10 @@ def test_the_mean_of_first_draws_is_the_prediction_powered_one():
     estimates = []
     for one in drawn:
         order = np.concatenate([[one], np.delete(np.arange(300), one)])
-        below, _ = looks(Drawn(HEAD, order, guess[order], size[order]), state, 1, form(parse("recall"), key))
-        estimates.append(below.looks.estimate[0])
+        below, _ = estimate_sequences(
+            DrawnAudit(HEAD, order, guess[order], size[order]), state, 1, form(parse("recall"), key)
+        )
+        estimates.append(below.sequence.estimate[0])
     weight = size.sum() / size[drawn] / 300
     # The package takes weights for a mean's, and makes them sum to their number; ours need not.
     rectifier = ppi.ppi_mean_pointestimate(
@@ -123,8 +135,8 @@ def test_with_equal_chances_the_interval_is_a_little_wider_than_the_prediction_p
     order = rng.permutation(size)
     state, shape = replace(nothing_known(key, 100), found=truth), form(parse("recall"), key)
     head = replace(HEAD, planned=200)
-    audited = prove(
-        Drawn(head, order, guess[order], np.ones(size)), _shown(state, order[:200]), 200, parse("recall"), key
+    audited = bound_measure(
+        DrawnAudit(head, order, guess[order], np.ones(size)), _shown(state, order[:200]), 200, parse("recall"), key
     )
     first = order[:200]
     low, high = ppi.ppi_mean_ci(truth[first].astype(float), guess[first], guess, alpha=0.05, lam=1)
@@ -161,14 +173,14 @@ def test_of_20_nuggets_the_interval_holds_the_true_score_95_times_in_100(name, g
         truth = rng.random(60) < chance
         guess = GUESSES[guesses](truth, chance, rng)
         state, shape = nothing_known(key, 300), form(measure, key)
-        nugget, size = in_random_order(state, guess, shape, rng)
-        drawn = Drawn(HEAD, nugget, guess[nugget], size)
+        nugget, size = order_at_random(state, guess, shape, rng)
+        drawn = DrawnAudit(HEAD, nugget, guess[nugget], size)
         shown = _shown(replace(state, found=truth), nugget[:20])
-        found, true = prove(drawn, shown, 20, measure, key), score(measure, key, truth, 300)
+        found, true = bound_measure(drawn, shown, 20, measure, key), score(measure, key, truth, 300)
         missed += not found.low - 1e-12 <= true <= found.high + 1e-12
         widths.append(found.high - found.low)
         if name == "recall":  # where both are the same
-            first = looks(drawn, shown, 20, shape)[0].looks.estimate
+            first = estimate_sequences(drawn, shown, 20, shape)[0].sequence.estimate
             student += abs(first.mean() - true) > stdtrit(19, 0.975) * first.std(ddof=1) / np.sqrt(20)
     assert missed <= 0.05 * trials
     assert np.mean(widths) < 0.8
@@ -183,9 +195,9 @@ def test_when_all_is_judged_the_score_is_exact_in_any_order():
         measure = parse(name)
         guess, truth, length = rng.random(16), rng.random(16) < 0.4, 400
         state, shape = nothing_known(key, length), form(measure, key)
-        nugget, size = in_random_order(state, guess, shape, rng)
+        nugget, size = order_at_random(state, guess, shape, rng)
         done = replace(state, open_=np.zeros(16, dtype=bool), found=truth)
-        found = prove(Drawn(HEAD, nugget, guess[nugget], size), done, len(nugget), measure, key)
+        found = bound_measure(DrawnAudit(HEAD, nugget, guess[nugget], size), done, len(nugget), measure, key)
         assert [found.value, found.low, found.high] == pytest.approx([score(measure, key, truth, length)] * 3)
 
 
@@ -195,7 +207,7 @@ def test_nuggets_are_drawn_as_often_as_their_sizes_say():
     state, shape = nothing_known(key, 100), form(parse("recall"), key)
     first = np.zeros(3)
     for _ in range(3000):
-        nugget, size = in_random_order(state, np.array([0.5, 0.5, 0.01]), shape, rng)
+        nugget, size = order_at_random(state, np.array([0.5, 0.5, 0.01]), shape, rng)
         first[nugget[0]] += 1 / 3000
     by_nugget = size[np.argsort(nugget)] / size.sum()
     assert first[np.sort(nugget)] == pytest.approx(by_nugget, abs=0.03)
@@ -214,7 +226,7 @@ def folder(sample, tmp_path):
 def judge(folder, name, places, verdict=False):
     """Append verdicts on the nuggets at these places of the audit: on every response of the run."""
     scorer, reading = now(folder, name)
-    collection, drawn = scorer.collection, audit.drawn(scorer, reading)
+    collection, drawn = scorer.collection, audit.find_audit(scorer, reading)
     with (folder / "judgements" / "ann.jsonl").open("a", encoding="utf-8") as file:
         for place in places:
             nugget = collection.key.nuggets[drawn.nugget[place]]
@@ -232,12 +244,12 @@ def now(folder, name="build-103"):
 
 def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
     scorer, reading = now(folder)
-    first = audit.draw(scorer, reading, scorer.measures[0], 30)
+    first = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
     (path,) = (folder / "judgements" / "audits").iterdir()
     written = path.read_bytes()
     judge(folder, "build-103", range(5), verdict=True)
     other = Scorer(read_collection(folder), ["recall"], seed=7)
-    again = audit.draw(other, other.read("build-103"), other.measures[0], 100)
+    again = audit.draw_audit(other, other.read("build-103"), other.measures[0], 100)
     assert path.read_bytes() == written
     assert again.head == first.head
     assert (again.nugget == first.nugget).all()
@@ -252,8 +264,8 @@ def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
 
 def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
     scorer, reading = now(folder)
-    drawn = audit.draw(scorer, reading, scorer.measures[0], 30)
-    asked = audit.to_judge(drawn, 3)
+    drawn = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
+    asked = audit.units_to_judge(drawn, 3)
     _, units = read_audit(next((folder / "judgements" / "audits").iterdir()))
     left = sum(unit.size for unit in units)
     for place, (nugget, mark) in enumerate(asked):
@@ -267,49 +279,49 @@ def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
             "probability": pytest.approx(units[place].size / left),
         }
         left -= units[place].size
-    state = State.of(reading, scorer.key)
+    state = NuggetState.of(reading, scorer.key)
     assert set(drawn.nugget) == set(np.flatnonzero(state.open_ & form(scorer.measures[0], scorer.key).matters))
 
 
 def test_another_seed_draws_another_order_and_other_responses_another_audit(folder, tmp_path):
     scorer, reading = now(folder)
-    first = audit.draw(scorer, reading, scorer.measures[0], 30)
+    first = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
     second = shutil.copytree(folder, tmp_path / "second", ignore=shutil.ignore_patterns("audits"))
     other = Scorer(read_collection(second), seed=1)
-    second = audit.draw(other, other.read("build-103"), other.measures[0], 30)
+    second = audit.draw_audit(other, other.read("build-103"), other.measures[0], 30)
     assert sorted(first.nugget) == sorted(second.nugget)
     assert list(first.nugget) != list(second.nugget)
     run = folder / "runs" / "build-103.jsonl"
     run.write_text("".join(run.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
     changed, reading = now(folder)
-    assert audit.drawn(changed, reading) is None
+    assert audit.find_audit(changed, reading) is None
     with pytest.raises(NuggeteerError, match="of other responses or another key"):
-        audit.result(changed, reading, changed.measures)
+        audit.audit_result(changed, reading, changed.measures)
 
 
 def test_only_nuggets_before_which_all_are_settled_count(folder):
     scorer, reading = now(folder)
-    audit.draw(scorer, reading, scorer.measures[0], 10)
+    audit.draw_audit(scorer, reading, scorer.measures[0], 10)
     judge(folder, "build-103", [0, 1, 2, 4, 5])
-    result = audit.result(*now(folder), scorer.measures)
+    result = audit.audit_result(*now(folder), scorer.measures)
     assert (result.planned, result.judged, result.waiting) == (10, 3, 2)
     judge(folder, "build-103", [6])
-    assert audit.result(*now(folder), scorer.measures).judged == 3
+    assert audit.audit_result(*now(folder), scorer.measures).judged == 3
     judge(folder, "build-103", [3])
-    assert audit.result(*now(folder), scorer.measures).judged == 7
+    assert audit.audit_result(*now(folder), scorer.measures).judged == 7
 
 
 def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
     """The same verdicts agree with what the guesses said, and not with what they might have said."""
     scorer, reading = now(folder)
-    drawn = audit.draw(scorer, reading, scorer.measures[0], 60)
+    drawn = audit.draw_audit(scorer, reading, scorer.measures[0], 60)
     judge(folder, "build-103", range(60))
     scorer, reading = now(folder)
-    result = audit.result(scorer, reading, scorer.measures).measures["f3"]
+    result = audit.audit_result(scorer, reading, scorer.measures).measures["f3"]
     assert result.disagrees is False
     sure = replace(drawn, head=replace(drawn.head, expected={"f3": (0.9, 0.85, 0.95)}))
-    state = State.of(reading, scorer.key)
-    assert prove(sure, state, 60, scorer.measures[0], scorer.key).disagrees is True
+    state = NuggetState.of(reading, scorer.key)
+    assert bound_measure(sure, state, 60, scorer.measures[0], scorer.key).disagrees is True
 
 
 @pytest.mark.parametrize(
@@ -325,36 +337,36 @@ def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
 )
 def test_an_audit_that_was_changed_is_refused(folder, spoil):
     scorer, reading = now(folder)
-    audit.draw(scorer, reading, scorer.measures[0], 30)
+    audit.draw_audit(scorer, reading, scorer.measures[0], 30)
     (path,) = (folder / "judgements" / "audits").iterdir()
     path.write_text("\n".join(spoil(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
     with pytest.raises(NuggeteerError, match=r"never changed|empty"):
-        audit.drawn(scorer, reading)
+        audit.find_audit(scorer, reading)
     assert str(path) in {problem.file for problem in check(folder)}
 
 
 def test_a_verdict_withdrawn_since_the_draw_leaves_nothing_to_say(folder):
     """A nugget that was known then could not be drawn; now it is open."""
     scorer, reading = now(folder)
-    one = int(np.flatnonzero(State.of(reading, scorer.key).open_ & scorer.key.vital)[0])
+    one = int(np.flatnonzero(NuggetState.of(reading, scorer.key).open_ & scorer.key.vital)[0])
     nugget, question = scorer.key.nuggets[one], int(scorer.key.question[one])
     line = {"qid": nugget.qid, "nugget": nugget.nugget, "verdict": False}
     texts = reading.run.texts[reading.run.offsets[question] : reading.run.offsets[question + 1]]
     extra = folder / "judgements" / "early.jsonl"
     extra.write_text("".join(json.dumps({**line, "text": text}) + "\n" for text in texts), encoding="utf-8")
     scorer, reading = now(folder)
-    assert one not in audit.draw(scorer, reading, scorer.measures[0], 5).nugget
-    assert audit.result(scorer, reading, scorer.measures).measures["f3"] is not None
+    assert one not in audit.draw_audit(scorer, reading, scorer.measures[0], 5).nugget
+    assert audit.audit_result(scorer, reading, scorer.measures).measures["f3"] is not None
     extra.unlink()
-    assert audit.result(*now(folder), scorer.measures).measures["f3"] is None
+    assert audit.audit_result(*now(folder), scorer.measures).measures["f3"] is None
 
 
 def test_what_cannot_be_audited_is_said(folder):
     scorer, reading = now(folder)
     with pytest.raises(NuggeteerError, match="macro_f3 cannot be audited"):
-        audit.draw(scorer, reading, parse("macro_f3"), 5)
+        audit.draw_audit(scorer, reading, parse("macro_f3"), 5)
     with pytest.raises(NuggeteerError, match="there is nothing to audit"):
-        audit.draw(scorer, scorer.read("aurora"), scorer.measures[0], 5)
+        audit.draw_audit(scorer, scorer.read("aurora"), scorer.measures[0], 5)
     assert not (folder / "judgements" / "audits").exists()
 
 
@@ -364,7 +376,7 @@ def test_score_says_what_the_audit_proves(folder, capsys, monkeypatch):
     assert main(["score", "--audited"]) == 2
     assert "no run has an audit" in capsys.readouterr().err
     scorer, reading = now(folder)
-    audit.draw(scorer, reading, scorer.measures[0], 40)
+    audit.draw_audit(scorer, reading, scorer.measures[0], 40)
     judge(folder, "build-103", range(25))
     assert main(["score", "build-102", "--audited"]) == 2
     assert "build-102: it has no audit; draw one with nuggeteer judge build-102" in capsys.readouterr().err
@@ -387,11 +399,11 @@ def test_a_hostile_name_stays_a_name(folder, capsys):
     evil = "\x1b[31m[bold]x\udcff"
     shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / f"{evil}.jsonl")
     scorer, reading = now(folder, evil)
-    audit.draw(scorer, reading, scorer.measures[0], 5)
+    audit.draw_audit(scorer, reading, scorer.measures[0], 5)
     (path,) = (folder / "judgements" / "audits").iterdir()
     assert path.name.isascii()
     assert path.name.isprintable()
-    audits(console(), [audit.result(scorer, reading, scorer.measures)])
+    audits(console(), [audit.audit_result(scorer, reading, scorer.measures)])
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out
     assert "[bold]x" in out

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from nuggeteer.judging.audits.betting import Looks, bound_below
+from nuggeteer.judging.audits.betting import EstimateSequence, bound_below
 
 UNITS = 200
 
@@ -38,8 +38,8 @@ def looks(guess, true, size, rng, draws=UNITS):
 
 def interval(rows, count):
     estimate, least, centre, scale, most = (row[:count] for row in rows)
-    low = bound_below(Looks(estimate, least, centre, scale), 1.0, count, 0.0, 1.0)
-    return low, -bound_below(Looks(-estimate, -most, -centre, scale), 1.0, count, -1.0, 0.0)
+    low = bound_below(EstimateSequence(estimate, least, centre, scale), 1.0, count, 0.0, 1.0)
+    return low, -bound_below(EstimateSequence(-estimate, -most, -centre, scale), 1.0, count, -1.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", ["right", "wrong", "rarely wrong"])
@@ -70,7 +70,7 @@ def test_no_moment_to_stop_is_better_than_another_for_who_wants_to_be_wrong():
         guess, true = population("right", rng)
         estimate, least, centre, scale, _ = looks(guess, true, np.ones(UNITS), rng)
         bounds = [
-            bound_below(Looks(estimate[:n], least[:n], centre[:n], scale[:n]), 1.0, 50, 0.0, 1.0)
+            bound_below(EstimateSequence(estimate[:n], least[:n], centre[:n], scale[:n]), 1.0, 50, 0.0, 1.0)
             for n in range(10, UNITS, 10)
         ]
         assert bounds == sorted(bounds)  # what was once refuted stays so
@@ -80,4 +80,4 @@ def test_no_moment_to_stop_is_better_than_another_for_who_wants_to_be_wrong():
 
 def test_without_a_draw_nothing_is_known():
     nothing = np.zeros(0)
-    assert bound_below(Looks(nothing, nothing, nothing, nothing), 1.0, 10, 0.25, 1.0) == 0.25
+    assert bound_below(EstimateSequence(nothing, nothing, nothing, nothing), 1.0, 10, 0.25, 1.0) == 0.25

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from nuggeteer.collection.folder import make_key
-from nuggeteer.judging.audits.envelope import form, lines
+from nuggeteer.judging.audits.envelope import form, linear_bounds
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
 
@@ -64,7 +64,7 @@ def test_one_is_never_above_and_one_never_below_whatever_is_found(name):
         assert np.isnan(values).all() == (not shape.defined[0])
         if not shape.defined[0]:
             continue
-        below, above = lines(shape, 0, length, open_, found, partly, rng.random(size).round(1))
+        below, above = linear_bounds(shape, 0, length, open_, found, partly, rng.random(size).round(1))
         assert (below.constant + outcomes @ below.slope <= values + 1e-9).all()
         assert (above.constant + outcomes @ above.slope >= values - 1e-9).all()
         assert np.ptp(values) == 0 or shape.matters[open_].any()
@@ -80,7 +80,7 @@ def test_what_is_linear_is_its_own_envelope(name):
     open_, found, partly = rng.random((3, 6)) < 0.5
     partly &= ~open_ & ~found
     outcomes, values = every_outcome(key, open_, found, partly, 100, measure)
-    for line in lines(form(measure, key), 0, 100, open_, found, partly, np.full(6, 0.5)):
+    for line in linear_bounds(form(measure, key), 0, 100, open_, found, partly, np.full(6, 0.5)):
         assert line.constant + outcomes @ line.slope == pytest.approx(values)
 
 
@@ -95,7 +95,7 @@ def test_the_one_below_is_as_high_at_the_guesses_as_any_can_be(name):
         if not shape.defined[0]:
             continue
         none, all_, guess = np.zeros(size, dtype=bool), np.ones(size, dtype=bool), rng.random(size)
-        below, above = lines(shape, 0, length, all_, none, none, guess)
+        below, above = linear_bounds(shape, 0, length, all_, none, none, guess)
         outcomes, values = every_outcome(key, all_, none, none, length, measure)
         weight = shape.weight / shape.weight.sum() if shape.weight.any() else shape.weight
         axes = np.column_stack([np.ones(size), weight, shape.count])  # linear in these two, as R and c are

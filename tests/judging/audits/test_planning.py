@@ -12,7 +12,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.envelope import form
-from nuggeteer.judging.audits.estimate import Drawn, State, in_random_order, prove
+from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.judging.audits.planning import plan
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer
@@ -41,16 +41,16 @@ def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     made = plan(scorer, reading, measure, 0.3)
     assert made.part == pytest.approx((0.3**2 - made.sampling**2) ** 0.5)
     assert 0 < made.guided < made.audited < made.open_nuggets
-    outcome, state = scorer.score(reading).outcome, State.of(reading, scorer.key)
+    outcome, state = scorer.score(reading).outcome, NuggetState.of(reading, scorer.key)
     rng, widths = np.random.default_rng(0), []
     for row in range(100, 2000, 200):
-        nugget, size = in_random_order(state, outcome.probability, form(measure, scorer.key), rng)
+        nugget, size = order_at_random(state, outcome.probability, form(measure, scorer.key), rng)
         head = Head("a", "run", "", "", "recall", made.audited, 0, "", "", {})
         open_ = state.open_.copy()
         open_[nugget[: made.audited]] = False
         then = replace(state, open_=open_, found=outcome.drawn[row] & ~open_)
-        drawn = Drawn(head, nugget, outcome.probability[nugget], size)
-        found = prove(drawn, then, made.audited, measure, scorer.key)
+        drawn = DrawnAudit(head, nugget, outcome.probability[nugget], size)
+        found = bound_measure(drawn, then, made.audited, measure, scorer.key)
         widths.append(found.high - found.low)
     assert np.mean(widths) == pytest.approx(made.part, rel=0.15)
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, read_collection
-from nuggeteer.comparing.diff import between
+from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.audits.audit import draw, to_judge
-from nuggeteer.judging.suggest import Forecast, Stakes, Suggestion
+from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
+from nuggeteer.judging.suggest import Forecast, Suggestion, VerdictValues
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Measure
@@ -26,11 +26,11 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import normalised
 
-AHEAD = 30  # questions worth asking that are worked out at once; a new outlook comes after every verdict
+SUGGESTIONS_AHEAD = 30  # questions worth asking that are worked out at once; a new state comes after every verdict
 
 
 @dataclass(frozen=True)
-class Subject:
+class JudgingSubject:
     """What is judged: a run, by name or by file, its score or its difference from `against`; by `measure` (by default
     the first that applies)."""
 
@@ -42,7 +42,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Ask:
+class PendingPair:
     """Does this response carry this nugget? `side` is 0 for the run, 1 for the one that it is compared with; `share`
     what the verdict is expected to take off the variance of the score, None where it was not asked for that.
 
@@ -55,12 +55,14 @@ class Ask:
     audit: Mapping[str, Any] | None = None
 
 
-class Outlook:
+class JudgingState:
     """The score of a subject and what would make it surer, as the verdicts on disk have it.
 
-    `before` is an earlier outlook on the same subject, whose marked texts need not be marked again."""
+    `before` is an earlier state on the same subject, whose marked texts need not be marked again."""
 
-    def __init__(self, subject: Subject, before: Outlook | None = None, ahead: int = AHEAD) -> None:
+    def __init__(
+        self, subject: JudgingSubject, before: JudgingState | None = None, ahead: int = SUGGESTIONS_AHEAD
+    ) -> None:
         self.subject = subject
         self.collection: Collection = read_collection(subject.root)
         measures = [subject.measure] if subject.measure else DEFAULT
@@ -76,9 +78,9 @@ class Outlook:
         self.suggested: list[Suggestion] = []
         if self.scorer.draws is not None:
             new, old = self.readings[0], self.readings[1] if len(names) > 1 else None
-            stakes = Stakes(self.scorer, new, self.measure, old)
-            self.forecast = stakes.forecast()
-            self.suggested = stakes.suggest(ahead)
+            values = VerdictValues(self.scorer, new, self.measure, old)
+            self.forecast = values.forecast()
+            self.suggested = values.suggest(ahead)
         self._chance: dict[tuple[int, int], float | None] = {}
         self._explained: dict[tuple[int, str], Explanation | None] = {}
         for side in range(len(names)):  # now, so that no key has to wait for it
@@ -88,7 +90,7 @@ class Outlook:
 
     def _interval(self) -> Interval:
         if len(self.readings) > 1:
-            return between(self.scorer, self.readings[1], self.readings[0]).headline.interval
+            return diff_matched_runs(self.scorer, self.readings[1], self.readings[0]).headline.interval
         return self.scorer.score(self.readings[0]).measures[self.measure.name]
 
     @property
@@ -104,28 +106,28 @@ class Outlook:
         name = self.run(0).name
         return name if len(self.readings) == 1 else f"{self.run(1).name} → {name}"
 
-    def asks(self) -> Iterator[Ask]:
+    def pending_pairs(self) -> Iterator[PendingPair]:
         """What is suggested; then all that is open, in the order of the key, a nugget's likeliest response first.
         Nuggets that an answer is known to have are not open."""
         for one in self.suggested:
-            yield Ask(one.run, one.nugget, one.response, one.share)
+            yield PendingPair(one.run, one.nugget, one.response, one.share)
         for side, reading in enumerate(self.readings):
             open_ = reading.undecided & ~reading.certain(len(self.key.nuggets))[reading.pairs.nugget]
             where = np.flatnonzero(open_)
             order = np.lexsort((where, -reading.pairs.scores[where], reading.pairs.nugget[where]))
             for pair in where[order].tolist():
                 response = int(np.searchsorted(reading.begin, pair, side="right")) - 1
-                yield Ask(side, int(reading.pairs.nugget[pair]), response)
+                yield PendingPair(side, int(reading.pairs.nugget[pair]), response)
 
-    def audit(self, count: int | None) -> list[Ask] | None:
+    def audit(self, count: int | None) -> list[PendingPair] | None:
         """The first nuggets of the run's audit, in its order; it is drawn and recorded now if there is none. None if
         none is asked for."""
         if count is None:
             return None
         # All measures that may be asked of it later.
         every = Scorer(self.collection, [self.measure, *DEFAULT], seed=self.subject.seed)
-        drawn = draw(every, self.readings[0], self.measure, count)
-        return [Ask(0, nugget, -1, audit=mark) for nugget, mark in to_judge(drawn, count)]
+        drawn = draw_audit(every, self.readings[0], self.measure, count)
+        return [PendingPair(0, nugget, -1, audit=mark) for nugget, mark in units_to_judge(drawn, count)]
 
     def responses(self, side: int, nugget: int) -> range:
         """The answer in which the nugget is looked for: positions in the run."""
