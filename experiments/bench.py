@@ -149,7 +149,7 @@ def five_models() -> float:
         np.arange(500) // 10,
         np.full(500, 0.1),
     )
-    fits = [models(PRIOR)[name] for name in PAPER]
+    fits = [models(PRIOR)[name].fit for name in PAPER]
     return best_of(3, lambda: [fit(evidence) for fit in fits])[0]
 
 

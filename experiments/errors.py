@@ -29,7 +29,7 @@ from nuggeteer.scoring.outcomes import read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.trust.crossval import groups_of, without
 
 SEED = 6
@@ -75,7 +75,7 @@ def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[E
         known = Known(key, rest.judgements, rest.judged_runs)
         made_from = material(rest, known)
         matcher = make(made_from)
-        fit = fit_smooth(gather(rest, matcher, known), prior_of(matcher.signature))
+        fit = fit_smooth(gather(rest, matcher, known), prior_for(matcher.scores_overlap))
         look = Looking(made_from)
         for run in collection.judged_runs:
             if collection.group(run.name) != group:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options
+
+if TYPE_CHECKING:
+    from nuggeteer.scoring.outcomes import Reading
 
 SUMMARY = "score one or more runs: F with its interval, recall, precision, pyramids"
 EXAMPLES = """\
@@ -50,17 +55,17 @@ def run(args: argparse.Namespace) -> int:
     runs = [collection.run(name) for name in names]
     scorer = Scorer(collection, measures, seed=args.seed, jobs=args.jobs)
     audits = []
+    readings: Iterable[Reading] = map(scorer.read, runs)
     if args.audited:
         from nuggeteer.judging.audits import audit
 
-        readings = [scorer.read(run) for run in runs]
+        readings = list(readings)
         if not args.runs:  # those that have one
             readings = [reading for reading in readings if audit.find_audit(scorer, reading)]
             if not readings:
                 raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
-        runs = [reading.run for reading in readings]
         audits = [audit.audit_result(scorer, reading, scorer.measures) for reading in readings]
-    result = scorer.scores(scorer.score(scorer.read(run)) for run in runs)
+    result = scorer.scores(map(scorer.score, readings))
     if not result.measures:
         raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     options.tell(collection.problems)

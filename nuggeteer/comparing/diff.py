@@ -251,8 +251,8 @@ def diff_matched_runs(scorer: Scorer, old: Reading, new: Reading, *, explain: bo
         chance["gained"],
         chance["lost"],
         identical,
-        scorer.signature,
-        tuple(scorer.notes),
+        str(scorer.signature),
+        scorer.notes,
     )
 
 

@@ -17,6 +17,7 @@ from nuggeteer.collection.folder import natural
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History, RecordedNugget, Scoring
 from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.scoring.signature import differing_parts
 from nuggeteer.statistics.alarm import Alarm, watch
 from nuggeteer.statistics.intervals import Interval
 
@@ -220,8 +221,7 @@ def _build(history: History, scorings: Sequence[Scoring], signature: str) -> Bui
 
 def _differences(one: str, other: str) -> tuple[str, ...]:
     """The parts of two signatures that differ. The fitted thresholds follow from the others."""
-    a, b = (dict(part.partition(":")[::2] for part in signature.split("|")) for signature in (one, other))
-    parts = [part for part in {**a, **b} if a.get(part) != b.get(part)]
+    parts = differing_parts(one, other)
     causes = [part for part in parts if part != "threshold"] or parts
     return tuple(SIGNATURE_PARTS.get(part, part) for part in causes)
 

@@ -3,13 +3,13 @@ humans said."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Explanation, Material
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Vector
@@ -17,26 +17,27 @@ from nuggeteer.records import Vector
 NAMES = ("ngram", "learned")
 
 
-class AutoMatcher:
-    """Holds both until it is told how good each is; n-grams alone where nothing can be learned."""
+class AutoMatcher(Matcher):
+    """Holds both until it knows how good each is; n-grams alone where nothing can be learned."""
+
+    uses_judgements = True
 
     def __init__(self, material: Material) -> None:
         self._learned = LearnedMatcher(material)
-        self._judged = material.judged
         self.candidates: tuple[NgramMatcher, LearnedMatcher] = (self._learned.ngrams, self._learned)
         self._log_scores = np.zeros(0)
         self._chosen: NgramMatcher | LearnedMatcher | None = None if self._learned.learns else self._learned.ngrams
 
-    @property
-    def open(self) -> bool:
-        return self._chosen is None
+    def choose(self, log_score: Callable[[Matcher], float]) -> None:
+        if self._chosen is None:
+            self._take_best([log_score(candidate) for candidate in self.candidates])
 
-    def decide(self, log_scores: Sequence[float]) -> None:
+    def _take_best(self, log_scores: Sequence[float]) -> None:
         self._log_scores = np.array(log_scores)
         self._chosen = self.candidates[int(self._log_scores.argmax())]  # of equals the simpler
 
     @property
-    def _it(self) -> NgramMatcher | LearnedMatcher:
+    def _taken(self) -> NgramMatcher | LearnedMatcher:
         if self._chosen is None:
             raise NuggeteerError('matcher = "auto" needs thresholds that learn; write [threshold] model = "smooth"')
         return self._chosen
@@ -44,6 +45,10 @@ class AutoMatcher:
     @property
     def signature(self) -> str:
         return f"auto[{self._learned.signature}]" if self._learned.learns else self._learned.signature
+
+    @property
+    def scores_overlap(self) -> bool:
+        return not self._learned.learns
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -56,19 +61,17 @@ class AutoMatcher:
         return (f"The matcher `auto` took `{which}`: log scores on systems left out are {told}.",)
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        return self._it.score(texts, question, jobs)
+        return self._taken.score(texts, question, jobs)
 
-    def score_judged(self, jobs: int = 1) -> Vector:
-        if self._it is self._learned:
-            return self._learned.score_judged(jobs)
-        return self._it.score(self._judged.texts, self._judged.question, jobs)
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        return self._taken.score_judged(judged, jobs)
 
     def explain(self, text: str, nugget: int) -> Explanation:
-        return self._it.explain(text, nugget)
+        return self._taken.explain(text, nugget)
 
     def state(self) -> Vector:
         """The log scores, and what `learned` learned if it was taken."""
-        return np.concatenate([self._log_scores, self._learned.state() if self._it is self._learned else []])
+        return np.concatenate([self._log_scores, self._learned.state() if self._taken is self._learned else []])
 
     def restore(self, state: Vector) -> None:
         scores, rest = state[: len(NAMES)], state[len(NAMES) :]
@@ -79,7 +82,7 @@ class AutoMatcher:
         elif len(rest):
             raise ValueError("the state of another matcher")
         if len(scores):
-            self.decide(scores.tolist())
+            self._take_best(scores.tolist())
 
 
 def make(material: Material) -> AutoMatcher:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,68 +14,62 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.settings import Match
 
 
-class Matcher(Protocol):
+class Matcher(ABC):
     """Match scores of texts for every nugget of their question. The same input gives the same scores, to the bit, for
-    any number of workers and whatever else is asked in the same call."""
+    any number of workers and whatever else is asked in the same call.
+
+    Only `signature` and `score` have to be written. The rest has defaults for a matcher that learns nothing."""
+
+    uses_judgements: bool = False
+    """Whether scores depend on what was judged. If they do, each fold of a cross-validation makes its own matcher."""
 
     @property
+    @abstractmethod
     def signature(self) -> str:
         """The matcher and its settings, for the signature of scores."""
-        ...
 
+    @abstractmethod
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         """For each text one score from 0 to 1 a nugget of its question, laid end to end; NaN where there is none.
 
         `texts` are in the form in which texts are compared (`text.normalised`), `question` the position in the key of
         each one's question."""
-        ...
-
-
-def notes_of(matcher: Matcher) -> tuple[str, ...]:
-    """What a matcher has to tell the readers of its scores: lines in its attribute `notes`, if it has one."""
-    return tuple(map(str, getattr(matcher, "notes", ())))
-
-
-@runtime_checkable
-class Learner(Protocol):
-    """A matcher that learns from judged texts. It scores those as if nobody had judged the systems that they are from,
-    so that thresholds learn what its scores are worth on a new system."""
 
     @property
-    def signature(self) -> str: ...
+    def scores_overlap(self) -> bool:
+        """Whether a score is the share of a description's words that the text has. Public collections show how such
+        scores relate to verdicts; scores of other kinds may mean anything."""
+        return False
 
-    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector: ...
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines that are printed with the scores."""
+        return ()
 
-    def score_judged(self, jobs: int = 1) -> Vector:
-        """Scores of the texts of `Material.judged`, laid end to end, each by what was learned without its group."""
-        ...
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        """Scores of the judged texts, laid end to end. A matcher that learns from judgements gives each text the score
+        that it would have if nobody had judged the systems of its group, so that thresholds learn what its scores are
+        worth on a new system. `judged` is then what it was made from."""
+        return self.score(judged.texts, judged.question, jobs)
 
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        """Why a text, as it was written, has its score for a nugget, by position in the key. Judged texts are named as
+        they stand in `Material.judged`. None if there is nothing to say."""
+        return None
 
-@runtime_checkable
-class Keeper(Protocol):
-    """A matcher that takes a while to learn: what it learned is kept as numbers, and restored while nothing changes."""
+    def choose(self, log_score: Callable[[Matcher], float]) -> None:
+        """Settle what depends on the judgements as a whole. A matcher that is the best of several takes the candidate
+        with the highest log score on systems left out."""
+        return None
 
-    def state(self) -> Vector: ...
+    def state(self) -> Vector:
+        """What took long to learn, as numbers to be kept."""
+        return np.zeros(0)
 
     def restore(self, state: Vector) -> None:
-        """Raises ValueError if this cannot be its state."""
-        ...
-
-
-@runtime_checkable
-class Undecided(Protocol):
-    """A matcher that is to be the best of some: by the log score that each reached on systems left out."""
-
-    @property
-    def open(self) -> bool: ...
-
-    @property
-    def candidates(self) -> Sequence[Matcher]: ...
-
-    @property
-    def signature(self) -> str: ...
-
-    def decide(self, log_scores: Sequence[float]) -> None: ...
+        """Take back what `state` returned, as long as the judgements and settings are the same. Raises ValueError if
+        it cannot be this matcher's state."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -115,16 +109,6 @@ class Explanation:
 
 
 SHARE = "share of the match score"
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A matcher that can say how it comes to a score."""
-
-    def explain(self, text: str, nugget: int) -> Explanation | None:
-        """Of a text as it was written and a nugget, by its position in the key. Judged texts are named as they stand
-        in `Material.judged`. None where there is nothing to say."""
-        ...
 
 
 @dataclass(frozen=True)

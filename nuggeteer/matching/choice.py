@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Explains, Explanation, Learner, Matcher, Material, notes_of
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.records import Vector
 from nuggeteer.settings import MATCHERS, installed_matchers
@@ -39,30 +40,46 @@ def _make(material: Material) -> Matcher:
         theirs = installed[name].load()(material)
     except Exception as error:  # whatever it is, it is not ours
         raise NuggeteerError(f"the matcher {name!r} ({installed[name].value}) cannot be made: {error!r}") from error
-    return CheckedLearner(name, theirs, material) if isinstance(theirs, Learner) else Checked(name, theirs, material)
+    return Checked(name, theirs, material)
 
 
-class Checked:
-    """A matcher of another package, whose scores are looked at before they are used."""
+class Checked(Matcher):
+    """A matcher of another package, whose scores are checked before they are used.
 
-    def __init__(self, name: str, theirs: Matcher, material: Material) -> None:
-        self.name, self._counts, self._judged = name, material.key.counts, material.judged
-        self._theirs, self.notes = theirs, notes_of(theirs)
+    It may be any object with `signature` and `score`, and may also have `notes`, `explain(text, nugget)` and
+    `score_judged(jobs)` (MATCHERS.md); or a subclass of `Matcher`. Its scores are not taken to be overlaps, whatever
+    it is called or derived from."""
+
+    def __init__(self, name: str, theirs: Any, material: Material) -> None:
+        self.name, self._theirs, self._counts = name, theirs, material.key.counts
+        self.uses_judgements = getattr(theirs, "uses_judgements", hasattr(theirs, "score_judged"))
+        self._notes = tuple(map(str, getattr(theirs, "notes", ())))
 
     @property
     def signature(self) -> str:
         return f"{self.name}[{self._theirs.signature}]"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        return self._look(self._theirs.score(texts, question, jobs), question)
+        return self._checked(self._theirs.score(texts, question, jobs), question)
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
-        found = self._theirs.explain(text, nugget) if isinstance(self._theirs, Explains) else None
+        found = self._theirs.explain(text, nugget) if hasattr(self._theirs, "explain") else None
         if found is not None and not isinstance(found, Explanation):
             raise NuggeteerError(f"the matcher {self.name!r} explains by {type(found)!r}, not by an Explanation")
         return found
 
-    def _look(self, scores: Vector, question: npt.NDArray[np.int32]) -> Vector:
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        if not self.uses_judgements:
+            return self.score(judged.texts, judged.question, jobs)
+        # A plain object knows the judged texts from its material.
+        arguments = (judged, jobs) if isinstance(self._theirs, Matcher) else (jobs,)
+        return self._checked(self._theirs.score_judged(*arguments), judged.question)
+
+    def _checked(self, scores: Vector, question: npt.NDArray[np.int32]) -> Vector:
         scores, wanted = np.asarray(scores, dtype=float), int(self._counts[question].sum())
         if scores.shape != (wanted,):
             raise NuggeteerError(
@@ -71,12 +88,3 @@ class Checked:
         if (~np.isnan(scores) & ~((scores >= 0) & (scores <= 1))).any():
             raise NuggeteerError(f"the matcher {self.name!r} gave scores that are not numbers from 0 to 1")
         return scores
-
-
-class CheckedLearner(Checked):
-    """The same of a matcher that learns."""
-
-    _theirs: Learner
-
-    def score_judged(self, jobs: int = 1) -> Vector:
-        return self._look(self._theirs.score_judged(jobs), self._judged.question)

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Alike, Explanation, Material, Said
+from nuggeteer.matching.base import Alike, Explanation, Judged, Matcher, Material, Said
 from nuggeteer.matching.clues import CLUES, Field, Reader
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
@@ -35,8 +35,10 @@ NAMED = 2  # judged texts of a kind that an explanation names
 DIGITS = 6  # of a score: the last bits of a product depend on what else is asked at once
 
 
-class LearnedMatcher:
+class LearnedMatcher(Matcher):
     """Match scores from judged texts and descriptions; from descriptions alone where judgements are scarce."""
+
+    uses_judgements = True
 
     def __init__(self, material: Material) -> None:
         self.key, self._judged = material.key, material.judged
@@ -46,12 +48,6 @@ class LearnedMatcher:
         groups = np.unique(self._judged.group)
         self._folds = [groups[i::FOLDS] for i in range(min(FOLDS, len(groups)))]
         self.learns = len(groups) >= GROUPS and all(map(self._enough, self._folds))
-        self.notes: tuple[str, ...] = ()
-        if not self.learns:
-            self.notes = (
-                f"The matcher `learned` needs judged systems of {GROUPS} groups, with {LEAST} yes and {LEAST} no "
-                f"besides those of any one group (any fifth of more than {FOLDS}); until then it scores by n-grams.",
-            )
         self._weights: Vector | None = None
 
     def _enough(self, hidden: Ints) -> bool:
@@ -63,6 +59,19 @@ class LearnedMatcher:
     @property
     def signature(self) -> str:
         return f"learned[{self.ngrams.signature}]" if self.learns else self.ngrams.signature
+
+    @property
+    def scores_overlap(self) -> bool:
+        return not self.learns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.learns:
+            return ()
+        return (
+            f"The matcher `learned` needs judged systems of {GROUPS} groups, with {LEAST} yes and {LEAST} no "
+            f"besides those of any one group (any fifth of more than {FOLDS}); until then it scores by n-grams.",
+        )
 
     def state(self) -> Vector:
         """All that was learned: the weight of each clue, the intercept last."""
@@ -94,10 +103,10 @@ class LearnedMatcher:
                 result[pairs] = _chance(clues, weights)
         return np.round(result, DIGITS)
 
-    def score_judged(self, jobs: int = 1) -> Vector:
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         """Scores of the judged texts, each by what was learned without its group: groups are hidden in folds."""
         if not self.learns:
-            return self.ngrams.score(self._judged.texts, self._judged.question, jobs)
+            return self.ngrams.score_judged(judged, jobs)
         from joblib import Parallel, delayed
 
         for place, _ in self._rows:

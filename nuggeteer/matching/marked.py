@@ -14,14 +14,16 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Explains, Explanation, Learner, Matcher, Material, Words
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material, Words
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
 from nuggeteer.text import words
 
 
-class MarkedWords:
+class MarkedWords(Matcher):
     """Any matcher, with marked words among the descriptions of nuggets."""
+
+    uses_judgements = True
 
     def __init__(self, material: Material, make: Callable[[Material], Matcher]) -> None:
         self._material, self._make = material, make
@@ -29,26 +31,33 @@ class MarkedWords:
         self._matcher = make(self._described(self._marked))
         said = "\n".join(f"{one.nugget}\t{one.group}\t{one.words}" for one in self._marked)
         digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-        self.signature = f"{self._matcher.signature}+marked:{digest}"
+        self._digest = digest
+
+    @property
+    def signature(self) -> str:
+        return f"{self._matcher.signature}+marked:{self._digest}"
+
+    @property
+    def scores_overlap(self) -> bool:
+        return self._matcher.scores_overlap
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self._matcher.score(texts, question, jobs)
 
-    def score_judged(self, jobs: int = 1) -> Vector:
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         """Of each judged text, without what was marked in texts of its own group."""
-        judged = self._material.judged
         counts = self._material.key.counts[judged.question]
         begin, _ = ragged(np.zeros(len(counts), dtype=np.int64), counts)
-        scores = _of_judged(self._matcher, self._material, jobs)
+        scores = self._matcher.score_judged(judged, jobs)
         for group in sorted({one.group for one in self._marked}):
             matcher = self._make(self._described([one for one in self._marked if one.group != group]))
             own = np.flatnonzero(judged.group == group)
             _, pairs = ragged(begin[own], counts[own])
-            scores[pairs] = _of_judged(matcher, self._material, jobs)[pairs]
+            scores[pairs] = matcher.score_judged(judged, jobs)[pairs]
         return scores
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
-        return self._matcher.explain(text, nugget) if isinstance(self._matcher, Explains) else None
+        return self._matcher.explain(text, nugget)
 
     def _described(self, marked: Collection[Words]) -> Material:
         key = self._material.key
@@ -61,9 +70,3 @@ class MarkedWords:
             for place, nugget in enumerate(key.nuggets)
         )
         return replace(self._material, key=AnswerKey(key.questions, nuggets, key.offsets))
-
-
-def _of_judged(matcher: Matcher, material: Material, jobs: int) -> Vector:
-    if isinstance(matcher, Learner):
-        return matcher.score_judged(jobs)
-    return matcher.score(material.judged.texts, material.judged.question, jobs)

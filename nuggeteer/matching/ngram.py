@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nuggeteer.matching.base import SHARE, Explanation, Material, Said
+from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, Said
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
 from nuggeteer.pairs import ragged
@@ -36,7 +36,7 @@ UNKNOWN, STOP = -1, -2
 CHUNK, WORKER_CHUNKS = 1024, 16
 
 
-class NgramMatcher:
+class NgramMatcher(Matcher):
     """Match scores of texts for every nugget of their question."""
 
     def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None) -> None:
@@ -252,6 +252,10 @@ class NgramMatcher:
     @property
     def signature(self) -> str:
         return str(self.settings)
+
+    @property
+    def scores_overlap(self) -> bool:
+        return True
 
 
 def make(material: Material) -> NgramMatcher:

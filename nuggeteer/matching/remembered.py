@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Matcher, notes_of
+from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
 
 
-class Remembered:
+class Remembered(Matcher):
     """Scores of some texts (`text.normalised`), laid end to end as `Matcher.score` does; NaN of all others."""
 
     def __init__(
@@ -23,8 +23,9 @@ class Remembered:
         question: npt.NDArray[np.int32],
         scores: Vector,
         notes: tuple[str, ...] = (),
+        scores_overlap: bool = False,
     ) -> None:
-        self._key, self.signature, self.notes = key, signature, notes
+        self._key, self._signature, self._notes, self._scores_overlap = key, signature, notes, scores_overlap
         self._row = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
         # Behind the scores as many NaN as any question has nuggets, for texts that are not there.
         self._begin = np.append(ragged(key.offsets[question], key.counts[question])[0][:-1], len(scores))
@@ -35,7 +36,20 @@ class Remembered:
         cls, key: AnswerKey, matcher: Matcher, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1
     ) -> Remembered:
         """A matcher's scores of these texts."""
-        return cls(key, matcher.signature, texts, question, matcher.score(texts, question, jobs), notes_of(matcher))
+        scores = matcher.score(texts, question, jobs)
+        return cls(key, matcher.signature, texts, question, scores, matcher.notes, matcher.scores_overlap)
+
+    @property
+    def signature(self) -> str:
+        return self._signature
+
+    @property
+    def scores_overlap(self) -> bool:
+        return self._scores_overlap
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         rows = [self._row.get(asked, -1) for asked in zip(question.tolist(), texts, strict=True)]

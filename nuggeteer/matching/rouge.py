@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Material
+from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.records import AnswerKey, Vector
 from nuggeteer.settings import Match
 
 CHUNK = 512  # texts that a worker takes at once
 
 
-class RougeMatcher:
+class RougeMatcher(Matcher):
     """Scores by rouge-score, which is asked only about pairs that have a word in common."""
 
     def __init__(self, key: AnswerKey, settings: Match) -> None:
@@ -39,6 +39,10 @@ class RougeMatcher:
         from importlib.metadata import version
 
         return f"{self._kind}(stem={'yes' if self._stem else 'no'},rouge-score={version('rouge-score')})"
+
+    @property
+    def scores_overlap(self) -> bool:
+        return True
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         from joblib import Parallel, delayed

@@ -207,17 +207,6 @@ def key_size(key: AnswerKey) -> str:
     return f"{len(key.questions)} questions, {len(key.nuggets)} nuggets"
 
 
-ABOUT = {
-    "coin": "nothing: one bias, whatever the score",
-    "global": "nothing: one threshold for all",
-    "question": "each question its threshold",
-    "nugget": "each nugget its threshold",
-    "nugget-errors": "each nugget its threshold and error rates",
-    "pooled": "each nugget its threshold, from one distribution",
-    "smooth": "each nugget, question and system; no steps",
-}
-
-
 def thresholds(out: Console, result: Thresholds) -> None:
     """The paper's table 4, with what was chosen and why."""
     out.print(f"{result.pairs:,} judged pairs, {result.positive:,} of them yes, of {result.groups} groups of systems.")
@@ -227,7 +216,7 @@ def thresholds(out: Console, result: Thresholds) -> None:
     for model in result.models:
         style = "bold" if model.name == result.chosen else ""
         score = UNDEFINED if model.log_score is None else f"{model.log_score:.4f}"
-        cells = (model.name, ABOUT[model.name], f"{model.log10_evidence:,.1f}", score)
+        cells = (model.name, model.own_parameters, f"{model.log10_evidence:,.1f}", score)
         rows.append([Text(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     out.print()

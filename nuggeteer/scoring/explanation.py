@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.matching.base import Alike, Explains, Explanation, Matcher
+from nuggeteer.matching.base import Alike, Explanation, Matcher
 from nuggeteer.matching.marks import Marker
 from nuggeteer.records import Judgement
 from nuggeteer.text import normalised
@@ -22,7 +22,7 @@ class Explainer:
 
     def __call__(self, text: str, nugget: int) -> Explanation | None:
         """Of a text and a nugget, by its position in the key."""
-        found = self._matcher.explain(text, nugget) if isinstance(self._matcher, Explains) else None
+        found = self._matcher.explain(text, nugget)
         if found is None or not found.alike:
             return found
         return replace(found, alike=tuple(self._shown(one, nugget) for one in found.alike))

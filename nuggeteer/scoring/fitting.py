@@ -18,7 +18,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.matching.base import Judged, Keeper, Learner, Matcher, Undecided, Words
+from nuggeteer.matching.base import Judged, Matcher, Words
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
@@ -26,7 +26,7 @@ from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.text import length, normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
-from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import SmoothFit
 
 FORMAT = "nuggeteer thresholds 3"
@@ -62,20 +62,19 @@ def _groups(collection: Collection, known: Known) -> tuple[tuple[str, ...], Ints
 
 def gather(collection: Collection, matcher: Matcher, known: Known, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
-    if isinstance(matcher, Undecided) and matcher.open:
+
+    def log_score(candidate: Matcher) -> float:
         from nuggeteer.thresholds.selection import held_out
 
-        prior = prior_of(matcher.signature)
-        matcher.decide([held_out(_evidence(collection, one, known, jobs), prior) for one in matcher.candidates])
+        return held_out(_evidence(collection, candidate, known, jobs), prior_for(matcher.scores_overlap))
+
+    matcher.choose(log_score)
     return _evidence(collection, matcher, known, jobs)
 
 
 def _evidence(collection: Collection, matcher: Matcher, known: Known, jobs: int) -> Evidence:
     key = collection.key
-    if isinstance(matcher, Learner):
-        scores = matcher.score_judged(jobs)
-    else:
-        scores = matcher.score(known.texts, known.question, jobs)
+    scores = matcher.score_judged(judged(collection, known), jobs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     names, group_of_text = _groups(collection, known)
     group = np.repeat(group_of_text, np.diff(begin))
@@ -96,21 +95,20 @@ def fitted(
     """The smooth model for this collection, from the file if that still fits; and what to tell of it."""
     path = collection.root / ".nuggeteer" / "thresholds.npz"
     notes: list[str] = []
-    prior = prior_of(matcher.signature)
+    prior = prior_for(matcher.scores_overlap)
     basis = f"{FORMAT}|{basis}|{prior.signature}"
     if path.is_file():
         try:
             stored, state, fit = load(path)
             if stored == basis:
-                if isinstance(matcher, Keeper):
-                    matcher.restore(state)
+                matcher.restore(state)
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
         except (DamagedFile, ValueError):  # a matcher's state may be damaged too
             notes.append(f"{path} was damaged: the thresholds were fitted anew.")
     fit = fit_smooth(gather(collection, matcher, known, jobs), prior)
     try:
-        save(path, basis, matcher.state() if isinstance(matcher, Keeper) else np.zeros(0), fit)
+        save(path, basis, matcher.state(), fit)
     except NuggeteerError:
         notes.append(f"{path} cannot be written: the thresholds will be fitted every time.")
     return fit, notes

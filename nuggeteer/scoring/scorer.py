@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.matching.base import Matcher, Material, notes_of
+from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
-from nuggeteer.scoring import signature
 from nuggeteer.scoring.fitting import fitted, gather, judged, marked
 from nuggeteer.scoring.known import Known
 from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, draw_together, find, read
+from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
-from nuggeteer.thresholds import FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.prior import prior_for
 
 if TYPE_CHECKING:
     import pandas
@@ -84,9 +84,19 @@ class Scores:
         return pd.concat(frames, ignore_index=True)
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """A matcher, the threshold model fitted to its scores, and what readers should know about them."""
+
+    matcher: Matcher
+    model: ThresholdModel
+    signature: Signature
+    notes: tuple[str, ...]
+
+
 class Scorer:
-    """All that the scores of a collection's runs have in common, worked out once: verdicts that are known, word
-    weights, the threshold model and its draws.
+    """All that the scores of a collection's runs have in common: verdicts that are known, word weights, the threshold
+    model and its draws. Each is worked out once, when it is first needed.
 
     `model` and `matcher` are by default what the settings of the collection name: the smooth model fitted on its
     judgements, and n-grams.
@@ -103,29 +113,65 @@ class Scorer:
         matcher: Matcher | None = None,
     ) -> None:
         self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
-        settings = collection.settings
         wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
         self.measures = tuple(measure for measure in wanted if measure.applies(self.key))
-        self.known = Known(self.key, collection.judgements, collection.judged_runs)
-        self.material = material(collection, self.known)
-        self.matcher = matcher or make(self.material)
+        self._given_model, self._given_matcher = model, matcher
+
+    @cached_property
+    def known(self) -> Known:
+        """The verdicts of humans."""
+        return Known(self.key, self.collection.judgements, self.collection.judged_runs)
+
+    @cached_property
+    def material(self) -> Material:
+        """What matchers are made from."""
+        return material(self.collection, self.known)
+
+    @cached_property
+    def _fitted(self) -> _Fitted:
+        matcher = self._given_matcher or make(self.material)
         idf = self.material.idf
-        basis = signature.basis(collection, self.matcher.signature, idf.name if idf else "none")
-        self.notes = list(notes_of(self.matcher))
-        if model is None and settings.threshold.model == "fixed":
-            model = FixedThreshold(settings.threshold.value)
-        elif model is None:
-            model, notes = fitted(collection, self.matcher, self.known, basis, jobs)
-            self.notes = [*notes_of(self.matcher), *notes]
+        basis = Basis.of(self.collection, matcher.signature, idf.name if idf else "none")
+        threshold, notes = self.collection.settings.threshold, list[str]()
+        if self._given_model is not None:
+            model = self._given_model
+        elif threshold.model == "fixed":
+            model = FixedThreshold(threshold.value)
+        else:
+            model, notes = fitted(self.collection, matcher, self.known, str(basis), self.jobs)
             if model.pairs == 0:
-                self.notes.append(
+                notes.append(
                     "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
                     "what public collections taught, which is why the intervals are wide."
                 )
-        self.model = model
-        self.draws = model.draw(DRAWS, seed)
-        self.resamples = question_draws(len(self.key.questions), seed)
-        self.signature = f"{basis}|threshold:{model.signature}|interval:bca({DRAWS})|seed:{seed}"
+        signature = Signature(basis, model.signature, DRAWS, self.seed)
+        return _Fitted(matcher, model, signature, (*matcher.notes, *notes))
+
+    @property
+    def matcher(self) -> Matcher:
+        return self._fitted.matcher
+
+    @property
+    def model(self) -> ThresholdModel:
+        return self._fitted.model
+
+    @property
+    def signature(self) -> Signature:
+        return self._fitted.signature
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._fitted.notes
+
+    @cached_property
+    def draws(self) -> Draws | None:
+        """Draws from what the model believes; None from a model that cannot say how sure it is."""
+        return self.model.draw(DRAWS, self.seed)
+
+    @cached_property
+    def resamples(self) -> Vector:
+        """Bootstrap samples of the questions."""
+        return question_draws(len(self.key.questions), self.seed)
 
     @cached_property
     def ngrams(self) -> NgramMatcher:
@@ -172,7 +218,7 @@ class Scorer:
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with all that a report says of how they came about."""
         threshold = self.model.threshold(np.arange(len(self.key.nuggets)))
-        return Scores(self.key, tuple(runs), self.measures, threshold, self.signature, tuple(self.notes))
+        return Scores(self.key, tuple(runs), self.measures, threshold, str(self.signature), self.notes)
 
 
 def score(
@@ -210,7 +256,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     known = Known(collection.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, known))
     evidence = gather(collection, matcher, known, jobs)
-    compared, chosen = compare(evidence, prior_of(matcher.signature))
+    compared, chosen = compare(evidence, prior_for(matcher.scores_overlap))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
 

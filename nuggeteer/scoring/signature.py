@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 
@@ -10,17 +11,43 @@ from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
 from nuggeteer.text import normalised
 
 
-def basis(collection: Collection, matcher: str, idf: str) -> str:
-    """Version, key, judgements, matcher and word weights: everything that a fitted model depends on."""
-    return "|".join(
-        [
-            f"nuggeteer:{version('nuggeteer')}",
-            f"key:{_digest_key(collection.key)}",
-            f"judgements:{_digest_judgements(collection)}",
-            f"match:{matcher}",
-            f"idf:{idf}",
-        ]
-    )
+@dataclass(frozen=True)
+class Basis:
+    """Everything that a fitted model depends on."""
+
+    version: str
+    key: str
+    judgements: str
+    match: str
+    idf: str
+
+    @classmethod
+    def of(cls, collection: Collection, matcher: str, idf: str) -> Basis:
+        """`matcher` is the matcher's signature, `idf` the name of the word weights."""
+        key, judgements = _digest_key(collection.key), _digest_judgements(collection)
+        return cls(version("nuggeteer"), key, judgements, matcher, idf)
+
+    def __str__(self) -> str:
+        return f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|match:{self.match}|idf:{self.idf}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The basis, the threshold model fitted on it, and how intervals are drawn."""
+
+    basis: Basis
+    threshold: str
+    draws: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.basis}|threshold:{self.threshold}|interval:bca({self.draws})|seed:{self.seed}"
+
+
+def differing_parts(one: str, other: str) -> list[str]:
+    """The names of the parts in which two recorded signatures differ."""
+    a, b = (dict(part.partition(":")[::2] for part in recorded.split("|")) for recorded in (one, other))
+    return [name for name in {**a, **b} if a.get(name) != b.get(name)]
 
 
 def _digest_key(key: AnswerKey) -> str:

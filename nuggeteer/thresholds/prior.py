@@ -12,7 +12,6 @@ docs/understanding/thresholds.md).
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -44,11 +43,9 @@ def _prior() -> Prior:
 
 PRIOR = _prior()
 
-# Signatures of matchers whose score is the share of a description that a response has.
-_shares = re.compile(r"(ngram|pourpre|rouge[12L])\(|qaviar(\+|$)").match
-DOUBT = 4.0  # by how much the curve's variance is larger for other matchers
+DOUBT = 4.0  # by how much the curve's variance is larger for scores of other kinds
 
 
-def prior_of(signature: str) -> Prior:
-    """What is believed of the scores of the matcher with this signature."""
-    return PRIOR if _shares(signature) else replace(PRIOR, b_covariance=DOUBT * PRIOR.b_covariance)
+def prior_for(scores_overlap: bool) -> Prior:
+    """The prior for scores that are the share of a description that a response has, or for scores of another kind."""
+    return PRIOR if scores_overlap else replace(PRIOR, b_covariance=DOUBT * PRIOR.b_covariance)

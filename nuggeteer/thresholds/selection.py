@@ -47,10 +47,11 @@ class Coin:
 
 @dataclass(frozen=True)
 class Compared:
-    """A model's evidence, its held-out log score (nats a pair; None where nothing could be left out), and the
-    seconds that one fit took."""
+    """A model's evidence, its held-out log score (nats a pair; None where nothing could be left out), and the seconds
+    that one fit took. `own_parameters` is the candidate's."""
 
     name: str
+    own_parameters: str
     log10_evidence: float
     log_score: float | None
     seconds: float
@@ -60,28 +61,39 @@ def fit_coin(evidence: Evidence) -> Coin:
     return Coin(coin_evidence(evidence), float((evidence.yes.sum() + 1) / (len(evidence) + 2)))
 
 
-def models(prior: Prior) -> dict[str, Callable[[Evidence], Fit]]:
+@dataclass(frozen=True)
+class Candidate:
+    """A model that may be fitted. `own_parameters` says what has parameters of its own in it, for readers."""
+
+    name: str
+    own_parameters: str
+    fit: Callable[[Evidence], Fit]
+
+
+def models(prior: Prior) -> dict[str, Candidate]:
     """All models by name: the paper's five, and ours."""
-    return {
-        "coin": fit_coin,
-        "global": partial(fit_steps, "global"),
-        "question": partial(fit_steps, "question"),
-        "nugget": partial(fit_steps, "nugget"),
-        "nugget-errors": fit_step_errors,
-        "pooled": fit_pooled,
-        "smooth": lambda evidence: fit_smooth(evidence, prior),
-    }
+    candidates = (
+        Candidate("coin", "nothing: one bias, whatever the score", fit_coin),
+        Candidate("global", "nothing: one threshold for all", partial(fit_steps, "global")),
+        Candidate("question", "each question its threshold", partial(fit_steps, "question")),
+        Candidate("nugget", "each nugget its threshold", partial(fit_steps, "nugget")),
+        Candidate("nugget-errors", "each nugget its threshold and error rates", fit_step_errors),
+        Candidate("pooled", "each nugget its threshold, from one distribution", fit_pooled),
+        Candidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
+    )
+    return {candidate.name: candidate for candidate in candidates}
 
 
 def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
     """Every model on the same evidence, and the name of the best."""
     folds = folds_of(evidence)
     compared = []
-    for name, fit in models(prior).items():
+    for name, model in models(prior).items():
         start = time.perf_counter()
-        whole = fit(evidence)
+        log10_evidence = float(model.fit(evidence).log10_evidence)
         seconds = time.perf_counter() - start
-        compared.append(Compared(name, float(whole.log10_evidence), _log_score(fit, evidence, folds), seconds))
+        log_score = _log_score(model.fit, evidence, folds)
+        compared.append(Compared(name, model.own_parameters, log10_evidence, log_score, seconds))
     if folds:
         best = max(compared, key=lambda one: one.log_score if one.log_score is not None else -np.inf)
     else:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Learner, Matcher
+from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question
@@ -29,7 +29,7 @@ from nuggeteer.statistics.significance import Agreement, agreement
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.pointwise import Pointwise
-from nuggeteer.thresholds.prior import PRIOR, prior_of
+from nuggeteer.thresholds.prior import PRIOR, prior_for
 from nuggeteer.thresholds.selection import Fit, models
 from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.trust.reliability import reliability
@@ -158,7 +158,7 @@ def shared_matcher(collection: Collection, truth: Known, jobs: int = 1) -> Match
     """The scores of all judged texts, worked out once for all folds; None if the matcher learns, for then each fold
     has scores of its own."""
     matcher = make(material(collection, truth))
-    if isinstance(matcher, Learner):
+    if matcher.uses_judgements:
         return None
     return Remembered.of(collection.key, matcher, truth.texts, truth.question, jobs)
 
@@ -201,8 +201,8 @@ def _leave_out(task: tuple[Collection, str, Known, Matcher | None, str, int]) ->
     key, rest = collection.key, without(collection, group)
     known = Known(key, rest.judgements, rest.judged_runs)
     matcher = matcher or make(material(rest, known))
-    prior = prior_of(matcher.signature)
-    fit = None if model == FIXED else models(prior)[model](gather(rest, matcher, known))
+    prior = prior_for(matcher.scores_overlap)
+    fit = None if model == FIXED else models(prior)[model].fit(gather(rest, matcher, known))
     decides = _deciding(fit, model, rest)
     draws = decides.draw(DRAWS, seed)
     verdicts = Verdicts(key, DRAWS, seed, draws.together) if draws is not None else None

@@ -24,7 +24,7 @@ from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.scorer import Scorer, Thresholds
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR, prior_of
+from nuggeteer.thresholds.prior import PRIOR, prior_for
 from nuggeteer.thresholds.selection import Compared, compare, folds_of
 from nuggeteer.thresholds.smooth import Prior
 
@@ -69,8 +69,8 @@ class TrustReport:
 def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """Look at a collection's judgements; None where there are none. `tell` hears of work that takes long."""
     path = scorer.collection.root / ".nuggeteer" / "reliability.json"
-    prior = prior_of(scorer.matcher.signature)
-    basis = f"{FORMAT}|{scorer.signature.partition('|threshold:')[0]}|{prior.signature}"
+    prior = prior_for(scorer.matcher.scores_overlap)
+    basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}"
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         stored = orjson.loads(path.read_bytes())
         if stored["basis"] == basis:
@@ -127,7 +127,13 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
 def _trust(stored: Any) -> TrustReport:
     """What was kept; a ValueError, KeyError or TypeError where it is not what we wrote."""
     models = tuple(
-        Compared(one["name"], float(one["log10_evidence"]), _number(one["log_score"]), float(one["seconds"]))
+        Compared(
+            one["name"],
+            str(one["own_parameters"]),
+            float(one["log10_evidence"]),
+            _number(one["log_score"]),
+            float(one["seconds"]),
+        )
         for one in stored["thresholds"]["models"]
     )
     pairs, positive, groups = (int(stored["thresholds"][name]) for name in ("pairs", "positive", "groups"))

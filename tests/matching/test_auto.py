@@ -14,7 +14,7 @@ from nuggeteer.matching.auto import AutoMatcher
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, score
-from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.selection import held_out
 from nuggeteer.trust.crossval import crossval
 from tests.conftest import write_lines
@@ -107,7 +107,7 @@ def took(folder, name, tmp_path):
         results[one] = crossval(chosen).guessed.log_score
     assert max(results, key=results.get) == name  # by another way to leave systems out
     log_scores = [
-        held_out(gather(collection, one, scorer.known), prior_of(scorer.matcher.signature))
+        held_out(gather(collection, one, scorer.known), prior_for(scorer.matcher.scores_overlap))
         for one in scorer.matcher.candidates
     ]
     assert scorer.matcher.state()[:2].tolist() == log_scores
@@ -129,14 +129,14 @@ def test_what_cannot_be_its_state_is_refused_and_changes_nothing(told_by_others,
     fresh = AutoMatcher(scorer.material)
     with pytest.raises(ValueError, match="another matcher"):
         fresh.restore(np.array(state))
-    assert fresh.open
+    assert fresh._chosen is None
     fresh.restore(scorer.matcher.state())
     assert fresh.notes == tuple(note for note in scorer.notes if "took" in note)
 
 
 def test_of_equals_the_simpler_is_taken(told_by_others):
     matcher = AutoMatcher(Scorer(read_collection(told_by_others)).material)
-    matcher.decide([-0.5, -0.5])
+    matcher.choose(lambda candidate: -0.5)
     assert "took `ngram`" in matcher.notes[0]
 
 

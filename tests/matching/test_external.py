@@ -143,7 +143,7 @@ def test_a_judge_is_believed_as_often_as_he_was_right(collect, wrong):
     (collection.root / "judge.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
     scorer = Scorer(collection)
     chance = scorer.find(scorer.read("r9")).probability
-    assert scorer.signature.count("external(") == 1
+    assert str(scorer.signature).count("external(") == 1
     for said in (False, True):
         worth = truth[:9][says[:9] == said].mean()
         assert chance[says[9] == said].mean() == pytest.approx(worth, abs=0.06)

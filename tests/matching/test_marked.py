@@ -61,7 +61,8 @@ def test_new_texts_are_matched_with_the_marked_words(runs):
 def test_a_judged_text_gets_no_score_from_words_of_its_own_group(runs):
     collection = runs()
     scorer = Scorer(collection, model=FixedThreshold(0.5))
-    judged = dict(zip(scorer.known.texts, scorer.matcher.score_judged().reshape(-1, 2).tolist(), strict=True))
+    scores = scorer.matcher.score_judged(scorer.material.judged).reshape(-1, 2)
+    judged = dict(zip(scorer.known.texts, scores.tolist(), strict=True))
     assert judged[normalised(CODER)] == by_hand(collection, [CODER]).tolist()
     assert judged[normalised(OTHER)] == by_hand(collection, [OTHER], "earliest coder").tolist()
     assert judged[normalised(OTHER)][0] > judged[normalised(CODER)][0]

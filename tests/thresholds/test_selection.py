@@ -29,7 +29,7 @@ def from_steps(seed: int, per_nugget: bool, groups: int = 3, nuggets: int = 16) 
 def test_evidence_finds_the_model_that_made_the_data(seed, per_nugget, truth):
     """Among the paper's five: one threshold where there was one, one a nugget where each had its own."""
     evidence = from_steps(seed, per_nugget)
-    found = {name: models(PRIOR)[name](evidence).log10_evidence for name in PAPER}
+    found = {name: models(PRIOR)[name].fit(evidence).log10_evidence for name in PAPER}
     assert max(found, key=found.__getitem__) == truth
 
 
@@ -54,4 +54,4 @@ def test_the_coins_evidence_is_that_of_a_beta_binomial():
     for verdict in evidence.yes:
         log10 += np.log10((yes if verdict else no) / (yes + no))
         yes, no = yes + verdict, no + (not verdict)
-    assert models(PRIOR)["coin"](evidence).log10_evidence == pytest.approx(log10)
+    assert models(PRIOR)["coin"].fit(evidence).log10_evidence == pytest.approx(log10)

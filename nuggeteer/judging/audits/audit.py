@@ -103,7 +103,7 @@ def _draw_units(scorer: Scorer, reading: Reading, measure: Measure, planned: int
         if interval.value is not None and interval.judging is not None
     }
     at, run = datetime.now(UTC).isoformat(timespec="seconds"), _unicode(reading.run.name)
-    signature, seed = scorer.signature, scorer.seed
+    signature, seed = str(scorer.signature), scorer.seed
     head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected)
     return head, [
         Unit(key.nuggets[n].qid, key.nuggets[n].nugget, float(guess[n]), float(s))
@@ -127,7 +127,7 @@ def _unicode(name: str) -> str:
 
 
 def _key(scorer: Scorer) -> str:
-    return next(part.removeprefix("key:") for part in scorer.signature.split("|") if part.startswith("key:"))
+    return scorer.signature.basis.key
 
 
 def _responses(reading: Reading, key: AnswerKey) -> str:

@@ -29,7 +29,7 @@ from nuggeteer.reports import charts
 from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
 from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.passages import Piece, beginning, excerpt
-from nuggeteer.reports.terminal import ABOUT, UNDEFINED, between, chance, judging_share, number, remarks, share
+from nuggeteer.reports.terminal import UNDEFINED, between, chance, judging_share, number, remarks, share
 from nuggeteer.text import escaped
 
 BUILDS = 60  # of the trend
@@ -455,7 +455,7 @@ class View:
         return [
             {
                 "name": model.name,
-                "about": ABOUT.get(model.name, ""),
+                "about": model.own_parameters,
                 "evidence": f"{model.log10_evidence:,.1f}".replace("-", "−"),
                 "held_out": UNDEFINED if model.log_score is None else f"{model.log_score:.4f}".replace("-", "−"),
                 "chosen": model.name == found.chosen,

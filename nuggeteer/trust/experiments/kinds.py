@@ -15,7 +15,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection, make_key
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.base import Learner, Matcher
+from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
@@ -28,7 +28,7 @@ from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.statistics.significance import Agreement, agreement
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.prior import prior_of
+from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.trust.crossval import crossval, shared_matcher, without
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
@@ -241,7 +241,7 @@ def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vec
     """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
     truth = Known(left_out.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, truth))
-    if isinstance(matcher, Learner):
+    if matcher.uses_judgements:
         return _match_by_group(left_out, collection, _learned, jobs)
     scores = matcher.score(left_out.texts, left_out.question, jobs)
     return [left_out.scores_of(run, scores) for run in left_out.runs]
@@ -316,7 +316,7 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
     rest = without(collection, group)
     known = Known(rest.key, rest.judgements, rest.judged_runs)
     matcher = matcher or make(material(rest, known))
-    model = fit_smooth(gather(rest, matcher, known), prior_of(matcher.signature))
+    model = fit_smooth(gather(rest, matcher, known), prior_for(matcher.scores_overlap))
     scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
     runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
