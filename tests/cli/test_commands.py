@@ -22,6 +22,7 @@ from nuggeteer.judging.audits.audit import draw
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.conftest import ROOT, write_lines
+from tests.tables import read_table
 
 EVERY = pytest.mark.parametrize("command", COMMANDS)
 
@@ -379,12 +380,19 @@ def test_the_table_shows_the_numbers_of_the_json(here, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     assert main(["score", "--json", "scores.json"]) == 0
     out = capsys.readouterr().out
-    for run in json.loads((here / "scores.json").read_text())["runs"]:
-        cells = next(line.split() for line in out.splitlines() if line.split()[:1] == [run["run"]])
-        f3 = run["f3"]
-        assert cells[1:3] == [f"{f3['value']:.3f}", f"{f3['low']:.3f}–{f3['high']:.3f}"]
-        names = ("recall", "precision", "pyramid_f3")
-        assert cells[-5:-2] == [f"{run[name]['value']:.3f}" for name in names]
+    printed = {row["run"]: row for row in read_table(out, "run", "known")}
+    runs = json.loads((here / "scores.json").read_text())["runs"]
+    assert printed.keys() == {run["run"] for run in runs}
+    for run in runs:
+        row, f3 = printed[run["run"]], run["f3"]
+        assert row["95 % interval"] == f"{f3['low']:.3f}–{f3['high']:.3f}"
+        for column, key in (
+            ("F(3)", "f3"),
+            ("recall", "recall"),
+            ("precision", "precision"),
+            ("pyramid F(3)", "pyramid_f3"),
+        ):
+            assert row[column] == f"{run[key]['value']:.3f}"
 
 
 def test_without_a_name_all_runs_are_scored_and_a_name_or_a_file_chooses(here, capsys):

@@ -13,6 +13,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
 from tests.gale.conftest import nuggetizer  # noqa: F401
+from tests.tables import read_table
 
 VISIT = "Chen Yunlin visited Taiwan in January"
 CHEN = "WHERE HAS [Chen Yunlin] BEEN AND WHEN?"
@@ -79,11 +80,12 @@ def test_what_is_written_is_an_annotation_that_agrees_with_itself(model, here, c
     (here / "two.txt").write_text(f"{VISIT}\nSecretary Rice visited New Delhi, Menon said.\n")
     assert main(["nuggetize", "two.txt", "--out", name]) == 0
     assert main(["agree", name, name, "--json", "-"]) == 0
+    capsys.readouterr()
     assert main(["nuggetize", "--corrected", name]) == 0
-    overall = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("overall"))
-    snippets, corrected, automatic = overall.split()[1:4]
-    assert snippets == "2"
-    assert corrected == automatic
+    rows = read_table(capsys.readouterr().out, "condition")
+    (overall,) = [row for row in rows if row["condition"] == "overall"]
+    assert overall["snippets"] == "2"
+    assert overall["corrected nuggets"] == overall["automatic nuggets"] != "0"
 
 
 def test_the_worked_example_from_a_file(model, here, capsys):

@@ -20,6 +20,7 @@ from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.gale.annotation import agree, inside, meaningful
 from nuggeteer.reports.agreement import annotators_as_json
 from tests.conftest import ROOT
+from tests.tables import read_table
 
 FILES = ("first", "second")
 
@@ -333,9 +334,9 @@ def test_the_command_reads_three_notations_and_says_what_the_json_says(tmp_path,
         assert main(["agree", "a.txt", name, "--list", "2", "--json", "out.json"]) == 0
         out = capsys.readouterr().out
         found.append(json.loads((tmp_path / "out.json").read_text()))
-        row = next(line.split() for line in out.splitlines() if line.startswith("all "))
-        assert row[1] == "40"
-        assert f"{found[-1]['rows'][-1]['overlap']['value']:.3f}" in row
+        row = read_table(out, "snippets", "nugget overlap")[-1]
+        assert (row[""], row["snippets"]) == ("all", "40")
+        assert row["nugget overlap"] == f"{found[-1]['rows'][-1]['overlap']['value']:.3f}"
         assert max(map(len, out.splitlines())) <= 80
         assert "more (--list COUNT, or --json)" in out
     rows = [one["rows"] for one in found]

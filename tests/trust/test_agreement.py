@@ -23,6 +23,7 @@ from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.trust.agreement import HeldOutGuesses, agree
 from tests.conftest import write_lines
+from tests.tables import read_table
 
 
 @pytest.fixture
@@ -258,9 +259,9 @@ def test_the_command_prints_what_the_json_says(folder, capsys, monkeypatch):
     out = capsys.readouterr().out
     data = json.loads((folder / "out.json").read_text())
     assert data == json.loads(json.dumps(assessors_as_json(agree(read_collection(folder)))))
-    row = next(line.split() for line in out.splitlines() if line.startswith("ann, bob"))
     one = data["people"][0]
-    assert row[2:4] == [f"{one['pairs']:,}", f"{one['differ']:,}"]
-    assert f"{one['kappa']['value']:.3f}" in row
+    row = next(row for row in read_table(out, "differ", "κ") if "ann, bob" in row.values())
+    assert (row["pairs"], row["differ"]) == (f"{one['pairs']:,}", f"{one['differ']:,}")
+    assert row["κ"] == f"{one['kappa']['value']:.3f}"
     assert f"and {len(data['disagreements']) - 2:,} more" in out
     assert max(map(len, out.splitlines())) <= 80

@@ -54,6 +54,11 @@ def run(what, collection, **more):
     return run_experiment(Definition("x", "Title", "Source", what, **{"steps": 10, **more}), collection)
 
 
+def rows_of(result):
+    """The rows of its table by the names of the columns."""
+    return [dict(zip(result.table.columns, row, strict=True)) for row in result.table.rows]
+
+
 @pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.stem)
 def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
     definition = replace(read_definition(path), steps=4)
@@ -78,10 +83,18 @@ def test_the_papers_24_combinations_are_tried():
 def test_the_data_are_counted(folder, collection):
     nuggets, runs = lines(folder / "nuggets.jsonl"), [lines(folder / "runs" / f"s{i}.jsonl") for i in (1, 2, 3)]
     vital = sum(n["importance"] == "vital" for n in nuggets)
-    ((questions, *row),) = run("data", collection).table.rows
-    assert (questions, *row[:5]) == (5, vital, len(nuggets) - vital, len(nuggets) / 5, 3, 3)
-    assert row[5] == np.mean([len(own) for own in runs])
-    assert row[6] == np.mean([n for own in runs for n in Counter(line["qid"] for line in own).values()])
+    assert rows_of(run("data", collection)) == [
+        {
+            "questions": 5,
+            "vital": vital,
+            "okay": len(nuggets) - vital,
+            "nuggets a question": len(nuggets) / 5,
+            "runs": 3,
+            "groups": 3,
+            "responses a run": np.mean([len(own) for own in runs]),
+            "a question": np.mean([n for own in runs for n in Counter(line["qid"] for line in own).values()]),
+        }
+    ]
 
 
 def test_nuggets_are_counted_by_the_runs_that_found_them(folder, collection):
@@ -121,9 +134,10 @@ def test_official_scores_count_where_the_manifest_has_them(collection):
     official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
     manifest = {n: replace(info, official=official.get(n, {})) for n, info in collection.manifest.items()}
     with_scores = replace(collection, manifest=manifest)
-    assert [row[1] for row in run("scatter", with_scores).table.rows] == [0.1, 0.2, 0.3]
-    assert any("manifest" in note for note in run("scatter", with_scores).notes)
-    assert [row[1] for row in run("scatter", with_scores, measure="f1").table.rows] != [0.1, 0.2, 0.3]
+    scatter = run("scatter", with_scores)
+    assert [row["official"] for row in rows_of(scatter)] == [0.1, 0.2, 0.3]
+    assert any("manifest" in note for note in scatter.notes)
+    assert [row["official"] for row in rows_of(run("scatter", with_scores, measure="f1"))] != [0.1, 0.2, 0.3]
 
 
 def test_pourpre_counts_its_match_score_as_credit(collect):
@@ -152,19 +166,20 @@ def test_the_models_are_those_of_thresholds(collection):
 
 
 def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collection):
-    rows = {row[0]: row for row in run("scatter", collection).table.rows}
+    rows = {row["run"]: row for row in rows_of(run("scatter", collection))}
     for name in ("s1", "s3"):
-        one = score(without(collection, name), [name], ["f3"])[name].measures["f3"]
-        assert rows[name][2:] == (one.value, one.low, one.high, *one.judging)
+        row, f3 = rows[name], score(without(collection, name), [name], ["f3"])[name].measures["f3"]
+        assert (row["guessed"], row["low"], row["high"]) == (f3.value, f3.low, f3.high)
+        assert (row["judging low"], row["judging high"]) == f3.judging
 
 
 def test_judgements_at_a_threshold_are_those_of_crossval(collection):
-    table = run("judgements", collection).table
-    usual, smooth = table.rows[1], table.rows[2]
+    best, usual, smooth = rows_of(run("judgements", collection))
     for row, model in ((usual, "fixed"), (smooth, "smooth")):
-        one = crossval(collection, model).guessed
-        assert row[2:] == pytest.approx((one.precision, one.recall, one.f1))
-    assert table.rows[0][4] >= usual[4]
+        guessed = crossval(collection, model).guessed
+        expected = {"precision": guessed.precision, "recall": guessed.recall, "F1": guessed.f1}
+        assert {column: row[column] for column in expected} == pytest.approx(expected)
+    assert best["F1"] >= usual["F1"]
 
 
 def test_a_matcher_taught_by_responses_has_read_only_those_of_others(collection):
