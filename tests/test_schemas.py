@@ -1,0 +1,282 @@
+"""The JSON Schemas in the package say what the readers accept and what the commands write, no more and no less."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from importlib.resources import files
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection.sample import copy_sample, sample_folder
+from nuggeteer.errors import InputError
+from nuggeteer.formats import canonical
+from nuggeteer.settings import MATCHERS, read_settings
+from tests.conftest import ROOT, write_lines
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+
+SCHEMAS = {
+    path.name.removesuffix(".json"): json.loads(path.read_text())
+    for path in files("nuggeteer").joinpath("schemas").iterdir()
+}
+LAYOUTS = {
+    "questions": canonical.QUESTIONS,
+    "nuggets": canonical.NUGGETS,
+    "manifest": canonical.MANIFEST,
+    "responses": canonical.RESPONSES,
+    "judgements": canonical.JUDGEMENTS,
+}
+FILES = {
+    "questions": "questions.jsonl",
+    "nuggets": "nuggets.jsonl",
+    "manifest": "runs.jsonl",
+    "responses": "runs/*.jsonl",
+    "judgements": "judgements/*.jsonl",
+}
+# What each command is asked. The commands with --record come before `history`.
+COMMANDS = {
+    "score": ["build-101", "aurora"],
+    "diff": ["build-101", "build-102", "--fail-if-worse", "0.5", "--max-lost-vital", "9"],
+    "compare": ["--by", "tag"],
+    "judge-list": ["build-103", "--list", "5"],
+    "crossval": [],
+    "thresholds": [],
+    "distill": ["--example"],
+    "history": [],
+}
+
+
+def validator(name):
+    return jsonschema.Draft202012Validator(SCHEMAS[name])
+
+
+def closed(schema):
+    """The schema without room for keys that it does not list."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: closed(value) for key, value in schema.items()}
+    is_schema = parts.get("type") in ("object", ["object", "null"]) and isinstance(parts.get("properties"), dict)
+    return {"additionalProperties": False, **parts} if is_schema else parts
+
+
+def faults(name, data):
+    """Where the data differ from the schema, also by a key that it does not list."""
+    found = jsonschema.Draft202012Validator(closed(SCHEMAS[name])).iter_errors(data)
+    return [f"{error.json_path}: {error.message[:200]}" for error in found]
+
+
+def write_json(name, target, *arguments):
+    """What a command writes with --json, and its exit code."""
+    command = name.partition("-")[0]
+    code = main([command, *arguments, "--json", str(target)])
+    return code, json.loads(target.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_schema_of_the_draft_it_names(name):
+    schema = SCHEMAS[name]
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].endswith(f"/{name}.json")
+    assert schema["title"]
+    assert schema["description"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_line_of_the_sample_is_valid(name):
+    paths = list(sample_folder().glob(FILES[name]))
+    assert paths
+    lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    check = validator(name)
+    assert [line for line in lines if not check.is_valid(line)] == []
+
+
+def readable(name, line):
+    """Does the reader take this line?"""
+    layout = canonical.RETRACTIONS if name == "judgements" and "retracted" in line else LAYOUTS[name]
+    try:
+        record = layout.parse(line)
+    except canonical.WrongLine:
+        return False
+    return not (getattr(record, "partial", False) and record.verdict)  # refused when the folder is read
+
+
+IDS = st.sampled_from(["q1", "é", "a b", " a", "a ", "a\n", "\x00", ""])
+WORDS = st.sampled_from(
+    ["vital", "okay", "unrated", "every", "best", "none", "2026-01-31T09:30:00Z", "yesterday", "a fact", ""]
+)
+NUMBERS = st.sampled_from([0, 1, 2, -1, 0.5, 1.5])
+SCALARS = st.one_of(st.none(), st.booleans(), IDS, WORDS, NUMBERS)
+VALUES = st.one_of(
+    SCALARS,
+    SCALARS,
+    st.lists(SCALARS, max_size=2),
+    st.lists(WORDS, max_size=2),
+    st.dictionaries(IDS, SCALARS, max_size=2),
+)
+LIKELY = {
+    "qid": st.just("q1"),
+    "nugget": st.just("1"),
+    "run": st.just("r"),
+    "text": st.just("a fact"),
+    "importance": st.just("vital"),
+    "verdict": st.booleans(),
+    "partial": st.booleans(),
+    "assessor": st.just("ann"),
+    "at": st.just("2026-01-31T09:30:00Z"),
+    "retracted": st.just(True),
+}
+
+
+@st.composite
+def lines(draw, name):
+    """Lines with most of what is needed, of which a few keys are wrong."""
+    retraction = name == "judgements" and draw(st.booleans())
+    layout = canonical.RETRACTIONS if retraction else LAYOUTS[name]
+    keys = dict.fromkeys([*layout.checks, *LAYOUTS[name].checks, "extra"])
+    line = {}
+    for key in keys:
+        usual = key in layout.required or (key == "text" and name == "nuggets")
+        how = draw(
+            st.sampled_from(["likely"] * 12 + ["any", "absent"] if usual else ["absent"] * 6 + ["any", "likely"])
+        )
+        if how != "absent":
+            line[key] = draw(LIKELY.get(key, VALUES) if how == "likely" else VALUES)
+    return line
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@given(data=st.data())
+def test_the_reader_takes_a_line_just_where_the_schema_does(name, data):
+    line = data.draw(lines(name))
+    assert validator(name).is_valid(line) == readable(name, line)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_key_that_the_reader_checks_is_in_the_schema(name):
+    def properties(schema):
+        return set(schema.get("properties", {}))
+
+    schema = SCHEMAS[name]
+    if name == "judgements":
+        assert set(canonical.JUDGEMENTS.checks) <= properties(schema["$defs"]["verdict"])
+        assert set(canonical.RETRACTIONS.checks) <= properties(schema["$defs"]["retraction"])
+    else:
+        assert set(LAYOUTS[name].checks) == properties(schema)
+
+
+CHOICES = ["idf", "unit", "keep", "remove", "rouge2", "fixed", "smooth", "x", "", *MATCHERS]
+TOML_VALUES = st.sampled_from([True, False, 0, 1, 2, 3, 4, 0.5, 1.5, -0.5, *CHOICES])
+SETTINGS = [*SCHEMAS["settings"]["properties"]["match"]["properties"], "model", "value", "x"]
+
+
+def as_toml(table):
+    return "".join(
+        f"[{section}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+        for section, values in table.items()
+    )
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["match", "threshold", "other"]),
+        st.dictionaries(st.sampled_from(SETTINGS), TOML_VALUES, max_size=3),
+        max_size=2,
+    )
+)
+@example({"match": {"matcher": "auto", "marked": True}})
+@example({"match": {"matcher": "auto", "marked": False}, "threshold": {"value": 1}})
+def test_settings_are_read_just_where_the_schema_is_met(tmp_path_factory, table):
+    path = tmp_path_factory.mktemp("settings") / "nuggeteer.toml"
+    path.write_text(as_toml(table), encoding="utf-8")
+    try:
+        read_settings(path)
+        read = True
+    except InputError:
+        read = False
+    known = table.get("match", {}).get("matcher", "ngram") in MATCHERS  # the schema cannot know what is installed
+    assert read == (validator("settings").is_valid(tomllib.loads(path.read_text(encoding="utf-8"))) and known)
+
+
+def test_the_settings_schema_knows_our_matchers_and_the_defaults(tmp_path):
+    """All defaults written out are read as if nothing were written."""
+    sections = SCHEMAS["settings"]["properties"]
+    assert tuple(sections["match"]["properties"]["matcher"]["examples"]) == MATCHERS
+    path = tmp_path / "nuggeteer.toml"
+    defaults = {
+        section: {key: value["default"] for key, value in schema["properties"].items()}
+        for section, schema in sections.items()
+    }
+    path.write_text(as_toml(defaults), encoding="utf-8")
+    assert read_settings(path) == read_settings(tmp_path / "absent.toml")
+
+
+@pytest.fixture(scope="module")
+def sample_copy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schemas") / "sample"
+    copy_sample(folder)
+    for build in ("build-101", "build-102", "build-103"):
+        assert main(["score", build, "--collection", str(folder), "--record"]) == 0
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, sample_copy, tmp_path):
+    folder = [] if name == "distill" else ["--collection", str(sample_copy)]
+    code, data = write_json(name, tmp_path / "out.json", *COMMANDS[name], *folder)
+    assert code == 0
+    assert faults(name, data) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("score", ["build-103", "--measures", "f1,macro_f2.5,strict_all_score", "--record"]),
+        ("diff", ["build-101", "build-101", "--measures", "f1"]),
+        ("history", ["--nugget", "def-01/1"]),
+        ("compare", ["build-101", "build-102", "build-103", "--by", "kind"]),
+        ("judge-list", ["build-103", "--against", "build-102", "--list", "2"]),
+    ],
+)
+def test_options_change_what_is_written_within_the_schema(name, arguments, sample_copy, tmp_path):
+    code, data = write_json(name, tmp_path / "out.json", *arguments, "--collection", str(sample_copy))
+    assert code == 0
+    assert faults(name, data) == []
+
+
+@pytest.mark.parametrize("toml", ["", '[threshold]\nmodel = "fixed"\n'])
+def test_undefined_values_are_within_the_schema(toml, tmp_path):
+    """One question without vital nuggets, nobody's verdicts, two runs of which one answers nothing."""
+    folder = tmp_path / "c"
+    write_lines(folder / "nuggets.jsonl", [{"qid": "q", "nugget": "1", "text": "a fact", "importance": "okay"}])
+    write_lines(folder / "runs" / "a.jsonl", [{"qid": "q", "text": "a fact about it"}])
+    (folder / "runs" / "b.jsonl").write_text("", encoding="utf-8")
+    (folder / "nuggeteer.toml").write_text(toml, encoding="utf-8")
+    for name, arguments in (("score", ["a", "b"]), ("diff", ["a", "b"])):
+        code, data = write_json(name, tmp_path / f"{name}.json", *arguments, "--collection", str(folder))
+        assert code == 0
+        assert faults(name, data) == []
+
+
+def test_the_reports_golden_data_have_the_parts_of_other_commands():
+    data = json.loads((ROOT / "tests" / "golden" / "report-data.txt").read_text(encoding="utf-8"))
+    for part, name in (("scores", "score"), ("changes", "diff"), ("history", "history")):
+        assert data[part]
+        assert faults(name, data[part]) == []
+
+
+def test_a_key_that_is_not_in_the_schema_is_a_fault():
+    """The check of keys can fail."""
+    data = {"pairs": 1, "positive": 1, "groups": 1, "models": [], "chosen": None}
+    assert faults("thresholds", data) == []
+    assert faults("thresholds", {**data, "more": 1})
+    assert faults("thresholds", {key: data[key] for key in data if key != "chosen"})
+    assert validator("thresholds").is_valid({**data, "more": 1})
