@@ -20,7 +20,6 @@ from scipy.special import stdtrit
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import bound_below
-from nuggeteer.judging.audits.envelope import form
 from nuggeteer.judging.audits.estimate import (
     BoundEvidence,
     DrawnAudit,
@@ -72,9 +71,9 @@ class Audits:
         self, key: AnswerKey, state: NuggetState, truth: Bools, guess: Vector, own: Pair | None, measure: Measure
     ):
         self.key, self.state, self.truth, self.guess, self.measure = key, state, truth, guess, measure
-        form_ = form(measure, key)
-        assert form_ is not None
-        self.form = form_
+        composition = measure.composition(key)
+        assert composition is not None
+        self.composition = composition
         self.values = by_question(measure, key, state, truth)
         self.true = float(np.nanmean(self.values))
         rng = np.random.default_rng(1)
@@ -85,14 +84,14 @@ class Audits:
 
     def intervals(self, rng: np.random.Generator) -> dict[int, dict[str, Pair]]:
         """By the number judged, the interval of each method."""
-        nugget, size = order_at_random(self.state, self.guess, self.form, rng)
+        nugget, size = order_at_random(self.state, self.guess, self.composition, rng)
         head = Head("", "", "", "", self.measure.name, 0, 0, "", "", {})
         drawn = DrawnAudit(head, nugget, self.guess[nugget], size)
         # estimate_sequences() takes the truth of those that count from the state, and knows of no others.
         below, above = estimate_sequences(
-            drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.form
+            drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.composition
         )
-        differences = (self.values - self.expected)[self.form.defined]
+        differences = (self.values - self.expected)[self.composition.defined]
         order = rng.permutation(len(differences))
         found: dict[int, dict[str, Pair]] = {}
         for count in SIZES:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+
+if TYPE_CHECKING:
+    from nuggeteer.measures.composition import Composition
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Measure:
     edge_cases: str
     values: Callable[[Answers], Vector]
     applies: Callable[[AnswerKey], bool] = lambda key: True
+    composition: Callable[[AnswerKey], Composition | None] = lambda key: None  # None: it cannot be audited
 
     def __str__(self) -> str:
         return self.name

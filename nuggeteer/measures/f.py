@@ -7,6 +7,7 @@ allowance 200, precision 1 − 50/250 = 0.8, and F(3) = 10 · 0.8 · 0.5 / (9 ·
 from __future__ import annotations
 
 from nuggeteer.measures.base import Answers, Measure, ratio
+from nuggeteer.measures.composition import Composition
 from nuggeteer.records import Bools, Vector
 
 ALLOWANCE = 100
@@ -42,6 +43,7 @@ def f(beta: float) -> Measure:
         citation=SOURCE,
         edge_cases="0 without an answer or a vital nugget found; undefined without vital nuggets in the key",
         values=values,
+        composition=lambda key: Composition(key, "f", key.vital.astype(float), beta),
     )
 
 
@@ -52,6 +54,7 @@ recall = Measure(
     citation=SOURCE,
     edge_cases="0 without an answer; undefined without vital nuggets in the key that take no knowledge of the world",
     values=lambda answers: recall_of(answers, answers.key.vital),
+    composition=lambda key: Composition(key, "linear", key.vital.astype(float)),
 )
 
 precision = Measure(
@@ -61,4 +64,5 @@ precision = Measure(
     citation=SOURCE,
     edge_cases="0 without an answer, or with one of no characters",
     values=precision_values,
+    composition=lambda key: Composition(key, "precision", key.vital.astype(float)),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nuggeteer.measures.base import Answers, Measure, ratio
+from nuggeteer.measures.composition import Composition
 from nuggeteer.measures.f import combine, precision_values, recall_of
 from nuggeteer.records import Vector
 
@@ -30,6 +31,7 @@ def pyramid_f(beta: float) -> Measure:
         edge_cases="undefined where all weights are 0; not reported for a key without votes or weights",
         values=lambda answers: combine(precision_values(answers), _weighted_recall(answers), beta),
         applies=lambda key: key.weighted,
+        composition=lambda key: Composition(key, "f", key.weight, beta),
     )
 
 

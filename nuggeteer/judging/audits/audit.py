@@ -21,7 +21,6 @@ import numpy as np
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
-from nuggeteer.judging.audits.envelope import form
 from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
@@ -87,14 +86,14 @@ def audit_result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) 
 
 
 def _draw_units(scorer: Scorer, reading: Reading, measure: Measure, planned: int, name: str) -> tuple[Head, list[Unit]]:
-    key, shape = scorer.key, form(measure, scorer.key)
-    if shape is None:
+    key, composition = scorer.key, measure.composition(scorer.key)
+    if composition is None:
         raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
     score = scorer.score(reading)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
     responses = _responses(reading, key)
     rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
-    nugget, size = order_at_random(NuggetState.of(reading, key), guess, shape, rng)
+    nugget, size = order_at_random(NuggetState.of(reading, key), guess, composition, rng)
     if not len(nugget):
         raise NuggeteerError(f"{reading.run.name}: every nugget that counts is judged; there is nothing to audit")
     expected = {

@@ -11,68 +11,13 @@ until it is judged the function below takes none of these as found, and the one 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
-from nuggeteer.measures import Measure
-from nuggeteer.measures.base import per_question
+from nuggeteer.measures.composition import Composition
 from nuggeteer.measures.f import ALLOWANCE
-from nuggeteer.records import AnswerKey, Bools, Vector
-
-Kind = Literal["linear", "precision", "f"]
-
-
-@dataclass(frozen=True)
-class Form:
-    """What a measure is made of: the `weight` of each nugget in recall, which nuggets `count` towards the allowance,
-    what partial support earns, and what is done with recall. A question that asks for nothing has the value `empty`."""
-
-    key: AnswerKey
-    kind: Kind
-    weight: Vector
-    beta: float = 1.0
-    partly: float = 0.0
-    empty: float = float("nan")
-
-    @property
-    def count(self) -> Bools:
-        return (self.key.vital | self.key.okay) & (self.kind != "linear")
-
-    @cached_property
-    def asks(self) -> Bools:
-        """The questions whose answers are worth more or less."""
-        asked = np.where(self.key.world_knowledge, 0.0, self.weight)
-        return np.asarray((self.kind == "precision") | (per_question(asked, self.key) > 0))
-
-    @property
-    def defined(self) -> Bools:
-        """The questions that have a value."""
-        return np.asarray(self.asks | (not np.isnan(self.empty)))
-
-    @property
-    def matters(self) -> Bools:
-        """The nuggets that can make a difference."""
-        weighs = (self.weight > 0) & (self.kind != "precision")
-        return np.asarray((weighs | self.count) & self.asks[self.key.question])
-
-
-def form(measure: Measure, key: AnswerKey) -> Form | None:
-    """None for a measure that is not of these: macro F."""
-    name, vital = measure.name, key.vital.astype(float)
-    if name == "recall":
-        return Form(key, "linear", vital)
-    if name == "precision":
-        return Form(key, "precision", vital)
-    if parts := re.fullmatch(r"(pyramid_)?f([\d.]+)", name):
-        return Form(key, "f", key.weight if parts[1] else vital, float(parts[2]))
-    if parts := re.fullmatch(r"(strict_)?(vital|all|weighted)_score", name):
-        weight = {"vital": vital, "all": np.ones(len(vital)), "weighted": vital + 0.5 * key.okay}[parts[2]]
-        return Form(key, "linear", weight, partly=0.0 if parts[1] else 0.5, empty=0.0)
-    return None
+from nuggeteer.records import Bools, Vector
 
 
 @dataclass(frozen=True)
@@ -84,27 +29,31 @@ class LinearBound:
 
 
 def linear_bounds(
-    form: Form, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
+    composition: Composition, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
 ) -> tuple[LinearBound, LinearBound]:
     """Below and above a question's value. Of its nuggets some are `open_`, each found with a `chance`; of the others it
     is known which were `found`, and which partly."""
-    if not form.asks[question]:
+    if not composition.asks[question]:
         return (LinearBound(0.0, np.zeros(int(open_.sum()))),) * 2
-    own = slice(int(form.key.offsets[question]), int(form.key.offsets[question + 1]))
-    weight, worldly, count = form.weight[own], form.key.world_knowledge[own], form.count[own][open_].astype(float)
-    earned = weight * np.where(open_, 0.0, found + form.partly * (partly & ~found))
-    counted = float((form.count[own] & found & ~open_).sum())
+    own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
+    weight, worldly, count = (
+        composition.weight[own],
+        composition.key.world_knowledge[own],
+        composition.count[own][open_].astype(float),
+    )
+    earned = weight * np.where(open_, 0.0, found + composition.partly * (partly & ~found))
+    counted = float((composition.count[own] & found & ~open_).sum())
     both = []
     for unearned in (0.0, float(weight[worldly & open_].sum())):
         known_world = float(earned[worldly].sum()) + unearned
         scale = 1 / (float(weight[~worldly].sum()) + known_world or 1.0)
         base = scale * (float(earned[~worldly].sum()) + known_world)
         both.append((base, scale * np.where(worldly, 0.0, weight)[open_]))
-    if form.kind == "linear":
+    if composition.kind == "linear":
         return LinearBound(*both[0]), LinearBound(*both[1])
     (low, low_weight), (high, high_weight) = both
     likely = chance[open_]
-    curve = _Curve(form, length)
+    curve = _Curve(composition, length)
     return (
         _under(curve, low, counted, low_weight, count, likely),
         _tangent(curve, high, counted, high_weight, count, likely),
@@ -115,15 +64,15 @@ def linear_bounds(
 class _Curve:
     """The value of an answer as a function of its recall and of how many nuggets it has."""
 
-    form: Form
+    composition: Composition
     length: int
 
     def __call__(self, recall: Vector, count: Vector) -> Vector:
         allowed = ALLOWANCE * count
         precision = np.minimum(allowed / self.length, 1.0) if self.length else np.zeros_like(allowed)
-        if self.form.kind == "precision":
+        if self.composition.kind == "precision":
             return precision
-        square = self.form.beta**2
+        square = self.composition.beta**2
         below = square * precision + recall
         return np.asarray((square + 1) * precision * recall / np.where(below > 0, below, 1.0))
 
@@ -133,9 +82,9 @@ class _Curve:
             return 0.0, 0.0
         precision = min(ALLOWANCE * count / self.length, 1.0)
         more = ALLOWANCE / self.length if precision < 1 else 0.0
-        if self.form.kind == "precision":
+        if self.composition.kind == "precision":
             return 0.0, more
-        square = self.form.beta**2
+        square = self.composition.beta**2
         below = square * precision + recall
         if below == 0:  # as if both were small alike
             precision = recall = 1.0

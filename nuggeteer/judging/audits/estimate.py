@@ -16,8 +16,9 @@ import numpy as np
 
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import EstimateSequence, bound_below
-from nuggeteer.judging.audits.envelope import Form, LinearBound, form, linear_bounds
+from nuggeteer.judging.audits.envelope import LinearBound, linear_bounds
 from nuggeteer.measures import Answers, Measure
+from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import Reading
@@ -83,15 +84,17 @@ class NuggetState:
         return cls(open_ & ~found, found, partly & ~found, reading.length)
 
 
-def order_at_random(state: NuggetState, guess: Vector, shape: Form, rng: np.random.Generator) -> tuple[Ints, Vector]:
+def order_at_random(
+    state: NuggetState, guess: Vector, composition: Composition, rng: np.random.Generator
+) -> tuple[Ints, Vector]:
     """The open nuggets that matter, and their sizes: what each weighs in the score, times how unsure its guess is."""
-    key = shape.key
+    key = composition.key
     weight = np.zeros(len(key.nuggets))
     for question in range(len(key.questions)):
         own = np.arange(key.offsets[question], key.offsets[question + 1])
-        low, high = _lines(shape, question, state, state.open_, guess)
+        low, high = _lines(composition, question, state, state.open_, guess)
         weight[own[state.open_[own]]] = np.maximum(low.slope, high.slope)
-    nugget = np.flatnonzero(state.open_ & shape.matters)
+    nugget = np.flatnonzero(state.open_ & composition.matters)
     if not len(nugget):
         return nugget, np.zeros(0)
     unsure = np.maximum(np.sqrt(guess[nugget] * (1 - guess[nugget])), MIN_GUESS_SPREAD)
@@ -101,11 +104,11 @@ def order_at_random(state: NuggetState, guess: Vector, shape: Form, rng: np.rand
 
 
 def _lines(
-    shape: Form, question: int, state: NuggetState, open_: Bools, guess: Vector
+    composition: Composition, question: int, state: NuggetState, open_: Bools, guess: Vector
 ) -> tuple[LinearBound, LinearBound]:
-    own = slice(int(shape.key.offsets[question]), int(shape.key.offsets[question + 1]))
+    own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
     length = int(state.length[question])
-    return linear_bounds(shape, question, length, open_[own], state.found[own], state.partly[own], guess[own])
+    return linear_bounds(composition, question, length, open_[own], state.found[own], state.partly[own], guess[own])
 
 
 def bound_measure(
@@ -113,16 +116,20 @@ def bound_measure(
 ) -> AuditedMeasure | None:
     """What the first `judged` nuggets of an audit, whose verdicts are in `state`, prove of a measure. None where it is
     not made for that: a nugget that could not be drawn is open."""
-    shape = form(measure, key)
+    composition = measure.composition(key)
     drawable = np.zeros(len(key.nuggets), dtype=bool)
     drawable[audit.nugget] = True
-    if shape is None or not shape.defined.any() or bool((state.open_ & shape.matters & ~drawable).any()):
+    if (
+        composition is None
+        or not composition.defined.any()
+        or bool((state.open_ & composition.matters & ~drawable).any())
+    ):
         return None
     expected = audit.head.expected.get(measure.name)
     floor, ceiling = (_value(measure, key, state, state.open_ & likely) for likely in (False, True))
     if not judged:
         return AuditedMeasure(measure, None, None, None, expected)
-    below, above = estimate_sequences(audit, state, judged, shape)
+    below, above = estimate_sequences(audit, state, judged, composition)
     low = bound_below(below.sequence, below.spread, audit.head.planned, floor, ceiling)
     high = -bound_below(above.sequence, above.spread, audit.head.planned, -ceiling, -floor)
     # Where between the two functions the guesses put the score, there we do.
@@ -151,23 +158,23 @@ class BoundEvidence:
 
 
 def estimate_sequences(
-    audit: DrawnAudit, state: NuggetState, judged: int, shape: Form
+    audit: DrawnAudit, state: NuggetState, judged: int, composition: Composition
 ) -> tuple[BoundEvidence, BoundEvidence]:
     """The estimates that the first nuggets make, of the function below, and of minus the one above. Before each, all
     that the nuggets before it settled is known, and the functions are drawn closer."""
-    key, nugget, guess, size = shape.key, audit.nugget, audit.guess, audit.size
+    key, nugget, guess, size = composition.key, audit.nugget, audit.guess, audit.size
     guesses = np.zeros(len(key.nuggets))
     guesses[nugget] = guess
     open_ = np.zeros(len(key.nuggets), dtype=bool)
     open_[nugget] = True
-    worth = state.found + shape.partly * state.partly
+    worth = state.found + composition.partly * state.partly
     constant = np.zeros((2, len(key.questions)))
     slope = np.zeros((2, len(key.nuggets)))
-    count = int(shape.defined.sum())
+    count = int(composition.defined.sum())
 
     def draw_closer(question: int) -> None:
         own = np.arange(key.offsets[question], key.offsets[question + 1])
-        for side, line in enumerate(_lines(shape, question, state, open_, guesses)):
+        for side, line in enumerate(_lines(composition, question, state, open_, guesses)):
             constant[side, question] = line.constant / count
             slope[side, own] = 0.0
             slope[side, own[open_[own]]] = line.slope / count

@@ -15,7 +15,6 @@ import numpy as np
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import bound_below
-from nuggeteer.judging.audits.envelope import Form, form
 from nuggeteer.judging.audits.estimate import (
     BoundEvidence,
     DrawnAudit,
@@ -25,6 +24,7 @@ from nuggeteer.judging.audits.estimate import (
 )
 from nuggeteer.judging.suggest import forecast
 from nuggeteer.measures import Answers, Measure
+from nuggeteer.measures.composition import Composition
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.outcomes import Reading
 from nuggeteer.scoring.scorer import Scorer
@@ -60,7 +60,7 @@ class Plan:
 def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Plan:
     """What a whole interval of that width takes."""
     ahead = forecast(scorer, reading, measure)
-    shape = form(measure, scorer.key)
+    composition = measure.composition(scorer.key)
     run, state = scorer.score(reading), NuggetState.of(reading, scorer.key)
     drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
     partly = np.broadcast_to(state.partly, drawn.shape) & ~drawn
@@ -85,21 +85,23 @@ def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Pl
         None if enough else math.ceil(count * (sampling / width) ** 2),
         part,
         ahead.needed(part),
-        _audited(scorer, state, run.outcome.probability, drawn, shape, part) if shape else None,
-        int((state.open_ & shape.matters if shape else state.open_).sum()),
+        _audited(scorer, state, run.outcome.probability, drawn, composition, part) if composition else None,
+        int((state.open_ & composition.matters if composition else state.open_).sum()),
     )
 
 
-def _audited(scorer: Scorer, state: NuggetState, guess: Vector, drawn: Bools, shape: Form, part: float) -> int | None:
+def _audited(
+    scorer: Scorer, state: NuggetState, guess: Vector, drawn: Bools, composition: Composition, part: float
+) -> int | None:
     """How many nuggets of an audit bring its interval to a width: the mean over rehearsals."""
     rng = np.random.Generator(np.random.PCG64([scorer.seed, 7]))
     rehearsals = []
     for row in np.linspace(0, len(drawn) - 1, REHEARSALS).astype(int):
-        nugget, size = order_at_random(state, guess, shape, rng)
+        nugget, size = order_at_random(state, guess, composition, rng)
         if not len(nugget):
             return 0
         audit = DrawnAudit(Head("", "", "", "", "", 0, 0, "", "", {}), nugget, guess[nugget], size)
-        rehearsals.append(estimate_sequences(audit, replace(state, found=drawn[row]), len(nugget), shape))
+        rehearsals.append(estimate_sequences(audit, replace(state, found=drawn[row]), len(nugget), composition))
 
     def wide(count: int) -> float:
         sides = [(_bound(below, count, 0.0), _bound(above, count, -1.0)) for below, above in rehearsals]

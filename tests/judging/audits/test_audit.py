@@ -17,7 +17,6 @@ from nuggeteer.collection.folder import check, make_key, read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, read_audit, write_audit
 from nuggeteer.judging.audits import audit
-from nuggeteer.judging.audits.envelope import form
 from nuggeteer.judging.audits.estimate import (
     DrawnAudit,
     NuggetState,
@@ -73,7 +72,7 @@ def test_of_a_linear_measure_every_estimate_is_right_on_average_whatever_the_gue
     total = np.zeros(5)
     for order, probability in orders(size):
         below, above = estimate_sequences(
-            DrawnAudit(HEAD, order, guess[order], size[order]), state, 5, form(measure, key)
+            DrawnAudit(HEAD, order, guess[order], size[order]), state, 5, measure.composition(key)
         )
         assert below.sequence.estimate == pytest.approx(-above.sequence.estimate)
         total += probability * below.sequence.estimate
@@ -90,7 +89,7 @@ def test_of_f_the_estimates_are_on_average_below_and_above_and_draw_closer(name)
         low, high = np.zeros(4), np.zeros(4)
         for order, probability in orders(size):
             below, above = estimate_sequences(
-                DrawnAudit(HEAD, order, guess[order], size[order]), state, 4, form(measure, key)
+                DrawnAudit(HEAD, order, guess[order], size[order]), state, 4, measure.composition(key)
             )
             low += probability * below.sequence.estimate
             high -= probability * above.sequence.estimate
@@ -114,7 +113,7 @@ def test_the_mean_of_first_draws_is_the_prediction_powered_one():
     for one in drawn:
         order = np.concatenate([[one], np.delete(np.arange(300), one)])
         below, _ = estimate_sequences(
-            DrawnAudit(HEAD, order, guess[order], size[order]), state, 1, form(parse("recall"), key)
+            DrawnAudit(HEAD, order, guess[order], size[order]), state, 1, parse("recall").composition(key)
         )
         estimates.append(below.sequence.estimate[0])
     weight = size.sum() / size[drawn] / 300
@@ -133,7 +132,7 @@ def test_with_equal_chances_the_interval_is_a_little_wider_than_the_prediction_p
     guess = rng.random(size)
     truth = rng.random(size) < guess
     order = rng.permutation(size)
-    state, shape = replace(nothing_known(key, 100), found=truth), form(parse("recall"), key)
+    state, composition = replace(nothing_known(key, 100), found=truth), parse("recall").composition(key)
     head = replace(HEAD, planned=200)
     audited = bound_measure(
         DrawnAudit(head, order, guess[order], np.ones(size)), _shown(state, order[:200]), 200, parse("recall"), key
@@ -143,7 +142,7 @@ def test_with_equal_chances_the_interval_is_a_little_wider_than_the_prediction_p
     assert audited.low < low[0] < truth.mean() < high[0] < audited.high
     assert 1.1 < (audited.high - audited.low) / (high[0] - low[0]) < 1.5
     assert audited.value == pytest.approx((low[0] + high[0]) / 2, abs=0.01)
-    assert shape.defined.all()
+    assert composition.defined.all()
 
 
 def _shown(state, settled):
@@ -172,15 +171,15 @@ def test_of_20_nuggets_the_interval_holds_the_true_score_95_times_in_100(name, g
         chance = rng.beta(0.5, 0.5, 60)
         truth = rng.random(60) < chance
         guess = GUESSES[guesses](truth, chance, rng)
-        state, shape = nothing_known(key, 300), form(measure, key)
-        nugget, size = order_at_random(state, guess, shape, rng)
+        state, composition = nothing_known(key, 300), measure.composition(key)
+        nugget, size = order_at_random(state, guess, composition, rng)
         drawn = DrawnAudit(HEAD, nugget, guess[nugget], size)
         shown = _shown(replace(state, found=truth), nugget[:20])
         found, true = bound_measure(drawn, shown, 20, measure, key), score(measure, key, truth, 300)
         missed += not found.low - 1e-12 <= true <= found.high + 1e-12
         widths.append(found.high - found.low)
         if name == "recall":  # where both are the same
-            first = estimate_sequences(drawn, shown, 20, shape)[0].sequence.estimate
+            first = estimate_sequences(drawn, shown, 20, composition)[0].sequence.estimate
             student += abs(first.mean() - true) > stdtrit(19, 0.975) * first.std(ddof=1) / np.sqrt(20)
     assert missed <= 0.05 * trials
     assert np.mean(widths) < 0.8
@@ -194,8 +193,8 @@ def test_when_all_is_judged_the_score_is_exact_in_any_order():
     for name in ("recall", "f3", "precision"):
         measure = parse(name)
         guess, truth, length = rng.random(16), rng.random(16) < 0.4, 400
-        state, shape = nothing_known(key, length), form(measure, key)
-        nugget, size = order_at_random(state, guess, shape, rng)
+        state, composition = nothing_known(key, length), measure.composition(key)
+        nugget, size = order_at_random(state, guess, composition, rng)
         done = replace(state, open_=np.zeros(16, dtype=bool), found=truth)
         found = bound_measure(DrawnAudit(HEAD, nugget, guess[nugget], size), done, len(nugget), measure, key)
         assert [found.value, found.low, found.high] == pytest.approx([score(measure, key, truth, length)] * 3)
@@ -204,10 +203,10 @@ def test_when_all_is_judged_the_score_is_exact_in_any_order():
 def test_nuggets_are_drawn_as_often_as_their_sizes_say():
     rng = np.random.default_rng(6)
     key = key_of(1, 3, rng)
-    state, shape = nothing_known(key, 100), form(parse("recall"), key)
+    state, composition = nothing_known(key, 100), parse("recall").composition(key)
     first = np.zeros(3)
     for _ in range(3000):
-        nugget, size = order_at_random(state, np.array([0.5, 0.5, 0.01]), shape, rng)
+        nugget, size = order_at_random(state, np.array([0.5, 0.5, 0.01]), composition, rng)
         first[nugget[0]] += 1 / 3000
     by_nugget = size[np.argsort(nugget)] / size.sum()
     assert first[np.sort(nugget)] == pytest.approx(by_nugget, abs=0.03)
@@ -280,7 +279,7 @@ def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
         }
         left -= units[place].size
     state = NuggetState.of(reading, scorer.key)
-    assert set(drawn.nugget) == set(np.flatnonzero(state.open_ & form(scorer.measures[0], scorer.key).matters))
+    assert set(drawn.nugget) == set(np.flatnonzero(state.open_ & scorer.measures[0].composition(scorer.key).matters))
 
 
 def test_another_seed_draws_another_order_and_other_responses_another_audit(folder, tmp_path):

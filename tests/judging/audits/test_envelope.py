@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from nuggeteer.collection.folder import make_key
-from nuggeteer.judging.audits.envelope import form, linear_bounds
+from nuggeteer.judging.audits.envelope import linear_bounds
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
 
@@ -59,15 +59,15 @@ def test_one_is_never_above_and_one_never_below_whatever_is_found(name):
         length = int(rng.choice([0, 50, 200, 500, 1500, 4000]))
         open_, found, partly = rng.random(size) < 0.7, rng.random(size) < 0.5, rng.random(size) < 0.3
         partly &= ~open_ & ~found
-        shape = form(measure, key)
+        composition = measure.composition(key)
         outcomes, values = every_outcome(key, open_, found, partly, length, measure)
-        assert np.isnan(values).all() == (not shape.defined[0])
-        if not shape.defined[0]:
+        assert np.isnan(values).all() == (not composition.defined[0])
+        if not composition.defined[0]:
             continue
-        below, above = linear_bounds(shape, 0, length, open_, found, partly, rng.random(size).round(1))
+        below, above = linear_bounds(composition, 0, length, open_, found, partly, rng.random(size).round(1))
         assert (below.constant + outcomes @ below.slope <= values + 1e-9).all()
         assert (above.constant + outcomes @ above.slope >= values - 1e-9).all()
-        assert np.ptp(values) == 0 or shape.matters[open_].any()
+        assert np.ptp(values) == 0 or composition.matters[open_].any()
         apart.append(np.mean((above.slope - below.slope) @ outcomes.T + above.constant - below.constant))
     assert np.mean(apart) < 0.2
 
@@ -80,7 +80,7 @@ def test_what_is_linear_is_its_own_envelope(name):
     open_, found, partly = rng.random((3, 6)) < 0.5
     partly &= ~open_ & ~found
     outcomes, values = every_outcome(key, open_, found, partly, 100, measure)
-    for line in linear_bounds(form(measure, key), 0, 100, open_, found, partly, np.full(6, 0.5)):
+    for line in linear_bounds(measure.composition(key), 0, 100, open_, found, partly, np.full(6, 0.5)):
         assert line.constant + outcomes @ line.slope == pytest.approx(values)
 
 
@@ -91,14 +91,14 @@ def test_the_one_below_is_as_high_at_the_guesses_as_any_can_be(name):
     for _ in range(40):
         size = int(rng.integers(1, 8))
         key = question(rng, size, world=0)
-        shape, length = form(measure, key), int(rng.choice([50, 300, 900, 3000]))
-        if not shape.defined[0]:
+        composition, length = measure.composition(key), int(rng.choice([50, 300, 900, 3000]))
+        if not composition.defined[0]:
             continue
         none, all_, guess = np.zeros(size, dtype=bool), np.ones(size, dtype=bool), rng.random(size)
-        below, above = linear_bounds(shape, 0, length, all_, none, none, guess)
+        below, above = linear_bounds(composition, 0, length, all_, none, none, guess)
         outcomes, values = every_outcome(key, all_, none, none, length, measure)
-        weight = shape.weight / shape.weight.sum() if shape.weight.any() else shape.weight
-        axes = np.column_stack([np.ones(size), weight, shape.count])  # linear in these two, as R and c are
+        weight = composition.weight / composition.weight.sum() if composition.weight.any() else composition.weight
+        axes = np.column_stack([np.ones(size), weight, composition.count])  # linear in these two, as R and c are
         rows = np.column_stack([np.ones(len(outcomes)), outcomes @ axes[:, 1:]])
         here = np.array([1.0, *(guess @ axes[:, 1:])])
         best = linprog(-here, A_ub=rows, b_ub=values, bounds=[(None, None)] * 3)
@@ -111,4 +111,4 @@ def test_the_one_below_is_as_high_at_the_guesses_as_any_can_be(name):
 
 
 def test_macro_f_has_none():
-    assert form(parse("macro_f3"), question(np.random.default_rng(0), 3)) is None
+    assert parse("macro_f3").composition(question(np.random.default_rng(0), 3)) is None

@@ -11,7 +11,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.formats.audits import Head
-from nuggeteer.judging.audits.envelope import form
 from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.judging.audits.planning import plan
 from nuggeteer.measures import parse
@@ -44,7 +43,7 @@ def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     outcome, state = scorer.score(reading).outcome, NuggetState.of(reading, scorer.key)
     rng, widths = np.random.default_rng(0), []
     for row in range(100, 2000, 200):
-        nugget, size = order_at_random(state, outcome.probability, form(measure, scorer.key), rng)
+        nugget, size = order_at_random(state, outcome.probability, measure.composition(scorer.key), rng)
         head = Head("a", "run", "", "", "recall", made.audited, 0, "", "", {})
         open_ = state.open_.copy()
         open_[nugget[: made.audited]] = False
