@@ -148,7 +148,15 @@ def thresholds(result: Thresholds) -> dict[str, Any]:
         "pairs": result.pairs,
         "positive": result.positive,
         "groups": result.groups,
-        "models": [asdict(model) for model in result.models],
+        "models": [
+            {
+                "name": model.name,
+                "log10_evidence": model.log10_evidence,
+                "log_score": model.log_score,
+                "seconds": model.seconds,
+            }
+            for model in result.models
+        ],
         "chosen": result.chosen,
     }
 
