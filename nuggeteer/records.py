@@ -135,6 +135,10 @@ class Run:
         """The texts as they are compared (`text.normalised`), for who asks again and again."""
         return list(map(normalised, self.texts))
 
+    def rank(self, response: int) -> int:
+        """The place of a response within its answer, from 1."""
+        return response - int(self.offsets[self.question[response]]) + 1
+
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]
 
@@ -205,6 +209,12 @@ class AnswerKey:
         """assessors × nuggets: did this assessor vote vital."""
         votes = [[n.votes.get(a) == "vital" for n in self.nuggets] for a in self.assessors]
         return np.array(votes, dtype=bool).reshape(len(self.assessors), len(self.nuggets))
+
+
+def number_or_none(value: float | np.floating[Any]) -> float | None:
+    """A number, or None for NaN, which stands for what is undefined or cannot be said."""
+    number = float(value)
+    return None if np.isnan(number) else number
 
 
 def _weight(nugget: Nugget) -> float:

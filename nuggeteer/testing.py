@@ -62,7 +62,7 @@ def _collection(given: Collection | Path | str | None) -> Collection:
 
 
 def _hold(gate: Gate, result: Diff) -> None:
-    from nuggeteer.reports.changes import in_words
+    from nuggeteer.reports.change_words import in_words
 
     __tracebackhide__ = True
     if gate.passed:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "how far assessors agree, with each other and with the tool; or annotators"
 EXAMPLES = """\
@@ -50,37 +49,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _assessors(args: argparse.Namespace) -> int:
-    from nuggeteer.reports.agreement import assessors, assessors_as_json
+    from nuggeteer.reports import assessors
     from nuggeteer.trust.agreement import agree
 
-    def tell(line: str) -> None:
-        if sys.stderr.isatty():
-            print(line, file=sys.stderr)
-
     collection = options.read(args)
-    result = agree(collection, args.seed, args.jobs, tell)
-    options.tell(collection.problems)
-    if args.json:
-        options.write_json(args.json, assessors_as_json(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-
-        assessors(terminal.console(), result, args.list)
+    result = agree(collection, args.seed, args.jobs, output.write_status)
+    output.warn(collection.problems)
+    output.show(args, assessors, result, listed=args.list)
     return 0
 
 
 def _annotations(args: argparse.Namespace) -> int:
     from nuggeteer.errors import Problem
     from nuggeteer.gale.annotation import agree_on
-    from nuggeteer.reports.agreement import annotators, annotators_as_json
+    from nuggeteer.reports import annotators
 
     problems: list[Problem] = []
     result = agree_on(args.files[0], args.files[1], args.seed, problems)
-    options.tell(problems)
-    if args.json:
-        options.write_json(args.json, annotators_as_json(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-
-        annotators(terminal.console(), result, args.list)
+    output.warn(problems)
+    output.show(args, annotators, result, listed=args.list)
     return 0

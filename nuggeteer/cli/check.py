@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "read every file of a collection and list its problems"
 EXAMPLES = """\
@@ -20,19 +20,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import check, find_collection
+    from nuggeteer.reports import problems
 
     folder = args.collection or find_collection()
-    problems = check(folder)
-    errors = sum(problem.severity == "error" for problem in problems)
-    if args.json:
-        from nuggeteer.reports import as_json
-
-        options.write_json(args.json, as_json.problems(problems))
+    found = check(folder)
+    errors = sum(problem.severity == "error" for problem in found)
+    output.show(args, problems, found)
     if args.json != "-":
-        from nuggeteer.reports import terminal
-
-        out = terminal.console()
-        terminal.problems(out, problems)
-        warnings = len(problems) - errors
-        out.print(terminal.plain(f"{folder}: {errors} errors, {warnings} warnings"), soft_wrap=True)
+        output.say(f"{folder}: {errors} errors, {len(found) - errors} warnings")
     return 2 if errors else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "compare two or more runs: ranking, which of them can be told apart"
 EXAMPLES = """\
@@ -30,18 +30,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.comparison import MEASURES, compare
+    from nuggeteer.reports import comparison
 
     collection = options.read(args)
     names = args.runs or collection.run_names
     result = compare(collection, names, [args.measure, *MEASURES], args.by, args.seed, args.jobs)
-    options.tell(collection.problems)
-    if args.json:
-        from nuggeteer.reports import as_json
-
-        options.write_json(args.json, as_json.comparison(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-        from nuggeteer.reports.comparison import comparison
-
-        comparison(terminal.console(), result)
+    output.warn(collection.problems)
+    output.show(args, comparison, result)
     return 0

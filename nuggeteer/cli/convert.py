@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "other formats into a collection, or a collection into other formats"
 EXAMPLES = """\
@@ -43,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.reports import conversions
 
     if args.format == "annotation":
         return _annotation(args)
@@ -52,23 +53,15 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.collection.folder import find_collection
 
         lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
-        options.say(f"{args.out}: {lines} lines")
+        output.say(f"{args.out}: {lines} lines")
         return 0
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None
     done = convert_into(args.format, args.files, args.into, columns)
     for one in done:
-        options.tell(list(one.problems))
-        if args.json != "-":
-            counts = ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
-            options.say(f"{one.source}: {counts}")
-            for path in one.written:
-                options.say(f"  wrote {path}")
-    if args.json:
-        from nuggeteer.reports import as_json
-
-        options.write_json(args.json, as_json.converted(done))
+        output.warn(one.problems)
+    output.show(args, conversions, done)
     return 0
 
 
@@ -79,8 +72,8 @@ def _annotation(args: argparse.Namespace) -> int:
     if not args.out or len(args.files) != 1:
         raise NuggeteerError("an annotation is converted from one FILE to --out FILE, and into no collection")
     count, lost, problems = convert_annotation(args.files[0], args.out)
-    options.tell(problems)
-    options.say(f"{args.out}: {count} snippets")
+    output.warn(problems)
+    output.say(f"{args.out}: {count} snippets")
     if lost:
-        options.say(f"  without {', '.join(lost)}, for which there is no place")
+        output.say(f"  without {', '.join(lost)}, for which there is no place")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "how good the guesses are: leaves out one group of runs at a time"
 EXAMPLES = """\
@@ -30,20 +30,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.reports import crossval as report
     from nuggeteer.trust.crossval import crossval
 
     collection = options.matched_by(options.read(args), args.matcher)
     model = args.model or collection.settings.threshold.model
-    with options.workers(args), options.progress("groups left out") as tell:
+    with options.workers(args), output.progress("groups left out") as tell:
         result = crossval(collection, model, args.seed, args.jobs, tell)
-    options.tell(collection.problems)
-    if args.json:
-        from nuggeteer.reports.crossval import as_json
-
-        options.write_json(args.json, as_json(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-        from nuggeteer.reports.crossval import draw
-
-        draw(terminal.console(), result)
+    output.warn(collection.problems)
+    output.show(args, report, result)
     return 0

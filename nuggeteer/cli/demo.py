@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff_matched_runs
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
-    from nuggeteer.reports import changes, html, terminal
+    from nuggeteer.reports import changes, html, scores
+    from nuggeteer.reports.terminal import console, plain
     from nuggeteer.scoring.scorer import Scorer
 
     folder: Path = args.folder
@@ -44,17 +45,17 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError(f"{folder}: is another collection, not the sample; name a new folder")
     scorer = Scorer(collection)
     readings = [scorer.read(name) for name in builds]
-    out = terminal.console()
+    out = console()
     kept = "a sample collection" if fresh else "the sample collection that was already there"
-    out.print(terminal.plain(f"{folder}: {kept}, {terminal.key_size(collection.key)}."))
+    out.print(plain(f"{folder}: {kept}, {scores.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
-    terminal.scores(out, scorer.scores(scorer.score(reading) for reading in readings))
+    scores.draw(out, scorer.scores(scorer.score(reading) for reading in readings))
     out.print(Text("\nWhat changed last night\n", "bold"))
-    changes.brief(out, diff_matched_runs(scorer, *readings[-2:]))
+    changes.draw_briefly(out, diff_matched_runs(scorer, *readings[-2:]))
     page = folder / "report.html"
     html.write(page, brief(collection, builds[-1], builds[-2]))
     out.print()
-    out.print(terminal.plain(f"All of it on one page, for a browser: {page}"), soft_wrap=True)
+    out.print(plain(f"All of it on one page, for a browser: {page}"), soft_wrap=True)
     name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
@@ -66,5 +67,5 @@ def run(args: argparse.Namespace) -> int:
         (f"compare --collection {here}", "all runs, the judged systems too: which can be told apart"),
         (f"check --collection {here}", "what reading it had to say"),
     ):
-        out.print(terminal.plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
+        out.print(plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "what changed between two runs: nuggets gained and lost; gates for build servers"
 EXAMPLES = """\
@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.gate import PROBABLE_LOSS, not_worse, vital_kept
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
+    from nuggeteer.reports import changes
     from nuggeteer.text import escaped
 
     if args.p is not None and args.fail_if_worse is None:
@@ -95,14 +96,12 @@ def run(args: argparse.Namespace) -> int:
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)
     result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
-    if not result.deltas:
-        raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
     gates = []
     if args.fail_if_worse is not None:
         gates.append(not_worse(result, args.fail_if_worse, args.p))
     if args.max_lost_vital is not None:
         gates.append(vital_kept(result, args.max_lost_vital, PROBABLE_LOSS if args.sure is None else args.sure))
-    options.tell(collection.problems)
+    output.warn(collection.problems)
     if args.junit:
         from nuggeteer.reports import junit
 
@@ -112,17 +111,14 @@ def run(args: argparse.Namespace) -> int:
 
         _write(args.markdown, markdown.changes(result, gates))
     if args.json:
-        from nuggeteer.reports import as_json
-
-        options.write_json(args.json, as_json.changes(result, gates))
+        output.write_json(args.json, changes.as_json(result, gates))
     if "-" in (args.json, args.markdown):
         for gate in gates:
             print(escaped(str(gate)), file=sys.stderr)
     else:
-        from nuggeteer.reports.changes import changes
         from nuggeteer.reports.terminal import console
 
-        changes(console(), result, gates, args.all, args.explain)
+        changes.draw(console(), result, gates, args.all, args.explain)
     return 0 if all(gate.passed for gate in gates) else 1
 
 

@@ -6,7 +6,7 @@ import argparse
 import math
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "score distillers by nugs, or propose nugs for their nuggets"
 EXAMPLES = """\
@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError, fail
     from nuggeteer.formats.distillation import read_distillation, write_distillation
     from nuggeteer.gale.distillation import EXAMPLE, PRIOR, distill
+    from nuggeteer.reports import distillation
 
     files = [*([EXAMPLE] if args.example else []), *args.files]
     if not files:
@@ -56,28 +57,14 @@ def run(args: argparse.Namespace) -> int:
     if args.propose and args.propose.exists():
         raise fail(args.propose, "is there already, and may hold somebody's work", "name a new file")
     evaluation = read_distillation(files, ready=args.propose is None)
-    options.tell(list(evaluation.problems))
+    output.warn(evaluation.problems)
     if args.propose:
         from nuggeteer.gale.nugs import propose
-        from nuggeteer.reports.distillation import proposal, proposal_as_json
+        from nuggeteer.reports import nug_proposal
 
         proposed = propose(evaluation)
         write_distillation(args.propose, proposed.distillation)
-        if args.json:
-            options.write_json(args.json, proposal_as_json(proposed))
-        if args.json != "-":
-            from nuggeteer.reports import terminal
-
-            proposal(terminal.console(), proposed, str(args.propose))
+        output.show(args, nug_proposal, proposed, file=str(args.propose))
         return 0
-    result = distill(evaluation, args.prior or PRIOR, args.seed)
-    if args.json:
-        from nuggeteer.reports.distillation import as_json
-
-        options.write_json(args.json, as_json(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-        from nuggeteer.reports.distillation import distilled
-
-        distilled(terminal.console(), result)
+    output.show(args, distillation, distill(evaluation, args.prior or PRIOR, args.seed))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "a table or figure of the papers, on any collection, from its definition"
 EXAMPLES = """\
@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.reports import experiment
     from nuggeteer.trust.experiments.definition import read_definition
     from nuggeteer.trust.experiments.kinds import run_experiment
 
@@ -36,19 +37,10 @@ def run(args: argparse.Namespace) -> int:
     collection = options.read(args)
     with options.workers(args):
         result = run_experiment(definition, collection, args.jobs, args.seed)
-    options.tell(collection.problems)
+    output.warn(collection.problems)
     if args.out:
-        from nuggeteer.reports.experiment import write
-
-        for path in write(result, args.out):
-            options.say(f"written: {path}") if args.json != "-" else None
-    if args.json:
-        from nuggeteer.reports.experiment import as_json
-
-        options.write_json(args.json, as_json(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-        from nuggeteer.reports.experiment import draw
-
-        draw(terminal.console(), result)
+        for path in experiment.write(result, args.out):
+            if args.json != "-":
+                output.say(f"written: {path}")
+    output.show(args, experiment, result)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "show recorded builds: the trend with its alarm, and the lives of nuggets"
 EXAMPLES = """\
@@ -33,31 +33,19 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import find_collection
     from nuggeteer.history.store import History
     from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
+    from nuggeteer.reports import history as report
+    from nuggeteer.reports import nugget_history
 
     history = History.of(args.collection or find_collection())
     if args.rescore:
         collection = options.read(args)
         count = history.rescore(collection, args.seed, args.jobs)
         if args.json != "-":
-            options.say(f"{count} builds scored anew" if count else "every build is scored as of today")
+            output.say(f"{count} builds scored anew" if count else "every build is scored as of today")
     found = trends(history, args.measure)
-    stories = timelines_of(history, found, args.nugget) if args.nugget else ()
-    fate = [nugget_timelines(history, trend.builds[-args.limit - 1 :]) for trend in found if not args.nugget]
-    if args.json:
-        from nuggeteer.reports import as_json
-
-        data = as_json.lives(stories) if args.nugget else as_json.history(found, fate, args.limit)
-        options.write_json(args.json, data)
-    if args.json != "-":
-        from nuggeteer.reports import history as draw
-        from nuggeteer.reports import terminal
-
-        out = terminal.console()
-        for story in stories:
-            draw.life(out, story)
-        for trend, fate_ in zip(found, fate, strict=False):
-            if len(trend.builds) > 1:
-                draw.history(out, trend, fate_, args.limit)
-        if not args.nugget and (single := [trend for trend in found if len(trend.builds) == 1]):
-            draw.once(out, single)
+    if args.nugget:
+        output.show(args, nugget_history, timelines_of(history, found, args.nugget))
+        return 0
+    result = [(trend, nugget_timelines(history, trend.builds[-args.limit - 1 :])) for trend in found]
+    output.show(args, report, result, args.limit)
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import output
 
 SUMMARY = "count a corpus into a table of word weights for the matcher"
 EXAMPLES = """\
@@ -41,6 +41,6 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(problems)
 
     count, words = write_table(args.out, documents())
-    options.tell(problems)
-    options.say(f"{args.out}: {words} words of {count} documents")
+    output.warn(problems)
+    output.say(f"{args.out}: {words} words of {count} documents")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
     from nuggeteer.judging.session import Session
@@ -121,63 +121,42 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
 def _log(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import find_collection
     from nuggeteer.collection.log import read_log
-    from nuggeteer.reports import ledger
-    from nuggeteer.reports.terminal import console
+    from nuggeteer.reports import log
 
     found = read_log(args.collection or find_collection(), args.assessor, args.question, args.nugget)
-    options.tell(list(found.problems))
-    if args.json:
-        options.write_json(args.json, ledger.log_json(found))
-    if args.json != "-":
-        ledger.log(console(), found)
+    output.warn(found.problems)
+    output.show(args, log, found)
     return 0
 
 
 def _import(args: argparse.Namespace) -> int:
     from nuggeteer.collection.importing import import_verdicts
-    from nuggeteer.reports import ledger
-    from nuggeteer.reports.terminal import console
+    from nuggeteer.reports import imported
 
     collection = options.read(args)
-    options.tell(collection.problems)
+    output.warn(collection.problems)
     done = import_verdicts(collection, args.import_, args.assessor)
-    options.tell(list(done.problems))
-    if args.json:
-        options.write_json(args.json, ledger.imported_json(done))
-    if args.json != "-":
-        ledger.imported(console(), done)
+    output.warn(done.problems)
+    output.show(args, imported, done)
     return 0
 
 
 def _list(args: argparse.Namespace) -> int:
     from nuggeteer.reports import suggestions
-    from nuggeteer.reports.terminal import console
 
     state = _state(args)
-    options.tell(state.collection.problems)
-    runs = tuple(reading.run for reading in state.readings)
-    worth = suggestions.SuggestionReport(
-        state.key, runs, state.measure, state.interval, state.suggested, state.forecast
-    )
-    if args.json:
-        options.write_json(args.json, suggestions.suggestions_as_json(worth))
-    if args.json != "-":
-        suggestions.suggestions(console(), worth)
+    output.warn(state.collection.problems)
+    output.show(args, suggestions, state)
     return 0
 
 
 def _plan(args: argparse.Namespace) -> int:
     from nuggeteer.judging.audits.planning import plan
-    from nuggeteer.reports import audit
-    from nuggeteer.reports.terminal import console
+    from nuggeteer.reports import plan as report
 
     state = _state(args)
-    options.tell(state.collection.problems)
-    found = plan(state.scorer, state.readings[0], state.measure, args.plan)
-    if args.json:
-        options.write_json(args.json, audit.plan_as_json(found))
-    if args.json != "-":
-        audit.plan(console(), found)
+    output.warn(state.collection.problems)
+    output.show(args, report, plan(state.scorer, state.readings[0], state.measure, args.plan))
     return 0
 
 
@@ -195,7 +174,7 @@ def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.collection.ledger import Ledger, default_assessor
     from nuggeteer.judging.session import Filter, Session
 
-    with options.waiting("Reading the collection, and what a verdict would tell"):
+    with output.waiting("Reading the collection, and what a verdict would tell"):
         state = _state(args)
     ledger = Ledger(state.collection.root, args.assessor or default_assessor())
     return Session(state, ledger, Filter(args.question, args.nugget), state.audit(args.audit))
@@ -207,7 +186,7 @@ def _judge(args: argparse.Namespace) -> int:
     from nuggeteer.text import escaped
 
     session = _session(args)
-    options.tell(session.state.collection.problems)
+    output.warn(session.state.collection.problems)
     if args.plain or not _can_draw():
         from nuggeteer.screens.plain import PlainScreen
 
@@ -216,7 +195,7 @@ def _judge(args: argparse.Namespace) -> int:
         from nuggeteer.screens.app import run as run_app
 
         run_app(session, args.width)
-    options.tell(list(session.ledger.problems))
+    output.warn(session.ledger.problems)
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
     print(escaped(f"{verdicts} by {session.ledger.assessor}. The same command goes on from here."))
     return 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
     from nuggeteer.errors import Problem
@@ -104,57 +104,48 @@ def _read(names: list[str], problems: list[Problem]) -> list[Snippet]:
 def _cut(args: argparse.Namespace) -> int:
     from nuggeteer.formats.annotation_files import write_snippets
     from nuggeteer.gale.automatic import cut
-    from nuggeteer.reports.nuggetize import cuts, cuts_as_json
+    from nuggeteer.reports import snippet_nuggets
 
     problems: list[Problem] = []
     templates, template = _templates(args)
     texts = _read(args.files, problems)
     nuggetizer = _nuggetizer(args)
     found = cut(texts, nuggetizer, templates, template)
-    options.tell(problems)
+    output.warn(problems)
     if args.out:
         lost = write_snippets(args.out, [one.annotation for one in found])
         for what in lost:
-            options.say(f"{args.out}: there is no place for {what} in this format")
-    _report(args, cuts_as_json(found, nuggetizer.name), lambda out: cuts(out, found, nuggetizer.name))
+            output.say(f"{args.out}: there is no place for {what} in this format")
+    output.show(args, snippet_nuggets, found, nuggetizer.name)
     return 0
-
-
-def _report(args: argparse.Namespace, data: dict[str, Any], draw: Any) -> None:
-    if args.json:
-        options.write_json(args.json, data)
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-
-        draw(terminal.console())
 
 
 def _corrected(args: argparse.Namespace) -> int:
     from nuggeteer.formats.annotation_files import read_snippets
     from nuggeteer.gale.automatic import compare, cut
-    from nuggeteer.reports.nuggetize import corrections, corrections_as_json
+    from nuggeteer.reports import corrections
 
     problems: list[Problem] = []
     templates, template = _templates(args)
     snippets = read_snippets(args.corrected, problems)
     nuggetizer = _nuggetizer(args)
     result = compare(cut(snippets, nuggetizer, templates, template), nuggetizer.name)
-    options.tell(problems)
-    _report(args, corrections_as_json(result), lambda out: corrections(out, result))
+    output.warn(problems)
+    output.show(args, corrections, result)
     return 0
 
 
 def _score(args: argparse.Namespace) -> int:
     from nuggeteer.formats.snippets import read_judged
     from nuggeteer.gale.automatic import score
-    from nuggeteer.reports.nuggetize import scores, scores_as_json
+    from nuggeteer.reports import automatic_scores
 
     problems: list[Problem] = []
     templates, _ = _templates(args)
     snippets, asked = read_judged(args.score, problems)
     result = score(snippets, asked, _nuggetizer(args), templates, args.seed)
-    options.tell(problems)
-    _report(args, scores_as_json(result), lambda out: scores(out, result))
+    output.warn(problems)
+    output.show(args, automatic_scores, result)
     return 0
 
 
@@ -164,7 +155,7 @@ def _propose(args: argparse.Namespace) -> int:
     from nuggeteer.formats.jsonl import write_jsonl
     from nuggeteer.gale.parser import NoParser
     from nuggeteer.gale.proposal import as_nuggets, propose
-    from nuggeteer.reports.nuggetize import candidates, candidates_as_json
+    from nuggeteer.reports import nugget_candidates
 
     if args.propose.name == "nuggets.jsonl":
         raise NuggeteerError(f"{args.propose}: proposals go to a file of their own; a human adds them to the nuggets")
@@ -184,9 +175,9 @@ def _propose(args: argparse.Namespace) -> int:
     if not found:
         raise NuggeteerError("there is no fact in these answers to propose")
     write_jsonl(args.propose, map(as_line, as_nuggets(found)))
-    options.tell(problems)
+    output.warn(problems)
     model = nuggetizer.name if nuggetizer else None
-    _report(args, candidates_as_json(found, model), lambda out: candidates(out, found, model, str(args.propose)))
+    output.show(args, nugget_candidates, found, model, file=str(args.propose))
     return 0
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
-import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -68,29 +65,6 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for long work, told (done, of how many); on a terminal only."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Says what takes a moment, while it does, on a terminal's standard error; nothing on a pipe."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
-
-
 def natural(text: str) -> int:
     """A whole number from 0."""
     return _whole(text, 0)
@@ -118,13 +92,6 @@ def read(args: argparse.Namespace) -> Collection:
     return read_collection(args.collection or find_collection())
 
 
-def say(text: str) -> None:
-    """A line on standard output, harmless whatever file or folder it names."""
-    from nuggeteer.text import escaped
-
-    print(escaped(text))
-
-
 def matched_by(collection: Collection, matcher: str | None) -> Collection:
     """The collection with another matcher than its settings name, if one is named."""
     from dataclasses import replace
@@ -133,31 +100,3 @@ def matched_by(collection: Collection, matcher: str | None) -> Collection:
         return collection
     settings = collection.settings
     return replace(collection, settings=replace(settings, match=replace(settings.match, matcher=matcher)))
-
-
-def tell(problems: list[Any]) -> None:
-    """Warnings, on standard error; of many like ones the first few."""
-    from nuggeteer.text import escaped
-
-    for problem in problems[:10]:
-        print(escaped(f"warning: {problem}"), file=sys.stderr)
-    if len(problems) > 10:
-        print(f"warning: ... and {len(problems) - 10} more; nuggeteer check lists them all", file=sys.stderr)
-
-
-def write_json(where: str, data: dict[str, Any]) -> None:
-    import orjson
-
-    from nuggeteer.formats.jsonl import write_whole
-
-    body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    if where == "-":
-        sys.stdout.buffer.write(re.sub(r"[^\n -~]", _harmless, body.decode()).encode())
-        sys.stdout.buffer.flush()
-    else:
-        write_whole(Path(where), lambda file: file.write(body))
-
-
-def _harmless(char: re.Match[str]) -> str:
-    """The same to a reader of JSON, but nothing to a terminal."""
-    return char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "write one build's scores, changes and evidence as an HTML page"
 EXAMPLES = """\
@@ -36,26 +36,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import sys
-
     from nuggeteer.history.briefing import brief
-    from nuggeteer.reports import html
-    from nuggeteer.text import escaped
-
-    def tell(line: str) -> None:
-        if sys.stderr.isatty():
-            print(escaped(line), file=sys.stderr)
+    from nuggeteer.reports import briefing, html
 
     collection = options.read(args)
-    briefing = brief(collection, args.run, args.against, args.seed, args.jobs, tell)
-    options.tell(collection.problems)
-    html.write(args.output, briefing)
+    found = brief(collection, args.run, args.against, args.seed, args.jobs, output.write_status)
+    output.warn(collection.problems)
+    html.write(args.output, found)
     if args.json:
-        from nuggeteer.reports.briefing import briefing as as_json
-
-        options.write_json(args.json, as_json(briefing))
+        output.write_json(args.json, briefing.as_json(found))
     if args.json != "-":
-        against = f" against {html.View.called(briefing.old)}" if briefing.old else ""
-        options.say(f"{html.View.called(briefing.new)}{against}")
-        options.say(f"The page is in {args.output}.")
+        against = f" against {found.old.title}" if found.old else ""
+        output.say(f"{found.new.title}{against}")
+        output.say(f"The page is in {args.output}.")
     return 0

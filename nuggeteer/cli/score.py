@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
     from nuggeteer.scoring.outcomes import Reading
@@ -43,6 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
+    from nuggeteer.reports import audits as report_audits
+    from nuggeteer.reports import recording, scores
     from nuggeteer.scoring.scorer import Scorer
 
     if args.label is not None and not args.record:
@@ -66,42 +68,33 @@ def run(args: argparse.Namespace) -> int:
                 raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
         audits = [audit.audit_result(scorer, reading, scorer.measures) for reading in readings]
     result = scorer.scores(map(scorer.score, readings))
-    if not result.measures:
-        raise NuggeteerError(f"{args.measures}: these nuggets have no votes or weights to measure it by")
-    options.tell(collection.problems)
+    output.warn(collection.problems)
+    recorded = []
     if args.record:
         from nuggeteer.history.store import History
 
         history = History.of(collection.root)
         recorded = history.record(result, args.label)
     if args.json:
-        from nuggeteer.reports import as_json
-
-        data = as_json.scores(result)
+        data = scores.as_json(result)
         if args.audited:
-            from nuggeteer.reports.audit import audit_as_json
-
-            for one, audited in zip(data["runs"], audits, strict=True):
-                one["audited"] = audit_as_json(audited)
+            for run, audited in zip(data["runs"], audits, strict=True):
+                run["audited"] = report_audits.as_json(audited)
         if args.record:
-            data["recorded"] = as_json.recorded(recorded)
-        options.write_json(args.json, data)
+            data["recorded"] = recording.as_json(recorded)
+        output.write_json(args.json, data)
     if args.json != "-":
-        from nuggeteer.reports import terminal
+        from nuggeteer.reports.terminal import console
 
-        out = terminal.console()
-        terminal.scores(out, result)
+        out = console()
+        scores.draw(out, result)
         if args.audited:
-            from nuggeteer.reports import audit as report
-
-            report.audits(out, audits)
-        for one in result.runs:
+            report_audits.draw(out, audits)
+        for run_score in result.runs:
             if args.questions:
-                terminal.questions(out, result, one)
+                scores.draw_questions(out, result, run_score)
             if args.nuggets:
-                terminal.nuggets(out, result, one)
+                scores.draw_nuggets(out, result, run_score)
         if args.record:
-            from nuggeteer.reports.history import recorded as tell_recorded
-
-            tell_recorded(out, recorded, str(history.path))
+            recording.draw(out, recorded, str(history.path))
     return 0

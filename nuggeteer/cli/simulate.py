@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "write a made-up collection of any size, with its truth"
 EXAMPLES = """\
@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
     )
     simulate(args.folder, shape, args.seed)
     total = shape.questions * shape.systems * shape.responses
-    options.say(f"{args.folder}: {shape.questions} questions, {shape.systems} systems, {total} responses")
+    output.say(f"{args.folder}: {shape.questions} questions, {shape.systems} systems, {total} responses")
     return 0

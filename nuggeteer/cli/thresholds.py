@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nuggeteer.cli import options
+from nuggeteer.cli import options, output
 
 SUMMARY = "fit and compare the threshold models on a collection's judgements"
 EXAMPLES = """\
@@ -20,17 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.reports import thresholds
     from nuggeteer.scoring.scorer import compare_thresholds
 
     collection = options.read(args)
     result = compare_thresholds(collection, args.jobs)
-    options.tell(collection.problems)
-    if args.json:
-        from nuggeteer.reports import as_json
-
-        options.write_json(args.json, as_json.thresholds(result))
-    if args.json != "-":
-        from nuggeteer.reports import terminal
-
-        terminal.thresholds(terminal.console(), result)
+    output.warn(collection.problems)
+    output.show(args, thresholds, result)
     return 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.measures import Answers, Measure, parse
+from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.scorer import Scorer, Scores
@@ -19,6 +19,21 @@ from nuggeteer.statistics.significance import Agreement, Tukey, Variance
 
 MEASURES = ("f3", "pyramid_f3", "macro_f3")
 BY = ("kind", "tag", "target")
+
+
+@dataclass(frozen=True)
+class PairOfRuns:
+    """Two runs, by position: `difference` is the first one's mean less the other's, with its interval and p-value by
+    Tukey's test. `above` is the share of draws in which the first run is above the other, None with one question."""
+
+    higher: int
+    lower: int
+    difference: float
+    low: float
+    high: float
+    p: float
+    above: float | None
+    significant: bool
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,23 @@ class Standing:
     variance: Variance
     tukey: Tukey
     groups: tuple[Ints, ...]
+
+    @property
+    def pairs(self) -> Iterator[PairOfRuns]:
+        """Runs two by two, in the order of their ranks."""
+        tukey, significant = self.tukey, self.tukey.apart
+        for a, b in combinations(self.order.tolist(), 2):
+            difference = float(tukey.means[a] - tukey.means[b])
+            critical = float(tukey.critical[a, b])
+            above = None if self.above is None else float(self.above[a, b])
+            ends = difference - critical, difference + critical
+            yield PairOfRuns(a, b, difference, *ends, float(tukey.p[a, b]), above, bool(significant[a, b]))
+
+    def alike(self, run: int) -> tuple[int, int]:
+        """The best and the worst rank of the runs from which this one cannot be told apart."""
+        ranks = np.argsort(self.order) + 1
+        own = [ranks[other] for group in self.groups if run in group for other in group]
+        return int(min(own)), int(max(own))
 
 
 @dataclass(frozen=True)
@@ -87,6 +119,14 @@ class Comparison:
     official: tuple[tuple[Measure, Agreement], ...]
     slices: Slices | None = None
 
+    @property
+    def official_known(self) -> tuple[int, int]:
+        """Of the runs with official scores: how many pairs are known, and of how many."""
+        measure = self.official[0][0].name
+        outcomes = [run.outcome for run in self.scores.runs if measure in run.run.info.official]
+        known = sum(outcome.pairs_known for outcome in outcomes)
+        return known, known + sum(outcome.pairs_guessed for outcome in outcomes)
+
 
 def compare(
     collection: Collection,
@@ -111,8 +151,7 @@ def compare(
         raise NuggeteerError(f"{collection.root}: comparing takes at least two runs; name another, or a file")
     parsed = (measure if isinstance(measure, Measure) else parse(measure) for measure in measures)
     wanted = list({measure.name: measure for measure in parsed}.values())
-    if not wanted[0].applies(collection.key):
-        raise NuggeteerError(f"{wanted[0]}: these nuggets have no votes or weights to measure it by")
+    applicable(wanted[:1], collection.key)
     scorer = Scorer(collection, wanted, seed=seed, jobs=jobs)
     scores = scorer.score_together([scorer.read(run) for run in loaded])
     values: dict[str, list[Vector]] = {measure.name: [] for measure in scores.measures}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
-from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import Outcome, Reading
@@ -106,6 +106,13 @@ class Delta:
     @cached_property
     def by_question(self) -> Vector:
         return self.new_by_question - self.old_by_question
+
+    @property
+    def most_changed(self) -> Ints:
+        """The questions whose score changed, the most changed first."""
+        change = np.nan_to_num(np.abs(self.by_question))
+        order = np.argsort(-change, kind="stable")
+        return order[change[order] > 0]
 
 
 @dataclass(frozen=True)
@@ -230,7 +237,7 @@ def diff_matched_runs(scorer: Scorer, old: Reading, new: Reading, *, explain: bo
                 kind,
                 key.questions[key.question[i]],
                 key.nuggets[i],
-                _or_none(chance[kind][i]),
+                number_or_none(chance[kind][i]),
                 float(effect[i]),
                 sightings[0][i],
                 sightings[1][i],
@@ -326,8 +333,8 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -
         means[1],
         interval,
         _p(difference if drawn is None else drawn, scorer.resamples, defined) if enough else None,
-        _or_none(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
-        _or_none(bootstrap_difference(difference, scorer.seed).p) if enough else None,
+        number_or_none(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
+        number_or_none(bootstrap_difference(difference, scorer.seed).p) if enough else None,
         expected[0],
         expected[1],
     )
@@ -362,8 +369,8 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
         result[i] = Sighting(
             bool(outcome.found[i]),
             bool(outcome.known[i]),
-            _or_none(outcome.probability[i]),
-            _or_none(outcome.best[i]),
+            number_or_none(outcome.probability[i]),
+            number_or_none(outcome.best[i]),
             passage,
         )
     return result
@@ -404,11 +411,6 @@ def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
 def _by_weight(change: NuggetChange) -> tuple[bool, float, float]:
     probability = 1.0 if change.probability is None else change.probability
     return not change.vital, -change.effect * probability, -probability
-
-
-def _or_none(value: float | np.floating[Any]) -> float | None:
-    number = float(value)
-    return None if np.isnan(number) else number
 
 
 def _longer(shorter: Outcome, longer: Outcome) -> Ints:

@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
 from nuggeteer.formats.annotation_files import read_snippets
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, number_or_none
 from nuggeteer.statistics.coefficients import Estimate, estimate, kappa, percent, positive
 
 
@@ -58,8 +58,7 @@ class Compared:
     @property
     def overlap(self) -> float | None:
         """None where it is not relevant to both."""
-        value = float(positive(self.characters)) if self.relevant else np.nan
-        return None if np.isnan(value) else value
+        return number_or_none(float(positive(self.characters))) if self.relevant else None
 
 
 @dataclass(frozen=True)

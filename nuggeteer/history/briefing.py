@@ -38,6 +38,10 @@ class BriefedRun:
     def label(self) -> str | None:
         return self.build.scoring.label if self.build else None
 
+    @property
+    def title(self) -> str:
+        return f"{self.run.name} ({self.label})" if self.label else self.run.name
+
 
 @dataclass(frozen=True)
 class SuggestedPair:
@@ -165,5 +169,4 @@ def _before(
 
 def _passage(marker: Marker, run: Run, one: Suggestion) -> Passage:
     text = run.texts[one.response]
-    rank = one.response - int(run.offsets[run.question[one.response]]) + 1
-    return Passage(text, marker(text, one.nugget), run.docid(one.response), rank)
+    return Passage(text, marker(text, one.nugget), run.docid(one.response), run.rank(one.response))

@@ -141,6 +141,13 @@ class NuggetTimelines:
             self.gained.any(axis=1), len(self.builds) - 1 - self.gained[:, ::-1].argmax(axis=1), -1
         )
 
+    @property
+    def still_missing(self) -> Ints:
+        """The nuggets lost and not found again: the vital ones first, then those that were lost last."""
+        missing = np.flatnonzero(self.missing)
+        okay = np.array([self.nuggets[i].importance != "vital" for i in missing], dtype=bool)
+        return missing[np.lexsort((missing, -self.last_lost[missing], okay))]
+
     def only(self, nugget: int) -> NuggetTimelines:
         """The same of one nugget."""
         own = slice(nugget, nugget + 1)

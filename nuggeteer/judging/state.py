@@ -12,7 +12,6 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.comparing.diff import diff_matched_runs
-from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.suggest import Forecast, Suggestion, VerdictValues
 from nuggeteer.matching.base import Explanation
@@ -67,8 +66,6 @@ class JudgingState:
         self.collection: Collection = read_collection(subject.root)
         measures = [subject.measure] if subject.measure else DEFAULT
         self.scorer = Scorer(self.collection, measures, seed=subject.seed)
-        if not self.scorer.measures:
-            raise NuggeteerError(f"{subject.measure}: these nuggets have no votes or weights to measure it by")
         self.measure: Measure = self.scorer.measures[0]
         self.scorer.measures = (self.measure,)
         names = [subject.run] if subject.against is None else [subject.run, subject.against]

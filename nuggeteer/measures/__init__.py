@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import autonuggetizer
 from nuggeteer.measures.base import Answers, Measure
 from nuggeteer.measures.f import f, precision, recall
 from nuggeteer.measures.pyramid import macro_f, pyramid_f
+from nuggeteer.records import AnswerKey
 
-__all__ = ["DEFAULT", "FIXED", "Answers", "Measure", "parse"]
+__all__ = ["DEFAULT", "FIXED", "Answers", "Measure", "applicable", "parse"]
 
 FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES)}
 FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f}
@@ -26,3 +28,13 @@ def parse(name: str) -> Measure:
         return FAMILIES[parts[1]](float(parts[2]))
     known = ", ".join(["f3 (any β)", "pyramid_f3", "macro_f3", *FIXED])
     raise NuggeteerError(f"no measure is called {name!r}; there are {known}")
+
+
+def applicable(measures: Sequence[str | Measure], key: AnswerKey) -> tuple[Measure, ...]:
+    """The measures that apply to a key. It is an error if none of them does."""
+    parsed = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
+    found = tuple(measure for measure in parsed if measure.applies(key))
+    if parsed and not found:
+        names = ",".join(measure.name for measure in parsed)
+        raise NuggeteerError(f"{names}: these nuggets have no votes or weights to measure it by")
+    return found

@@ -6,24 +6,25 @@ from dataclasses import asdict
 from typing import Any
 
 from nuggeteer.history.briefing import BriefedRun, Briefing
-from nuggeteer.reports import as_json
+from nuggeteer.reports import changes, history, scores, thresholds
+from nuggeteer.reports.json_values import file_name
 
 
-def briefing(found: Briefing) -> dict[str, Any]:
+def as_json(found: Briefing) -> dict[str, Any]:
     """`scores` is as from score, `changes` as from diff, `history` as from history, `thresholds` as from thresholds;
     null where there is nothing to say."""
     trust = found.trust
     return {
-        "collection": as_json.named(found.collection),
+        "collection": file_name(found.collection),
         "new": _subject(found.new),
         "old": _subject(found.old) if found.old else None,
-        "scores": as_json.scores(found.scores),
-        "changes": as_json.changes(found.diff) if found.diff else None,
-        "history": as_json.history([found.trend], [found.timelines], len(found.trend.builds))
+        "scores": scores.as_json(found.scores),
+        "changes": changes.as_json(found.diff) if found.diff else None,
+        "history": history.as_json([(found.trend, found.timelines)], len(found.trend.builds))
         if found.trend and found.timelines
         else None,
         "evidence": [
-            {"qid": nugget.qid, "nugget": nugget.nugget, **as_json.sighting_of(sighting)}
+            {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighting_as_json(sighting)}
             for nugget, sighting in zip(found.key.nuggets, found.sightings, strict=True)
         ],
         "judge_next": [
@@ -39,7 +40,7 @@ def briefing(found: Briefing) -> dict[str, Any]:
             }
             for one in found.suggested
         ],
-        "thresholds": as_json.thresholds(trust.thresholds) | {"nuggets": trust.nuggets, "judged_nuggets": trust.judged}
+        "thresholds": thresholds.as_json(trust.thresholds) | {"nuggets": trust.nuggets, "judged_nuggets": trust.judged}
         if trust
         else None,
         "reliability": asdict(trust.reliability) if trust and trust.reliability else None,
@@ -48,7 +49,7 @@ def briefing(found: Briefing) -> dict[str, Any]:
 
 def _subject(subject: BriefedRun) -> dict[str, Any]:
     return {
-        "run": as_json.named(subject.run.name),
+        "run": file_name(subject.run.name),
         "build": subject.build.scoring.build if subject.build else None,
         "label": subject.label,
         "time": subject.build.scoring.time if subject.build else None,

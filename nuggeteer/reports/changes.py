@@ -1,28 +1,137 @@
-"""What changed between two runs, on a terminal."""
+"""What changed between two runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate, signed
-from nuggeteer.records import Ints
-from nuggeteer.reports.explanation import in_words as why
+from nuggeteer.measures import DEFAULT
+from nuggeteer.records import number_or_none
+from nuggeteer.reports import explanation
+from nuggeteer.reports.change_words import (
+    difference,
+    difference_span,
+    nuggets_in_words,
+    sureness,
+    texts_in_words,
+    verdict,
+)
+from nuggeteer.reports.formatting import judging_share, number, p_value
+from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.passages import beginning, excerpt
-from nuggeteer.reports.terminal import UNDEFINED, chance, judging_share, number, plain, table
-from nuggeteer.text import escaped
+from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 5  # of each kind, unless all are asked for
 LINES = 2  # of a passage
 DOUBTFUL = 0.1  # what is less probable than this is only counted
 
 
-def changes(
+def as_json(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
+    return {
+        "signature": result.signature,
+        "notes": list(result.notes),
+        "old": file_name(result.old_run.name),
+        "new": file_name(result.new_run.name),
+        "delta": {measure.name: None for measure in DEFAULT}
+        | {name: _delta_as_json(delta) for name, delta in result.deltas.items()},
+        "gained": [_change_as_json(change) for change in result.gained],
+        "lost": [_change_as_json(change) for change in result.lost],
+        "kept": [_change_as_json(change) for change in result.kept],
+        "expected": {"gained": result.expected_gained, "lost": result.expected_lost},
+        "answers": {
+            "identical": int(result.identical.sum()),
+            **{
+                what: [result.key.questions[i].qid for i in which]
+                for what, which in (
+                    ("emptied", result.emptied),
+                    ("answered_anew", result.answered_anew),
+                    ("grown", result.grown),
+                    ("shrunk", result.shrunk),
+                )
+            },
+        },
+        "per_question": list(_questions_as_json(result)),
+        "gates": [
+            {"rule": gate.rule, "passed": gate.passed, "why": gate.why, "lost": [_name_as_json(c) for c in gate.lost]}
+            for gate in gates
+        ],
+        "passed": all(gate.passed for gate in gates) if gates else None,
+    }
+
+
+def _delta_as_json(delta: Delta) -> dict[str, Any]:
+    return {
+        **(interval_as_json(delta.interval) or {}),
+        "old": delta.old,
+        "new": delta.new,
+        "p": delta.p,
+        "p_randomisation": delta.p_randomisation,
+        "p_bootstrap": delta.p_bootstrap,
+    }
+
+
+def _name_as_json(change: NuggetChange) -> dict[str, Any]:
+    return {"qid": change.question.qid, "nugget": change.nugget.nugget}
+
+
+def _change_as_json(change: NuggetChange) -> dict[str, Any]:
+    passage = change.carrier.passage
+    return {
+        **_name_as_json(change),
+        "importance": change.nugget.importance,
+        "description": change.nugget.descriptions[0],
+        "probability": change.probability,
+        "source": "known" if change.known else "guessed",
+        "effect": change.effect,
+        "text": None if passage is None else passage.text,
+        "old": sighting_as_json(change.old),
+        "new": sighting_as_json(change.new),
+    }
+
+
+def sighting_as_json(sighting: Sighting) -> dict[str, Any]:
+    """`marks` are [start, end) in characters (code points) of `text`."""
+    passage = sighting.passage
+    return {
+        "found": sighting.found,
+        "source": "known" if sighting.known else "guessed",
+        "probability": sighting.probability,
+        "score": sighting.score,
+        "docid": None if passage is None else passage.docid,
+        "rank": None if passage is None else passage.rank,
+        "text": None if passage is None else passage.text,
+        "marks": None if passage is None else [list(mark) for mark in passage.marks],
+        "explanation": explanation.as_json(sighting.explanation),
+    }
+
+
+def _questions_as_json(result: Diff) -> Iterator[dict[str, Any]]:
+    for i, question in enumerate(result.key.questions):
+        yield {
+            "qid": question.qid,
+            "delta": {name: number_or_none(delta.by_question[i]) for name, delta in result.deltas.items()},
+            "identical": bool(result.identical[i]),
+            **{
+                side: {
+                    **{name: number_or_none(values[i]) for name, values in by_question.items()},
+                    "answered": bool(outcome.answered[i]),
+                    "length": int(outcome.length[i]),
+                }
+                for side, outcome, by_question in (
+                    ("old", result.old, {name: d.old_by_question for name, d in result.deltas.items()}),
+                    ("new", result.new, {name: d.new_by_question for name, d in result.deltas.items()}),
+                )
+            },
+        }
+
+
+def draw(
     out: Console, result: Diff, gates: Sequence[Gate] = (), everything: bool = False, explain: bool = False
 ) -> None:
     """The scores, the nuggets and the texts: what changed; with what spoke for guesses, if they are to be explained."""
@@ -52,7 +161,7 @@ def changes(
         out.print(plain(str(gate), "bold green" if gate.passed else "bold red"), soft_wrap=True)
 
 
-def brief(out: Console, result: Diff, most: int = 2) -> None:
+def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
     """The headline and the changes that matter most, a few of each."""
     delta = result.headline
     out.print(
@@ -60,7 +169,8 @@ def brief(out: Console, result: Diff, most: int = 2) -> None:
             plain(result.old_run.name, "bold"),
             " → ",
             plain(result.new_run.name, "bold"),
-            f": {delta.measure.title} {difference(delta)}, 95 % interval {span(delta)}, p {p_value(delta.p)}",
+            f": {delta.measure.title} {difference(delta)}, ",
+            f"95 % interval {difference_span(delta)}, p {p_value(delta.p)}",
         )
     )
     out.print()
@@ -82,69 +192,9 @@ def _scores(out: Console, result: Diff) -> None:
         interval = delta.interval
         style = "bold" if delta is result.headline else ""
         row = [delta.measure.title, number(delta.old), number(delta.new), difference(delta)]
-        row += [span(delta), judging_share(interval), p_value(delta.p)]
+        row += [difference_span(delta), judging_share(interval), p_value(delta.p)]
         rows.append([Text(cell, style) for cell in row])
     out.print(table("", columns, rows))
-
-
-def difference(delta: Delta) -> str:
-    """Of the two numbers as they are printed, so that the reader's own subtraction agrees."""
-    if delta.old is None or delta.new is None or delta.interval.value is None:
-        return UNDEFINED
-    if delta.interval.value == 0:
-        return "0"
-    printed = round(float(number(delta.new)) - float(number(delta.old)), 3)
-    return signed(printed) if printed else signed(delta.interval.value)[0] + "0.000"
-
-
-def span(delta: Delta) -> str:
-    low, high = delta.interval.low, delta.interval.high
-    return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
-
-
-def p_value(p: float | None) -> str:
-    if p is None:
-        return UNDEFINED
-    return "1" if p == 1 else f"{min(p, 0.9999):.4f}"
-
-
-def nuggets_in_words(result: Diff) -> Iterator[str]:
-    def counted(kind: str, found: Sequence[NuggetChange]) -> str:
-        vital = sum(change.vital for change in found)
-        return f"{len(found)} {kind}" + (f" ({vital} vital)" if found else "")
-
-    kept = f"{len(result.kept)} kept"
-    yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
-    gained, lost = result.expected_gained, result.expected_lost
-    if (
-        gained is not None
-        and lost is not None
-        and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
-    ):
-        yield f"Expected, over all that the guesses may be: {gained:.1f} gained, {lost:.1f} lost."
-
-
-def texts_in_words(result: Diff) -> Iterator[str]:
-    """What changed in the answers though not in the nuggets."""
-    same, total = int(result.identical.sum()), len(result.identical)
-    yield f"Answers: {same} of {total} are the same texts in both."
-    for which, what in (
-        (result.emptied, "no longer answered"),
-        (result.answered_anew, "answered now, and not before"),
-    ):
-        if len(which):
-            yield f"{what[0].upper()}{what[1:]}: {_some([result.key.questions[i].qid for i in which])}."
-    for which, what in ((result.grown, "Much longer"), (result.shrunk, "Much shorter")):
-        if len(which):
-            grew = [
-                f"{result.key.questions[i].qid} ({result.old.length[i]:,} → {result.new.length[i]:,} characters)"
-                for i in which
-            ]
-            yield f"{what}, which changes precision: {_some(grew, 3)}."
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _changes(
@@ -181,7 +231,7 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
     for label, sighting, outcome in (("old", change.old, result.old), ("new", change.new, result.new)):
         grid.add_row(Text(label), verdict(sighting), _words(out, sighting, bool(outcome.answered[at]), LINES * width))
         if explain and sighting is explained and sighting.explanation:
-            for line in why(sighting.explanation, width, 1):
+            for line in explanation.in_words(sighting.explanation, width, 1):
                 grid.add_row("", "", Text(line, "dim"))
     whole.add_row("", grid)
     return whole
@@ -203,35 +253,6 @@ def _heading(result: Diff, change: NuggetChange) -> tuple[Text, Text]:
     )
 
 
-def sureness(change: NuggetChange) -> Text:
-    """How sure it is that this is so."""
-    if change.known:
-        return Text("known")
-    return Text("guessed" if change.probability is None else f"{chance(change.probability)} sure", "italic yellow")
-
-
-def verdict(sighting: Sighting) -> Text:
-    """A word where it is known, a probability where it is guessed."""
-    word = "yes" if sighting.found else "no"
-    if sighting.known:
-        return Text(word, "bold")
-    if sighting.probability is None:
-        return Text(f"{word}?", "italic yellow")
-    return Text(chance(sighting.probability), "italic yellow")
-
-
-def in_words(change: NuggetChange, size: int = 240) -> list[str]:
-    """A change as plain lines, harmless anywhere: what, and then what the two answers say."""
-    name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
-    lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
-    for label, sighting in (("old", change.old), ("new", change.new)):
-        words = "nothing like it"
-        if sighting.passage is not None:
-            words = "".join(f"«{piece}»" if marked else piece for piece, marked in excerpt(sighting.passage, size))
-        lines.append(f"{label} ({verdict(sighting)}): {words}")
-    return lines
-
-
 def _words(out: Console, sighting: Sighting, answered: bool, size: int) -> Text:
     if sighting.passage is None:
         return Text("nothing like it" if answered else "no answer", "dim")
@@ -247,7 +268,7 @@ def _words(out: Console, sighting: Sighting, answered: bool, size: int) -> Text:
 
 def _questions(out: Console, result: Diff, most: int | None) -> None:
     delta = result.headline
-    order = _most_changed(delta)
+    order = delta.most_changed
     if not len(order):
         return
     columns = [("qid", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
@@ -264,12 +285,6 @@ def _questions(out: Console, result: Diff, most: int | None) -> None:
     out.print(table(f"{delta.measure.title} of the questions that changed most", columns, rows))
     if most is not None and len(order) > most:
         out.print(Text(f"... and {len(order) - most} more; --all shows them", "dim"))
-
-
-def _most_changed(delta: Delta) -> Ints:
-    change = np.nan_to_num(np.abs(delta.by_question))
-    order = np.argsort(-change, kind="stable")
-    return order[change[order] > 0]
 
 
 def _remarks(result: Diff) -> Iterator[str]:

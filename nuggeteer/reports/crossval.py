@@ -8,8 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.reports.as_json import named
-from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+from nuggeteer.records import number_or_none
+from nuggeteer.reports.formatting import number, span
+from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.terminal import plain, table
 from nuggeteer.trust.crossval import Crossval, Quality
 
 
@@ -24,13 +26,13 @@ def as_json(result: Crossval) -> dict[str, Any]:
         "answers": asdict(result.answers),
         "runs": {
             "n": runs.n,
-            "kendall_tau": _defined(runs.kendall_tau),
-            "pearson": _defined(runs.pearson),
-            "rmse": _defined(runs.rmse),
+            "kendall_tau": number_or_none(runs.kendall_tau),
+            "pearson": number_or_none(runs.pearson),
+            "rmse": number_or_none(runs.rmse),
             "coverage95": result.coverage95,
         },
         "scores": [
-            {"run": named(one.run), "true": one.true, "value": one.value, "judging": one.judging}
+            {"run": file_name(one.run), "true": one.true, "value": one.value, "judging": one.judging}
             for one in result.scores
         ],
         "seconds": result.seconds,
@@ -56,7 +58,7 @@ def draw(out: Console, result: Crossval) -> None:
     runs = result.runs
     columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "left")]
     scores: list[list[str | Text]] = [
-        [plain(one.run), number(one.true), number(one.value), _between(one.judging)]
+        [plain(one.run), number(one.true), number(one.value), span(*(one.judging or (None, None)))]
         for one in sorted(result.scores, key=lambda one: -one.true)
     ]
     out.print(table("", columns, scores))
@@ -70,11 +72,3 @@ def _row(name: str, quality: Quality) -> list[str]:
     q = quality
     values = (q.precision, q.recall, q.f1, q.average_precision, q.brier, q.ece)
     return [name, f"{q.n:,}", f"{q.positive:,}", *(number(value) for value in values)]
-
-
-def _between(judging: tuple[float, float] | None) -> str:
-    return UNDEFINED if judging is None else f"{judging[0]:.3f}–{judging[1]:.3f}"
-
-
-def _defined(value: float) -> float | None:
-    return None if value != value else value

@@ -1,23 +1,20 @@
-"""Distillers' scores, as JSON and on a terminal."""
+"""The scores of distillers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, Range, Scores
-from nuggeteer.records import Vector
-from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
-
-if TYPE_CHECKING:
-    from nuggeteer.gale.nugs import Proposal
+from nuggeteer.records import Vector, number_or_none
+from nuggeteer.reports.formatting import UNDEFINED, counted, number
+from nuggeteer.reports.terminal import plain, table
 
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
 TITLES = {"f": "F", "cw_f": "CW-F"}
@@ -66,22 +63,18 @@ def as_json(result: Distilled) -> dict[str, Any]:
 
 
 def _cells(row: Vector) -> dict[str, float | None]:
-    return {cell: _defined(value) for cell, value in zip(CELLS, row, strict=True)}
-
-
-def _defined(value: Any) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return {cell: number_or_none(value) for cell, value in zip(CELLS, row, strict=True)}
 
 
 def _values(scores: Scores, row: int) -> dict[str, float | None]:
-    return {name: _defined(scores.values[name][row]) for name in MEASURES}
+    return {name: number_or_none(scores.values[name][row]) for name in MEASURES}
 
 
 def _intervals(scores: Scores, row: int) -> dict[str, Range]:
     return {name: scores.intervals[name][row] for name in MEASURES}
 
 
-def distilled(out: Console, result: Distilled) -> None:
+def draw(out: Console, result: Distilled) -> None:
     """Counts, then each model's measures with their intervals below."""
     _counts(out, result)
     for model in MODELS:
@@ -109,12 +102,8 @@ def _counts(out: Console, result: Distilled) -> None:
         row += [number(value, 2) for value in result.tables[i, :-1]] + [_large(result.tables[i, -1])]
         rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
     queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
-    title = f"{_count(queries, 'query', 'queries')}, {_count(nugs, 'nug', 'nugs')}"
-    out.print(_whole(table(title, columns, rows)))
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+    title = f"{counted(queries, 'query', 'queries')}, {counted(nugs, 'nug', 'nugs')}"
+    out.print(table(title, columns, rows, fold=True))
 
 
 def _large(value: float) -> str:
@@ -144,13 +133,7 @@ def _measures(title: str, names: Sequence[str], scores: Scores, cited: bool) -> 
                 cell.append(f"\n{_between(scores.intervals[name][i])}", "dim")
             row.append(cell)
         rows.append(row)
-    return _whole(table(title, columns, rows))
-
-
-def _whole(result: Table) -> Table:
-    """Long names are broken and not cut: their ends may be what tells them apart."""
-    result.columns[0].overflow = "fold"
-    return result
+    return table(title, columns, rows, fold=True)
 
 
 def _between(interval: Range) -> str:
@@ -170,54 +153,3 @@ def _remarks(result: Distilled) -> Iterator[str]:
     ]
     if undefined:
         yield f"Precision is undefined for {', '.join(undefined)}, who gave neither a nugget nor irrelevant text."
-
-
-def proposal_as_json(result: Proposal) -> dict[str, Any]:
-    return {
-        "nuggets": result.nuggets,
-        "nugs": [
-            {
-                "qid": nug.qid,
-                "nug": nug.nug,
-                "text": nug.text,
-                "nuggets": [
-                    {"distiller": one.distiller, "text": one.text, "degree": degree}
-                    for one, degree in _members(result, nug)
-                ],
-            }
-            for nug in result.nugs
-        ],
-    }
-
-
-def proposal(out: Console, result: Proposal, where: str) -> None:
-    """Each proposed nug with the nuggets in it, and what to do with them."""
-    columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
-    rows: list[list[str | Text]] = []
-    for nug in result.nugs:
-        rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
-        for one, degree in _members(result, nug):
-            rows.append(["", "", number(degree, 2), plain(one.distiller), plain(one.text)])
-    nugs, nuggets = len(result.nugs), result.nuggets
-    out.print(
-        table(f"{_count(nugs, 'nug', 'nugs')} proposed for {_count(nuggets, 'nugget', 'nuggets')}", columns, rows)
-    )
-    out.print()
-    out.print(
-        "Likeness of words is all that these rest on: what is said in other words stands apart, and must be put "
-        "together by hand; what differs in one decisive word may stand together."
-    )
-    out.print()
-    out.print(
-        plain(
-            f"In {where}, mend classes, degrees and relevance (1 until you say otherwise), and delete "
-            '"proposed": true from each nug that is right. Then:'
-        )
-    )
-    out.print(plain(f"  nuggeteer distill {where}"), soft_wrap=True)
-
-
-def _members(result: Proposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
-    for one in result.distillation.nuggets:
-        if one.qid == nug.qid and nug.nug in (one.nugs or {}):
-            yield one, (one.nugs or {})[nug.nug]

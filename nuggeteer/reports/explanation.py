@@ -1,8 +1,9 @@
-"""What spoke for a guess and what against it, in words."""
+"""What spoke for a guess and what against it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from nuggeteer.comparing.diff import Passage
 from nuggeteer.matching.base import Alike, Explanation
@@ -14,6 +15,17 @@ FAINT = 0.25  # of the weight of what says most; what says less is not worth a r
 LIKE = 0.15  # what is less like has next to no say
 SHORTEST = 24  # characters of a response that are worth showing
 WORD = 40  # characters of the longest word
+
+
+def as_json(found: Explanation | None) -> dict[str, Any] | None:
+    """Weights above 0 speak for the nugget, below 0 against it."""
+    if found is None:
+        return None
+    return {
+        "unit": found.unit,
+        "words": [{"words": one.words, "there": one.there, "weight": one.weight} for one in found.said],
+        "alike": [{"text": one.text, "verdict": one.yes, "likeness": one.likeness} for one in found.alike],
+    }
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as xml
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.reports.changes import difference, in_words, nuggets_in_words, span
+from nuggeteer.reports.change_words import difference, difference_span, in_words, nuggets_in_words
 from nuggeteer.text import escaped
 
 
@@ -49,7 +49,7 @@ def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
     delta = result.headline
     summary = [
         f"{old} -> {new}",
-        f"{delta.measure.title} {difference(delta)} ({span(delta)})",
+        f"{delta.measure.title} {difference(delta)} ({difference_span(delta)})",
         *nuggets_in_words(result),
     ]
     xml.SubElement(suite, "system-out").text = "\n".join(map(escaped, summary))

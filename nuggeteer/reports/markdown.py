@@ -11,9 +11,16 @@ from html import escape
 
 from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate
-from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
+from nuggeteer.reports.change_words import (
+    difference,
+    difference_span,
+    nuggets_in_words,
+    sureness,
+    texts_in_words,
+    verdict,
+)
+from nuggeteer.reports.formatting import number, p_value
 from nuggeteer.reports.passages import beginning, excerpt
-from nuggeteer.reports.terminal import number
 from nuggeteer.text import escaped
 
 VITAL, OTHERS = 20, 50  # changes that are listed
@@ -43,7 +50,7 @@ def code(text: str) -> str:
 def _scores(result: Diff) -> str:
     lines = ["| | old | new | change | 95 % interval | p |", "|---|---:|---:|---:|---|---:|"]
     for delta in result.deltas.values():
-        cells = (delta.measure.title, number(delta.old), number(delta.new), difference(delta), span(delta))
+        cells = (delta.measure.title, number(delta.old), number(delta.new), difference(delta), difference_span(delta))
         lines.append(f"| {' | '.join(cells)} | {p_value(delta.p)} |")
     return "\n".join(lines)
 

@@ -1,58 +1,47 @@
-"""The pairs most worth judging, and what judging them is expected to bring: as JSON, and on a terminal."""
+"""The pairs most worth judging, and what judging them is expected to bring."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.judging.suggest import Forecast, Suggestion
-from nuggeteer.measures import Measure
-from nuggeteer.records import AnswerKey, Run
+from nuggeteer.judging.state import JudgingState
+from nuggeteer.judging.suggest import Suggestion
+from nuggeteer.records import Run
+from nuggeteer.reports.formatting import chance, number
 from nuggeteer.reports.passages import beginning
-from nuggeteer.reports.terminal import chance, number, plain, table
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.reports.terminal import plain, table
 
 AFTER = (10, 30, 100)  # verdicts
 
 
-@dataclass(frozen=True)
-class SuggestionReport:
-    """What judging would tell of a run's score or, with a second run, of its difference to that. `forecast` is None
-    where the threshold model cannot say how sure it is."""
-
-    key: AnswerKey
-    runs: tuple[Run, ...]
-    measure: Measure
-    interval: Interval
-    suggestions: Sequence[Suggestion]
-    forecast: Forecast | None
+def _runs(state: JudgingState) -> list[Run]:
+    return [reading.run for reading in state.readings]
 
 
-def suggestions_as_json(found: SuggestionReport) -> dict[str, Any]:
+def as_json(state: JudgingState) -> dict[str, Any]:
     """Best first; `share` of the judging variance is what a verdict is expected to take off, given those before it."""
-    ahead = found.forecast
+    ahead, runs = state.forecast, _runs(state)
     return {
-        "run": found.runs[0].name,
-        "against": found.runs[1].name if len(found.runs) > 1 else None,
-        "measure": found.measure.name,
-        "value": found.interval.value,
-        "judging": found.interval.judging,
-        "suggestions": [_line(found, one) for one in found.suggestions],
+        "run": runs[0].name,
+        "against": runs[1].name if len(runs) > 1 else None,
+        "measure": state.measure.name,
+        "value": state.interval.value,
+        "judging": state.interval.judging,
+        "suggestions": [_suggestion_as_json(state, one) for one in state.suggested],
         "width_after": None if ahead is None else {str(k): ahead.width_after(k) for k in (0, *AFTER)},
     }
 
 
-def _line(found: SuggestionReport, one: Suggestion) -> dict[str, Any]:
-    nugget, run = found.key.nuggets[one.nugget], found.runs[one.run]
+def _suggestion_as_json(state: JudgingState, one: Suggestion) -> dict[str, Any]:
+    nugget, run = state.key.nuggets[one.nugget], _runs(state)[one.run]
     return {
         "qid": nugget.qid,
         "nugget": nugget.nugget,
         "run": run.name,
-        "rank": _rank(run, one.response),
+        "rank": run.rank(one.response),
         "docid": run.docid(one.response),
         "text": run.texts[one.response],
         "probability": one.probability,
@@ -60,38 +49,35 @@ def _line(found: SuggestionReport, one: Suggestion) -> dict[str, Any]:
     }
 
 
-def suggestions(out: Console, found: SuggestionReport) -> None:
+def draw(out: Console, state: JudgingState) -> None:
     """One line a pair, and how wide the judging part is likely to be after more of them."""
-    if found.forecast is None:
+    if state.forecast is None:
         out.print("A fixed threshold cannot say how sure it is, so nothing is more worth judging than the rest.")
         return
-    names = " → ".join(run.name for run in reversed(found.runs))
-    if not found.suggestions:
-        out.print(plain(f"{names}: no verdict would tell more of {found.measure.title}."))
+    runs = _runs(state)
+    names = " → ".join(run.name for run in reversed(runs))
+    if not state.suggested:
+        out.print(plain(f"{names}: no verdict would tell more of {state.measure.title}."))
         return
     columns = [("qid", "left"), ("#", "left"), ("", "left"), ("takes off", "right"), ("guess", "right")]
     columns += [("rank", "right"), ("response", "wrap")]
-    if len(found.runs) > 1:
+    if len(runs) > 1:
         columns.insert(5, ("run", "left"))
     rows: list[list[str | Text]] = []
-    for one in found.suggestions:
-        nugget, run = found.key.nuggets[one.nugget], found.runs[one.run]
+    for one in state.suggested:
+        nugget, run = state.key.nuggets[one.nugget], runs[one.run]
         row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
         row += [f"{100 * one.share:.1f} %", chance(one.probability)]
-        row += [plain(run.name)] if len(found.runs) > 1 else []
-        rows.append([*row, str(_rank(run, one.response)), Text(beginning(run.texts[one.response], 80))])
+        row += [plain(run.name)] if len(runs) > 1 else []
+        rows.append([*row, str(run.rank(one.response)), Text(beginning(run.texts[one.response], 80))])
     out.print(table(f"{names}: worth judging, best first", columns, rows))
     out.print()
-    low, high = found.forecast.now
-    later = ", ".join(f"{number(found.forecast.width_after(k))} after {k}" for k in AFTER)
-    what = found.measure.title if len(found.runs) == 1 else f"Change of {found.measure.title}"
+    low, high = state.forecast.now
+    later = ", ".join(f"{number(state.forecast.width_after(k))} after {k}" for k in AFTER)
+    what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     out.print(
         plain(
             f"{what}: guesses alone leave an interval {number(high - low)} wide, likely {later} verdicts. takes off: "
             "of its variance, given the verdicts before."
         )
     )
-
-
-def _rank(run: Run, response: int) -> int:
-    return response - int(run.offsets[run.question[response]]) + 1

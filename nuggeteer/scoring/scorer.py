@@ -18,7 +18,7 @@ from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.measures import DEFAULT, Answers, Measure, parse
+from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.fitting import fitted, gather, judged, marked
 from nuggeteer.scoring.known import Known
@@ -72,6 +72,12 @@ class Scores:
     def __getitem__(self, run: str) -> RunScore:
         return next(score for score in self.runs if score.name == run)
 
+    def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
+        """[found, in the key] of the vital and of the okay nuggets of a question."""
+        own = slice(self.key.offsets[question], self.key.offsets[question + 1])
+        found, vital, okay = run.outcome.found[own], self.key.vital[own], self.key.okay[own]
+        return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
+
     def to_frame(self) -> pandas.DataFrame:
         """A pandas frame with a row for each run and question, and a column for each measure."""
         import pandas as pd
@@ -113,8 +119,7 @@ class Scorer:
         matcher: Matcher | None = None,
     ) -> None:
         self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
-        wanted = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
-        self.measures = tuple(measure for measure in wanted if measure.applies(self.key))
+        self.measures = applicable(measures, self.key)
         self._given_model, self._given_matcher = model, matcher
 
     @cached_property

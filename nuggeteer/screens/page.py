@@ -18,8 +18,8 @@ from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Nugget
 from nuggeteer.reports.explanation import in_words
+from nuggeteer.reports.formatting import chance, number
 from nuggeteer.reports.passages import excerpt, pieces
-from nuggeteer.reports.terminal import chance, number
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 

@@ -37,6 +37,14 @@ class Interval:
     judging: tuple[float, float] | None = None
     sampling: tuple[float, float] | None = None
 
+    @property
+    def judging_share(self) -> float | None:
+        """How wide the judging part is against the whole; None where there is no such part or no width."""
+        if self.judging is None or self.low is None or self.high is None:
+            return None
+        whole, part = self.high - self.low, self.judging[1] - self.judging[0]
+        return 0.0 if part == 0 else part / whole if whole else None
+
 
 def question_draws(questions: int, seed: int, draws: int = DRAWS) -> Vector:
     """draws × questions: how often each question is in each resample."""

@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, natural
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Judgement, Vector
+from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
 from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.known import UNKNOWN, Known
 from nuggeteer.scoring.scorer import Scorer
@@ -320,7 +320,7 @@ def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, proba
             tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 0),
             tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
             None if tool[i] == NO_VERDICT else bool(tool[i] == 1),
-            None if np.isnan(probability[i]) else float(probability[i]),
+            number_or_none(probability[i]),
         )
         for i in order
         for nugget in [collection.key.nuggets[verdicts.nugget[i]]]

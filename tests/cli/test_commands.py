@@ -18,7 +18,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.gale import distillation as gale
-from nuggeteer.judging.audits.audit import draw
+from nuggeteer.judging.audits.audit import draw_audit
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.conftest import ROOT, write_lines
@@ -68,7 +68,7 @@ def prepare(command, folder):
         (folder / "verdicts.csv").write_text(f'qid,nugget,text,verdict\ndef-01,1,"{text}",no\n', encoding="utf-8")
     if command == "score":
         scorer = Scorer(read_collection(folder))
-        draw(scorer, scorer.read("build-103"), scorer.measures[0], 30)
+        draw_audit(scorer, scorer.read("build-103"), scorer.measures[0], 30)
     if command == "convert":
         (folder / "t12.def_answers.txt").write_text(
             "Qid 1: 'other' question for target X\n1 vital a fact\n2 okay more\n"

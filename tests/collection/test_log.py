@@ -10,7 +10,7 @@ from rich.console import Console
 
 from nuggeteer.collection.log import read_log
 from nuggeteer.errors import InputError
-from nuggeteer.reports import ledger as draw
+from nuggeteer.reports import log as report
 from tests.conftest import write_lines
 from tests.reports.hostile import TRICKS
 
@@ -38,7 +38,7 @@ def folder(tmp_path):
 
 def printed(folder, **only):
     out = io.StringIO()
-    draw.log(Console(file=out, width=80, markup=False, highlight=False, emoji=False), read_log(folder, **only))
+    report.draw(Console(file=out, width=80, markup=False, highlight=False, emoji=False), read_log(folder, **only))
     return out.getvalue()
 
 
@@ -77,7 +77,7 @@ def test_only_some_lines(folder, only, count):
 
 
 def test_json_has_every_line_with_its_place(folder):
-    data = draw.log_json(read_log(folder))
+    data = report.as_json(read_log(folder))
     first, yes, back, *_ = data["log"]
     assert (first["assessor"], first["at"], first["verdict"], first["stands"]) == (None, None, True, True)
     assert (yes["verdict"], yes["stands"], yes["retraction"], yes["line"]) == (True, False, False, 4)

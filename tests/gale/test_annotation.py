@@ -18,7 +18,7 @@ from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
 from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.gale.annotation import agree, inside, meaningful
-from nuggeteer.reports.agreement import annotators_as_json
+from nuggeteer.reports.annotators import as_json
 from tests.conftest import ROOT
 from tests.tables import read_table
 
@@ -340,7 +340,7 @@ def test_the_command_reads_three_notations_and_says_what_the_json_says(tmp_path,
         assert max(map(len, out.splitlines())) <= 80
         assert "more (--list COUNT, or --json)" in out
     rows = [one["rows"] for one in found]
-    assert rows[0] == rows[1] == rows[2] == annotators_as_json(agree(FILES, first, second))["rows"]
+    assert rows[0] == rows[1] == rows[2] == as_json(agree(FILES, first, second))["rows"]
     shutil.rmtree(tmp_path / "b")
     assert main(["agree", "a.txt", "b"]) == 2
     assert main(["agree", "a.txt"]) == 2

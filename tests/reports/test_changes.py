@@ -21,8 +21,9 @@ from nuggeteer.collection.sample import copy_sample
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.diff import Passage, diff
 from nuggeteer.comparing.gate import not_worse, vital_kept
-from nuggeteer.reports import as_json, junit, markdown
-from nuggeteer.reports.changes import changes, difference, in_words
+from nuggeteer.reports import changes as report
+from nuggeteer.reports import junit, markdown
+from nuggeteer.reports.change_words import difference, in_words
 from nuggeteer.reports.passages import GAP, excerpt, pieces
 from tests.conftest import write_lines
 
@@ -83,7 +84,7 @@ def hostile(tmp_path_factory):
 
 def drawn(result, width=80, gates=(), everything=False, **console):
     out = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False, **console)
-    changes(out, result, gates, everything)
+    report.draw(out, result, gates, everything)
     return out.file.getvalue()
 
 
@@ -109,7 +110,7 @@ def test_without_colours_marked_words_are_between_quotes_and_with_them_underline
 
 
 def test_the_numbers_are_those_of_the_json_and_new_less_old_is_the_change(builds):
-    data = as_json.changes(builds)
+    data = report.as_json(builds)
     rows = {line[:13].strip(): line[13:].split() for line in drawn(builds).splitlines()}
     for name, title in (("f3", "F(3)"), ("recall", "recall"), ("precision", "precision")):
         delta = data["delta"][name]
@@ -375,7 +376,7 @@ def test_a_change_in_words_is_lines_of_harmless_text(hostile):
 
 def test_the_json_has_the_keys_that_scripts_read(builds):
     """The contract, written down here again."""
-    data = json.loads(json.dumps(as_json.changes(builds, [vital_kept(builds)]), allow_nan=False))
+    data = json.loads(json.dumps(report.as_json(builds, [vital_kept(builds)]), allow_nan=False))
     assert set(data) >= {"old", "new", "delta", "gained", "lost"}
     assert (data["old"], data["new"]) == ("build-101", "build-103")
     assert set(data["delta"]) == {"f3", "recall", "precision", "pyramid_f3", "macro_f3"}
@@ -398,5 +399,5 @@ def test_the_json_has_the_keys_that_scripts_read(builds):
 
 
 def test_what_is_known_on_both_sides_is_known_and_certain(hostile):
-    data = as_json.changes(hostile)
+    data = report.as_json(hostile)
     assert {(c["source"], c["probability"]) for c in data["gained"] + data["lost"]} == {("known", 1.0)}

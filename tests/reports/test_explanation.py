@@ -13,8 +13,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.matching.base import SHARE, Alike, Explanation, Said
-from nuggeteer.reports import as_json
-from nuggeteer.reports.changes import changes
+from nuggeteer.reports import changes as report
 from nuggeteer.reports.explanation import in_words
 from tests.reports.hostile import TRICKS
 
@@ -72,7 +71,7 @@ def test_nothing_in_it_reaches_the_reader_but_as_text():
 
 def drawn(result, explain, everything=False, width=80):
     out = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False)
-    changes(out, result, everything=everything, explain=explain)
+    report.draw(out, result, everything=everything, explain=explain)
     return out.file.getvalue()
 
 
@@ -103,7 +102,7 @@ def test_guesses_are_explained_and_what_is_known_is_not(explained):
             assert (side.explanation is not None) == (not side.known and side.passage is not None)
             guessed += side.explanation is not None
     assert guessed > 20
-    data = json.loads(json.dumps(as_json.changes(explained), allow_nan=False))
+    data = json.loads(json.dumps(report.as_json(explained), allow_nan=False))
     one = next(c["new"] for c in data["gained"] if c["new"]["source"] == "guessed")["explanation"]
     assert set(one) == {"unit", "words", "alike"}
     assert {frozenset(word) for word in one["words"]} == {frozenset(("words", "there", "weight"))}

@@ -21,7 +21,7 @@ from nuggeteer.history.briefing import brief
 from nuggeteer.history.store import History
 from nuggeteer.matching.base import Alike, Explanation, Said
 from nuggeteer.reports import html
-from nuggeteer.reports.briefing import briefing as as_json
+from nuggeteer.reports.briefing import as_json
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
 from tests.reports.hostile import TRICKS, hostile

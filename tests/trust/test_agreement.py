@@ -15,7 +15,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.reports.agreement import assessors_as_json
+from nuggeteer.reports.assessors import as_json
 from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
@@ -258,7 +258,7 @@ def test_the_command_prints_what_the_json_says(folder, capsys, monkeypatch):
     assert main(["agree", "--collection", str(folder), "--list", "2", "--json", str(folder / "out.json")]) == 0
     out = capsys.readouterr().out
     data = json.loads((folder / "out.json").read_text())
-    assert data == json.loads(json.dumps(assessors_as_json(agree(read_collection(folder)))))
+    assert data == json.loads(json.dumps(as_json(agree(read_collection(folder)))))
     one = data["people"][0]
     row = next(row for row in read_table(out, "differ", "κ") if "ann, bob" in row.values())
     assert (row["pairs"], row["differ"]) == (f"{one['pairs']:,}", f"{one['differ']:,}")

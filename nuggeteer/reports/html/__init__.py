@@ -26,10 +26,28 @@ from nuggeteer.history.briefing import BriefedRun, Briefing, SuggestedPair
 from nuggeteer.history.trend import Build
 from nuggeteer.measures import parse
 from nuggeteer.reports import charts
-from nuggeteer.reports.changes import difference, nuggets_in_words, p_value, span, sureness, texts_in_words, verdict
+from nuggeteer.reports.change_words import (
+    difference,
+    difference_span,
+    nuggets_in_words,
+    sureness,
+    texts_in_words,
+    verdict,
+)
 from nuggeteer.reports.explanation import in_words
+from nuggeteer.reports.formatting import (
+    UNDEFINED,
+    between,
+    chance,
+    judging_share,
+    number,
+    p_value,
+    percent,
+    signed,
+    span,
+)
 from nuggeteer.reports.passages import Piece, beginning, excerpt
-from nuggeteer.reports.terminal import UNDEFINED, between, chance, judging_share, number, remarks, share
+from nuggeteer.reports.scores import remarks
 from nuggeteer.text import escaped
 
 BUILDS = 60  # of the trend
@@ -156,7 +174,7 @@ class View:
         rows = [("nuggets found", f"{found:,} of {nuggets:,}")]
         rows.append(("of these vital", f"{int((outcome.found & vital).sum()):,} of {int(vital.sum()):,}"))
         rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.key.questions):,}"))
-        rows.append(("pairs that a human judged", f"{known:,} of {pairs:,} ({share(known, pairs)})"))
+        rows.append(("pairs that a human judged", f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
         return rows
 
     @property
@@ -168,7 +186,7 @@ class View:
             row["judging"] = judging_share(interval)
             if self.diff:
                 delta = self.diff.deltas[measure.name]
-                row |= {"old": number(delta.old), "change": difference(delta), "between": span(delta)}
+                row |= {"old": number(delta.old), "change": difference(delta), "between": difference_span(delta)}
                 row["p"] = p_value(delta.p)
             rows.append(row)
         return rows
@@ -184,7 +202,7 @@ class View:
         ):
             low, high = pair or (None, None)
             rows.append((name, low, high, why))
-        return [(name, _span(low, high), why) for name, low, high, why in rows]
+        return [(name, span(low, high), why) for name, low, high, why in rows]
 
     @property
     def standing(self) -> tuple[str, str] | None:
@@ -196,7 +214,7 @@ class View:
         against = self.called(self.briefing.old)
         if delta.interval.value == 0 and low in (0, None) and high in (0, None):
             return "same", f"No difference to {against}."
-        told = f"{difference(delta)} against {against} (95 % interval {span(delta)})"
+        told = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
         if low is None or high is None:
             return "same", f"{told}; one question says nothing of others."
         if high < 0:
@@ -236,9 +254,9 @@ class View:
                     "name": self.called(build),
                     "value": number(build.interval.value),
                     "span": between(build.interval),
-                    "change": "" if np.isnan(trend.delta[i]) else _signed(float(trend.delta[i])),
+                    "change": "" if np.isnan(trend.delta[i]) else signed(float(trend.delta[i])),
                     "nuggets": f"+{gained[i]} −{lost[i]}" if timelines.compared[i] else "",
-                    "known": share(scoring.known, scoring.known + scoring.guessed),
+                    "known": percent(scoring.known, scoring.known + scoring.guessed),
                     "comparable": build.comparable,
                 }
             )
@@ -320,10 +338,8 @@ class View:
         """The questions whose score changed most."""
         assert self.diff
         delta = self.diff.headline
-        size = np.nan_to_num(np.abs(delta.by_question))
-        order = np.argsort(-size, kind="stable")
         rows = []
-        for i in order[size[order] > 0][:10].tolist():
+        for i in delta.most_changed[:10].tolist():
             old, new = (number(float(each[i])) for each in (delta.old_by_question, delta.new_by_question))
             rows.append(
                 {
@@ -331,7 +347,7 @@ class View:
                     "text": beginning(self.key.questions[i].text),
                     "old": old,
                     "new": new,
-                    "change": _signed(round(float(new) - float(old), 3)),
+                    "change": signed(round(float(new) - float(old), 3)),
                     "length": f"{self.diff.old.length[i]:,} → {self.diff.new.length[i]:,}",
                 }
             )
@@ -350,7 +366,7 @@ class View:
             change = ""
             if self.diff:
                 moved = float(self.diff.headline.by_question[q])
-                change = "" if np.isnan(moved) or not round(moved, 3) else _signed(moved)
+                change = "" if np.isnan(moved) or not round(moved, 3) else signed(moved)
             rows.append(
                 Row(
                     question.qid,
@@ -440,7 +456,7 @@ class View:
             "description": beginning(nugget.descriptions[0], SIZE),
             "importance": nugget.importance,
             "chance": chance(suggestion.probability),
-            "share": share(round(1000 * suggestion.share), 1000),
+            "share": percent(round(1000 * suggestion.share), 1000),
             "pieces": excerpt(passage, SIZE),
             "where": f"response {passage.rank}{_docid(passage.docid)}",
             "line": json_line(record | {"run": run.name}),
@@ -502,11 +518,3 @@ def _turns(pieces: Sequence[Piece]) -> list[str]:
         else:
             result.append(text)
     return result
-
-
-def _span(low: float | None, high: float | None) -> str:
-    return UNDEFINED if low is None or high is None else f"{low:.3f}–{high:.3f}"
-
-
-def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+'}{abs(value):.3f}"

@@ -20,7 +20,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Vector, number_or_none
 from nuggeteer.scoring.fitting import gather
 from nuggeteer.scoring.known import UNKNOWN, YES, Known
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
@@ -208,7 +208,7 @@ def matchers(definition: Definition, collection: Collection, jobs: int, seed: in
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
         one = crossval(_matched(collection, match), "smooth", seed, jobs)
         answers = (one.answers.f1, one.answers.average_precision, one.answers.ece)
-        runs = (_defined(one.runs.kendall_tau), _defined(one.runs.rmse), one.coverage95)
+        runs = (number_or_none(one.runs.kendall_tau), number_or_none(one.runs.rmse), one.coverage95)
         rows.append((named(changed), one.guessed.f1, one.guessed.log_score, *answers, *runs))
     columns = ("matcher", "F1 pairs", "log score", "F1 answers", "AP", "ECE", "tau", "rmse", "coverage")
     note = "As nuggeteer crossval, decided by smooth: F1 and log score of guessed pairs; then of answers; then of runs."
@@ -341,11 +341,7 @@ def _best(values: Vector) -> int:
 
 
 def _agreement_cells(one: Agreement) -> tuple[float | None, float | None, float | None]:
-    return _defined(one.kendall_tau), _defined(one.r_squared), _defined(one.rmse)
-
-
-def _defined(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    return number_or_none(one.kendall_tau), number_or_none(one.r_squared), number_or_none(one.rmse)
 
 
 def _value(interval: Interval) -> float:

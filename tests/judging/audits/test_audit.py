@@ -26,7 +26,7 @@ from nuggeteer.judging.audits.estimate import (
 )
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
-from nuggeteer.reports.audit import audits
+from nuggeteer.reports import audits as report
 from nuggeteer.reports.terminal import console
 from nuggeteer.scoring.scorer import Scorer
 
@@ -402,7 +402,7 @@ def test_a_hostile_name_stays_a_name(folder, capsys):
     (path,) = (folder / "judgements" / "audits").iterdir()
     assert path.name.isascii()
     assert path.name.isprintable()
-    audits(console(), [audit.audit_result(scorer, reading, scorer.measures)])
+    report.draw(console(), [audit.audit_result(scorer, reading, scorer.measures)])
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out
     assert "[bold]x" in out

@@ -1,4 +1,4 @@
-"""Audits and plans: as JSON, and on a terminal."""
+"""Audits: what their verdicts prove about a score, whatever the guesses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from rich.text import Text
 
 from nuggeteer.judging.audits.audit import AuditResult
 from nuggeteer.judging.audits.estimate import AuditedMeasure
-from nuggeteer.judging.audits.planning import Plan
-from nuggeteer.reports.as_json import named
-from nuggeteer.reports.terminal import UNDEFINED, number, plain, table
+from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.terminal import plain, table
 
 
-def audit_as_json(result: AuditResult) -> dict[str, Any]:
+def as_json(result: AuditResult) -> dict[str, Any]:
     head = result.head
     return {
         "audit": head.audit,
@@ -26,11 +25,11 @@ def audit_as_json(result: AuditResult) -> dict[str, Any]:
         "judged": result.judged,
         "waiting": result.waiting,
         "nuggets": result.units,
-        "scores": {name: _score(one) for name, one in result.measures.items()},
+        "scores": {name: _score_as_json(one) for name, one in result.measures.items()},
     }
 
 
-def _score(one: AuditedMeasure | None) -> dict[str, Any] | None:
+def _score_as_json(one: AuditedMeasure | None) -> dict[str, Any] | None:
     if one is None:
         return None
     expected = dict(zip(("value", "low", "high"), one.expected, strict=True)) if one.expected else None
@@ -43,7 +42,7 @@ def _score(one: AuditedMeasure | None) -> dict[str, Any] | None:
     }
 
 
-def audits(out: Console, results: Sequence[AuditResult]) -> None:
+def draw(out: Console, results: Sequence[AuditResult]) -> None:
     """One line a run and measure, and what that means."""
     columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "left")]
     columns += [("guesses said", "right"), ("judging", "left"), ("judged", "right")]
@@ -95,59 +94,3 @@ def _remarks(results: Sequence[AuditResult]) -> list[str]:
                 "some nuggets that count there could not be drawn."
             )
     return lines
-
-
-def plan_as_json(plan: Plan) -> dict[str, Any]:
-    now = plan.now
-    return {
-        "run": named(plan.run),
-        "measure": plan.measure.name,
-        "width": plan.width,
-        "now": {"value": now.value, "low": now.low, "high": now.high, "judging": now.judging, "sampling": now.sampling},
-        "sampling_width": plan.sampling,
-        "judging_width": plan.part,
-        "guided": plan.guided,
-        "audited": plan.audited,
-        "open": plan.open_nuggets,
-        "questions": plan.questions,
-        "questions_needed": plan.questions_needed,
-    }
-
-
-def plan(out: Console, result: Plan) -> None:
-    """A plan in words and a table."""
-    now = result.now
-    judging = now.judging[1] - now.judging[0] if now.judging else None
-    whole = now.high - now.low if now.low is not None and now.high is not None else None
-    rows: list[list[str | Text]] = [
-        ["the whole interval", number(whole), number(result.width)],
-        ["of it: what guesses leave open (judging)", number(judging), number(result.part)],
-        [f"of it: the choice of {result.questions} questions (sampling)", number(result.sampling), ""],
-    ]
-    title = f"{result.run}, {result.measure.title}: {number(now.value)}"
-    out.print(table(title, [("width of", "left"), ("now", "right"), ("wanted", "right")], rows))
-    out.print()
-    if result.questions_needed is not None:
-        out.print(
-            f"With every verdict known the interval is still {result.sampling:.3f} wide: judging is not the "
-            f"bottleneck. {result.width:.3f} takes about {result.questions_needed} questions like these."
-        )
-        out.print()
-    if not result.open_nuggets:
-        out.print("Nothing is left to judge.")
-        return
-    only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
-    out.print(f"Of the {result.open_nuggets} open nuggets, a judging part of {result.part:.3f}{only} takes about:")
-    out.print()
-    run, count = result.run, result.audited or "N"
-    ways: list[list[str | Text]] = [
-        [plain(f"nuggeteer judge {run}"), _many(result.guided, "verdict"), "if the guesses are as sure as they say"],
-        [plain(f"nuggeteer judge {run} --audit {count}"), _many(result.audited, "nugget"), "however wrong they are"],
-    ]
-    out.print(table("", [("with", "left"), ("judge", "right"), ("and it holds", "wrap")], ways))
-
-
-def _many(count: int | None, what: str) -> str:
-    if not count:
-        return "cannot be" if count is None else "none more"
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

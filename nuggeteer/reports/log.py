@@ -1,4 +1,4 @@
-"""The log of judgements, and what became of an import: as JSON, and on a terminal."""
+"""The log of judgements."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.collection.importing import Imported
 from nuggeteer.collection.log import Line, Log, Share
 from nuggeteer.records import Judgement
-from nuggeteer.reports.terminal import UNDEFINED, plain, table
+from nuggeteer.reports.formatting import UNDEFINED, shortened
+from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 50  # lines; --json has all
 LONGEST = 100  # characters of a text
 
 
-def log_json(log: Log) -> dict[str, Any]:
-    return {"log": [_line(line) for line in log.lines], "assessors": [_share(share) for share in log.shares]}
+def as_json(log: Log) -> dict[str, Any]:
+    return {
+        "log": [_line_as_json(line) for line in log.lines],
+        "assessors": [_share_as_json(share) for share in log.shares],
+    }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line_as_json(line: Line) -> dict[str, Any]:
     record = line.entry.record
     verdict = isinstance(record, Judgement)
     return {
@@ -44,7 +47,7 @@ def _line(line: Line) -> dict[str, Any]:
     }
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _share_as_json(share: Share) -> dict[str, Any]:
     return {
         "assessor": share.assessor,
         "machine": share.machine,
@@ -57,7 +60,7 @@ def _share(share: Share) -> dict[str, Any]:
     }
 
 
-def log(out: Console, found: Log) -> None:
+def draw(out: Console, found: Log) -> None:
     """The last lines, newest last, and a line for each assessor."""
     if not found.lines:
         out.print("No judgements.")
@@ -71,7 +74,7 @@ def log(out: Console, found: Log) -> None:
     out.print()
     columns = [("who", "left"), ("", "left"), ("yes", "right"), ("partly", "right"), ("no", "right")]
     columns += [("taken back", "right"), ("first", "left"), ("last", "left")]
-    out.print(table("", columns, [_sum(share) for share in found.shares]))
+    out.print(table("", columns, [_share_row(share) for share in found.shares]))
     for remark in _remarks(found):
         out.print()
         out.print(remark)
@@ -87,18 +90,18 @@ def _rows(line: Line) -> Iterator[list[Text]]:
             verdict, style = f"({verdict})", "dim"
     else:
         verdict = "taken back"
-    said = plain(_short(record.text), style)
+    said = plain(shortened(record.text, LONGEST), style)
     said.no_wrap, said.overflow = True, "ellipsis"
-    nugget = f"{_short(record.qid, 14)}/{_short(record.nugget, 8)}"
-    yield [plain(_time(line.when), style), _who(record.assessor), plain(nugget, style), Text(verdict, style), said]
+    nugget = f"{shortened(record.qid, 14)}/{shortened(record.nugget, 8)}"
+    yield [plain(_time(line.when), style), _assessor(record.assessor), plain(nugget, style), Text(verdict, style), said]
     if record.reason:
         yield [Text()] * 4 + [plain(f"– {record.reason}", "italic")]
 
 
-def _sum(share: Share) -> list[str | Text]:
+def _share_row(share: Share) -> list[str | Text]:
     counts = [f"{count:,}" for count in (share.yes, share.partly, share.no, share.retracted)]
     machine = "machine" if share.machine else ""
-    return [_who(share.assessor), machine, *counts, _time(share.first)[:10], _time(share.last)[:10]]
+    return [_assessor(share.assessor), machine, *counts, _time(share.first)[:10], _time(share.last)[:10]]
 
 
 def _remarks(log: Log) -> Iterator[str]:
@@ -108,51 +111,9 @@ def _remarks(log: Log) -> Iterator[str]:
         yield "A machine's verdicts are kept and compared; they are never taken as known."
 
 
-def _who(assessor: str | None) -> Text:
-    return Text(UNDEFINED) if assessor is None else plain(_short(assessor, 12))
+def _assessor(assessor: str | None) -> Text:
+    return Text(UNDEFINED) if assessor is None else plain(shortened(assessor, 12))
 
 
 def _time(when: datetime | None) -> str:
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M}" if when else UNDEFINED
-
-
-def _short(text: str, most: int = LONGEST) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def imported_json(done: Imported) -> dict[str, Any]:
-    return {
-        "assessor": done.assessor,
-        "file": str(done.ledger),
-        "written": len(done.written),
-        "already": done.already,
-        "retracted": done.retracted,
-        "unjudged": done.unjudged,
-        "contradicting": done.contradicting,
-        "machine": any(judgement.machine for judgement in done.written),
-        "problems": [str(problem) for problem in done.problems],
-    }
-
-
-def imported(out: Console, done: Imported) -> None:
-    """What became of each verdict of the file."""
-    out.print(
-        plain(f"{_many(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
-    )
-    for count, what in (
-        (done.already, "there already, not written again"),
-        (done.retracted, f"taken back by {done.assessor} since, not written again"),
-        (done.unjudged, "without a verdict, left out"),
-    ):
-        if count:
-            out.print(plain(f"{_many(count, 'row')} {what}"), soft_wrap=True)
-    if done.contradicting:
-        verb = "contradicts" if done.contradicting == 1 else "contradict"
-        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists where"
-        out.print(plain(what), soft_wrap=True)
-    if any(judgement.machine for judgement in done.written):
-        out.print("These are a machine's: they are kept and compared, and never taken as known.", soft_wrap=True)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,96 @@
+"""What commands write: their report, lines, warnings and how far they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Report(Protocol):
+    """A module of `nuggeteer.reports`."""
+
+    as_json: Callable[..., dict[str, Any]]
+    draw: Callable[..., None]
+
+
+def show(args: argparse.Namespace, report: Report, *result: Any, **drawing: Any) -> None:
+    """Write the result as JSON if the command line asks for it, and draw it unless JSON goes to standard output."""
+    if args.json:
+        write_json(args.json, report.as_json(*result))
+    if args.json != "-":
+        from nuggeteer.reports.terminal import console
+
+        report.draw(console(), *result, **drawing)
+
+
+def say(text: str) -> None:
+    """Print a line, harmless whatever file or folder it names."""
+    from nuggeteer.text import escaped
+
+    print(escaped(text))
+
+
+def warn(problems: Sequence[Any]) -> None:
+    """Write warnings to standard error, the first ten of them."""
+    from nuggeteer.text import escaped
+
+    for problem in problems[:10]:
+        print(escaped(f"warning: {problem}"), file=sys.stderr)
+    if len(problems) > 10:
+        print(f"warning: ... and {len(problems) - 10} more; nuggeteer check lists them all", file=sys.stderr)
+
+
+def write_json(where: str, data: dict[str, Any]) -> None:
+    """Write JSON to a file, or with - to standard output."""
+    import orjson
+
+    from nuggeteer.formats.jsonl import write_whole
+
+    body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if where == "-":
+        sys.stdout.buffer.write(re.sub(r"[^\n -~]", _harmless, body.decode()).encode())
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(Path(where), lambda file: file.write(body))
+
+
+def _harmless(char: re.Match[str]) -> str:
+    """An escape that means the same to a reader of JSON, and nothing to a terminal."""
+    return char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1]
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar, on a terminal only; call what it yields with how much is done, and of how much."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on a terminal's standard error what takes a moment, for as long as it does."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def write_status(line: str) -> None:
+    """Say on a terminal's standard error what is being done."""
+    from nuggeteer.text import escaped
+
+    if sys.stderr.isatty():
+        print(escaped(line), file=sys.stderr)

@@ -1,0 +1,100 @@
+"""How far two annotators agree on the same snippets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.formats.annotation import Snippet
+from nuggeteer.formats.brackets import mark
+from nuggeteer.gale.annotation import AnnotationAgreement, Row, union
+from nuggeteer.reports.formatting import UNDEFINED, coefficient, number
+from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.statistics.coefficients import FEWEST, Estimate
+
+
+def as_json(result: AnnotationAgreement) -> dict[str, Any]:
+    return {
+        "files": [file_name(file) for file in result.files],
+        "resampled": result.resampled,
+        "alone": list(result.alone),
+        "rows": [_row_as_json(one) for one in result.rows],
+        "snippets": [
+            {
+                "qid": one.first.qid,
+                "snippet": one.first.snippet,
+                "relevant": [bool(one.first.nuggets), bool(one.second.nuggets)],
+                "nuggets": [len(one.first.nuggets), len(one.second.nuggets)],
+                "both": int(one.characters[0]),
+                "only": [int(one.characters[1]), int(one.characters[2])],
+                "neither": int(one.characters[3]),
+                "overlap": one.overlap,
+            }
+            for one in result.snippets
+        ],
+    }
+
+
+def _row_as_json(one: Row) -> dict[str, Any]:
+    return {
+        "condition": one.condition,
+        "value": one.value,
+        "snippets": one.snippets,
+        "relevant_to_both": one.relevant,
+        "nuggets": list(one.nuggets),
+        "relevance": one.relevance._asdict(),
+        "relevance_kappa": one.relevance_kappa._asdict(),
+        "overlap": one.overlap._asdict(),
+        "character_kappa": one.character_kappa._asdict(),
+    }
+
+
+def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
+    """The paper's table 1, with κ and intervals."""
+    columns = [("", "wrap"), ("snippets", "right"), ("relevance", "right"), ("95 %", "left"), ("κ", "right")]
+    columns += [("nugget overlap", "right"), ("95 %", "left"), ("κ", "right")]
+    rows = []
+    for one in result.rows:
+        style = "bold" if one.value is None else ""
+        cells = ["all" if one.value is None else one.value, f"{one.snippets:,}", number(one.relevance.value)]
+        cells += [_short_interval(one.relevance), coefficient(one.relevance_kappa.value), number(one.overlap.value)]
+        cells += [_short_interval(one.overlap), coefficient(one.character_kappa.value)]
+        rows.append([plain(cell, style) for cell in cells])
+    out.print(table("", columns, rows))
+    total = result.rows[-1]
+    out.print()
+    out.print(
+        f"{total.snippets:,} snippets that both annotated, {total.relevant:,} of them relevant to both; "
+        f"{total.nuggets[0]:,} and {total.nuggets[1]:,} nuggets."
+    )
+    for file, count in zip(result.files, result.alone, strict=True):
+        if count:
+            out.print(plain(f"{count:,} snippets are in {file} only, and left out."), soft_wrap=True)
+    out.print()
+    out.print(
+        "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "
+        "and digits in snippets relevant to both, those in both's nuggets / (those + half of those in one's only). κ: "
+        f"Cohen's, of snippets and of characters. 95 %: over resampled {result.resampled}, of {FEWEST} or more."
+    )
+    for one_snippet in result.differing[:listed]:
+        first, second = one_snippet.first, one_snippet.second
+        name = first.snippet if first.qid is None else f"{first.qid} {first.snippet}"
+        out.print()
+        value = number(one_snippet.overlap)
+        out.print(Text.assemble(plain(name, "bold"), f"  overlap {value}, {one_snippet.differs} characters differ"))
+        for file, own in zip(result.files, (first, second), strict=True):
+            out.print(Text.assemble(plain(f"{file}: ", "dim"), plain(_marked(own))))
+    if listed and len(result.differing) > listed:
+        out.print()
+        out.print(f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
+
+
+def _short_interval(one: Estimate) -> str:
+    return UNDEFINED if one.low is None or one.high is None else f"{one.low:.2f}–{one.high:.2f}"
+
+
+def _marked(snippet: Snippet) -> str:
+    return mark(snippet.text, union(snippet.nuggets)) if snippet.nuggets else "irrelevant"

@@ -1,0 +1,95 @@
+"""The scores of distillers by automatic nuggets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.gale.automatic import Answer, AutomaticScores
+from nuggeteer.reports.formatting import between, counted, number
+from nuggeteer.reports.snippet_nuggets import nugget_as_json
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.statistics.intervals import Interval
+
+
+def as_json(result: AutomaticScores) -> dict[str, Any]:
+    return {
+        "model": result.model,
+        "queries": [
+            {
+                "qid": qid,
+                "template": template.name,
+                "distillers": [_answer_as_json(a) for a in result.answers if a.qid == qid],
+            }
+            for qid, template in result.templates.items()
+        ],
+        "distillers": [
+            {"distiller": name, **{key: _mean_as_json(one) for key, one in means.items()}}
+            for name, means in result.means.items()
+        ],
+        "snippets": [
+            {
+                "qid": one.qid,
+                "distiller": one.distiller,
+                "judged": one.judged,
+                "stretches": [
+                    {"text": text, "nuggets": [nugget_as_json(nugget, text) for nugget in found]}
+                    for text, found in stretches
+                ],
+            }
+            for one, stretches in result.snippets
+        ],
+    }
+
+
+def _answer_as_json(one: Answer) -> dict[str, Any]:
+    return {
+        "distiller": one.distiller,
+        **dict(one.nuggets.items()),
+        "precision": one.precision,
+        "recall": one.recall,
+        "nugs": one.nugs,
+        "of": one.of,
+    }
+
+
+def _mean_as_json(one: Interval) -> dict[str, float | None]:
+    return {"value": one.value, "low": one.low, "high": one.high}
+
+
+def draw(out: Console, result: AutomaticScores) -> None:
+    """Each query and distiller, then each distiller's means."""
+    columns = [("query", "wrap"), ("distiller", "wrap"), ("right", "right"), ("irrelevant", "right")]
+    columns += [("redundant", "right"), ("precision", "right"), ("nugs", "right"), ("recall", "right")]
+    rows: list[list[str | Text]] = []
+    last = None
+    for one in result.answers:
+        row: list[str | Text] = [plain(one.qid if one.qid != last else "", "bold"), plain(one.distiller)]
+        row += [str(one.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
+        rows.append([*row, number(one.precision), f"{one.nugs}/{one.of}", number(one.recall)])
+        last = one.qid
+    out.print(table("", columns, rows))
+    out.print()
+    columns = [("distiller", "wrap"), ("precision", "right"), ("95 % interval", "left"), ("recall", "right")]
+    columns += [("95 % interval", "left")]
+    out.print(
+        table(
+            f"Means over {counted(len(result.templates), 'query', 'queries')}",
+            columns,
+            (
+                [plain(name, "bold"), *(cell for one in means.values() for cell in (number(one.value), between(one)))]
+                for name, means in result.means.items()
+            ),
+        )
+    )
+    out.print()
+    templates = ", ".join(dict.fromkeys(template.name for template in result.templates.values()))
+    for line in (
+        f"Templates: {templates}. right: nuggets of the selected text of relevant snippets. precision: right of all "
+        "nuggets. nugs: right nuggets that say the same are one; recall: of those that any distiller found.",
+        "Intervals are for the choice of queries.",
+    ):
+        out.print(plain(line))
+    out.print(plain(result.model, "dim"))

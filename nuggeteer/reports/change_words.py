@@ -1,0 +1,92 @@
+"""What changed between two runs, in words: for every report that shows changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
+from nuggeteer.comparing.gate import signed
+from nuggeteer.reports.formatting import UNDEFINED, chance, listed, number
+from nuggeteer.reports.passages import beginning, excerpt
+from nuggeteer.text import escaped
+
+
+def difference(delta: Delta) -> str:
+    """Of the two numbers as they are printed, so that the reader's own subtraction agrees."""
+    if delta.old is None or delta.new is None or delta.interval.value is None:
+        return UNDEFINED
+    if delta.interval.value == 0:
+        return "0"
+    printed = round(float(number(delta.new)) - float(number(delta.old)), 3)
+    return signed(printed) if printed else signed(delta.interval.value)[0] + "0.000"
+
+
+def difference_span(delta: Delta) -> str:
+    low, high = delta.interval.low, delta.interval.high
+    return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
+
+
+def nuggets_in_words(result: Diff) -> Iterator[str]:
+    def counted(kind: str, found: Sequence[NuggetChange]) -> str:
+        vital = sum(change.vital for change in found)
+        return f"{len(found)} {kind}" + (f" ({vital} vital)" if found else "")
+
+    kept = f"{len(result.kept)} kept"
+    yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
+    gained, lost = result.expected_gained, result.expected_lost
+    if (
+        gained is not None
+        and lost is not None
+        and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
+    ):
+        yield f"Expected, over all that the guesses may be: {gained:.1f} gained, {lost:.1f} lost."
+
+
+def texts_in_words(result: Diff) -> Iterator[str]:
+    """What changed in the answers though not in the nuggets."""
+    same, total = int(result.identical.sum()), len(result.identical)
+    yield f"Answers: {same} of {total} are the same texts in both."
+    for which, what in (
+        (result.emptied, "no longer answered"),
+        (result.answered_anew, "answered now, and not before"),
+    ):
+        if len(which):
+            yield f"{what[0].upper()}{what[1:]}: {listed([result.key.questions[i].qid for i in which])}."
+    for which, what in ((result.grown, "Much longer"), (result.shrunk, "Much shorter")):
+        if len(which):
+            grew = [
+                f"{result.key.questions[i].qid} ({result.old.length[i]:,} → {result.new.length[i]:,} characters)"
+                for i in which
+            ]
+            yield f"{what}, which changes precision: {listed(grew, 3)}."
+
+
+def sureness(change: NuggetChange) -> Text:
+    """How sure it is that this is so."""
+    if change.known:
+        return Text("known")
+    return Text("guessed" if change.probability is None else f"{chance(change.probability)} sure", "italic yellow")
+
+
+def verdict(sighting: Sighting) -> Text:
+    """A word where it is known, a probability where it is guessed."""
+    word = "yes" if sighting.found else "no"
+    if sighting.known:
+        return Text(word, "bold")
+    if sighting.probability is None:
+        return Text(f"{word}?", "italic yellow")
+    return Text(chance(sighting.probability), "italic yellow")
+
+
+def in_words(change: NuggetChange, size: int = 240) -> list[str]:
+    """A change as plain lines, harmless anywhere: what, and then what the two answers say."""
+    name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
+    lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
+    for label, sighting in (("old", change.old), ("new", change.new)):
+        words = "nothing like it"
+        if sighting.passage is not None:
+            words = "".join(f"«{piece}»" if marked else piece for piece, marked in excerpt(sighting.passage, size))
+        lines.append(f"{label} ({verdict(sighting)}): {words}")
+    return lines

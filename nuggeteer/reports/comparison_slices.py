@@ -1,0 +1,134 @@
+"""Many runs compared by slices: kinds or targets of questions, or tags of nuggets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.comparing.comparison import Comparison, Slice, Slices
+from nuggeteer.records import number_or_none
+from nuggeteer.reports.formatting import number, p_value, signed
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.statistics.significance import LEVEL
+from nuggeteer.text import escaped
+
+MANY = 7  # more runs have a line each, and the slices are columns
+
+
+def as_json(result: Comparison, slices: Slices) -> dict[str, Any]:
+    return {
+        "by": slices.by,
+        "measured": slices.measured,
+        "against": slices.against,
+        "correction": "holm",
+        "slices": [
+            {
+                "value": one.value,
+                "questions": one.questions,
+                "nuggets": one.nuggets,
+                "runs": [
+                    {
+                        "run": run.name,
+                        **{name: number_or_none(values[i]) for name, values in one.scores.items()},
+                        "difference": number_or_none(one.difference[i]),
+                        "p": number_or_none(one.p[i]),
+                        "p_holm": number_or_none(one.p_holm[i]),
+                    }
+                    for i, run in enumerate(result.scores.runs)
+                ],
+            }
+            for one in slices.slices
+        ],
+    }
+
+
+def draw(out: Console, result: Comparison, slices: Slices) -> None:
+    if len(result.scores.runs) <= MANY:
+        _draw_by_slice(out, result, slices)
+    else:
+        _draw_across(out, result, slices)
+
+
+def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
+    tags = slices.by == "tag"
+    title = slices.measured if tags else result.standings[0].measure.title
+    columns = [(slices.by, "wrap"), *([("nuggets", "right")] if tags else []), ("questions", "right"), ("run", "wrap")]
+    columns += [(title, "right"), ("difference", "right"), ("p", "right"), ("corrected p", "right")]
+    names = [run.name for run in result.scores.runs]
+    rows = table(f"By {slices.by}, against {slices.against}", columns, [], fold=True)
+    for one in slices.slices:
+        values = next(iter(one.scores.values()))
+        for i, name in enumerate(names):
+            counts = [str(one.nuggets), str(one.questions)] if tags else [str(one.questions)]
+            head = [plain("(none)" if one.value is None else one.value, "bold"), *map(Text, counts)]
+            told = [Text(number(float(values[i])))]
+            if i:
+                style = "bold" if one.p_holm[i] < LEVEL else ""
+                told += [Text(signed(float(one.difference[i])), style), Text(p_value(float(one.p[i])))]
+                told += [Text(p_value(float(one.p_holm[i])), style)]
+            rows.add_row(
+                *(head if i == 0 else [Text("")] * len(head)), plain(name), *told, end_section=i == len(names) - 1
+            )
+    out.print()
+    out.print(rows)
+
+
+def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
+    """A column for each slice, as many beside each other as fit."""
+    names = [escaped(run.name) for run in result.scores.runs]
+    left = min(max(map(len, names)), out.width // 3)
+    rest = list(slices.slices)
+    while rest:
+        heads: list[str] = []
+        for one in rest:
+            heads.append("(none)" if one.value is None else escaped(one.value))
+            if left + sum(3 + max(8, *map(len, head.split(" "))) for head in heads) > out.width and len(heads) > 1:
+                heads.pop()
+                break
+        block, rest = rest[: len(heads)], rest[len(heads) :]
+        counts = [Text(str(one.nuggets if slices.by == "tag" else one.questions), "dim") for one in block]
+        rows: list[list[str | Text]] = [[Text("nuggets" if slices.by == "tag" else "questions", "dim"), *counts]]
+        for i in result.standings[0].order:
+            rows.append([Text(names[i], "bold" if i == 0 else ""), *(_marked(one, int(i)) for one in block)])
+        title = slices.measured if slices.by == "tag" else result.standings[0].measure.title
+        out.print()
+        out.print(
+            table(
+                f"{title} by {slices.by}, against {slices.against}",
+                [("run", "wrap"), *((head, "right") for head in heads)],
+                rows,
+                fold=True,
+            )
+        )
+
+
+def _marked(one: Slice, run: int) -> Text:
+    """A run's score, with a sign where it differs significantly from the first run's."""
+    value = number(float(next(iter(one.scores.values()))[run]))
+    if run and one.p_holm[run] < LEVEL:
+        return Text(f"{value} {'+' if one.difference[run] > 0 else '−'}", "bold")
+    return Text(f"{value}  ")
+
+
+def remarks(result: Comparison, slices: Slices) -> Iterator[str]:
+    if slices.by == "tag":
+        weight = "weight" if result.scores.key.weighted else "vital nuggets"
+        yield (
+            f"{slices.measured}: {weight} found over {weight} in the key, of the nuggets with the tag; the mean over "
+            "questions. A nugget with several tags counts in each."
+        )
+    tests = sum(int((~np.isnan(one.p)).sum()) for one in slices.slices)
+    if len(result.scores.runs) <= MANY:
+        yield (
+            f"Differences are from {slices.against}, the first run. p: by the slice's own analysis of variance; "
+            f"corrected p: for being one of {tests} (Holm)."
+        )
+    else:
+        yield (
+            f"+ and −: significantly above or below {slices.against}, the first run, in that slice, by the slice's own "
+            f"analysis of variance, corrected for being one of {tests} (Holm)."
+        )

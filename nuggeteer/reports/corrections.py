@@ -1,0 +1,68 @@
+"""Automatic nuggets against those that a human has corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.gale.automatic import Corrections
+from nuggeteer.reports.formatting import UNDEFINED, counted, p_value, percent, signed
+from nuggeteer.reports.terminal import plain, table
+
+
+def as_json(result: Corrections) -> dict[str, Any]:
+    return {
+        "model": result.model,
+        "conditions": [
+            {
+                "condition": None if one.condition is None else _condition_as_json(result, one.condition),
+                "snippets": one.snippets,
+                "corrected": one.corrected,
+                "automatic": one.automatic,
+                "difference": one.difference,
+            }
+            for one in result.counts
+        ],
+        "per_snippet": asdict(result.mean),
+        "without_template": result.untold,
+        "snippets": [
+            {"qid": one.qid, "snippet": one.snippet, "corrected": len(one.nuggets), "automatic": count}
+            for one, count in result.automatic
+        ],
+    }
+
+
+def _condition_as_json(result: Corrections, condition: Sequence[str]) -> dict[str, str | None]:
+    return {name: value or None for name, value in zip(result.conditions, condition, strict=True)}
+
+
+def draw(out: Console, result: Corrections) -> None:
+    """Counts by condition, then the difference a snippet."""
+    columns = [("condition", "wrap"), ("snippets", "right"), ("corrected nuggets", "right")]
+    columns += [("automatic nuggets", "right"), ("too few", "right")]
+    rows: list[list[str | Text]] = []
+    for one in result.counts:
+        name = "overall" if one.condition is None else ", ".join(value or "(none)" for value in one.condition)
+        row: list[str | Text] = [plain(name, "bold" if one.condition is None else "")]
+        row += [f"{one.snippets:,}", f"{one.corrected:,}", f"{one.automatic:,}"]
+        rows.append([*row, UNDEFINED if one.difference is None else _too_few(one.difference)])
+    out.print(table("", columns, rows))
+    out.print()
+    mean = result.mean
+    if mean.p is None or mean.low is None or mean.high is None:
+        told = "; too few or too like snippets for an interval"
+    else:
+        p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
+        told = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
+    out.print(plain(f"Corrected minus automatic, a snippet: {signed(mean.mean)}{told}"))
+    if result.untold:
+        out.print(plain(f"{counted(result.untold, 'snippet')} without a template: nuggets of all types count there."))
+    out.print(plain(result.model, "dim"))
+
+
+def _too_few(difference: float) -> str:
+    return f"−{percent(-difference)}" if difference < 0 else percent(difference)

@@ -1,0 +1,86 @@
+"""Numbers, counts and lists of names, as every report writes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from nuggeteer.statistics.intervals import Interval
+
+UNDEFINED = "–"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    return UNDEFINED if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference, with its sign."""
+    return UNDEFINED if value is None or math.isnan(value) else f"{value:+.3f}".replace("-", "−")
+
+
+def span(low: float | None, high: float | None) -> str:
+    """The two ends of an interval of scores."""
+    return UNDEFINED if low is None or high is None else f"{low:.3f}–{high:.3f}"
+
+
+def between(interval: Interval) -> str:
+    return span(interval.low, interval.high)
+
+
+def signed_span(low: float | None, high: float | None) -> str:
+    """The two ends of an interval of differences."""
+    return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
+
+
+def judging_share(interval: Interval) -> str:
+    """How much of the interval's width the guessed verdicts alone would make."""
+    share = interval.judging_share
+    if share is None:
+        return UNDEFINED
+    return "none" if share == 0 else f"{min(round(100 * share), 100)} %"
+
+
+def chance(probability: float) -> str:
+    """The probability of a guess. It is never written as 0 or 100 %, because a guess is not known."""
+    if math.isnan(probability):
+        return "guess"
+    percent = round(100 * probability)
+    return "<1 %" if percent == 0 else ">99 %" if percent == 100 else f"{percent} %"
+
+
+def percent(part: float, whole: float = 1.0) -> str:
+    """A part of a whole: 0 % means none at all, and 100 % means all."""
+    if not whole or math.isnan(part):
+        return UNDEFINED
+    rounded = round(100 * part / whole)
+    if part > 0 and rounded == 0:
+        return "<1 %"
+    return ">99 %" if part < whole and rounded == 100 else f"{rounded} %"
+
+
+def coefficient(value: float | None) -> str:
+    """A number that may be below 0."""
+    return number(value).replace("-", "−")
+
+
+def p_value(p: float | None) -> str:
+    """Never 0."""
+    if p is None or math.isnan(p):
+        return UNDEFINED
+    return "<0.0001" if p < 0.00005 else "1" if p >= 0.99995 else f"{p:.4f}"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """1 query, 1,000 queries."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

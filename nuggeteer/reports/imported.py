@@ -1,0 +1,45 @@
+"""What became of verdicts that were imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from nuggeteer.collection.importing import Imported
+from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.terminal import plain
+
+
+def as_json(done: Imported) -> dict[str, Any]:
+    return {
+        "assessor": done.assessor,
+        "file": str(done.ledger),
+        "written": len(done.written),
+        "already": done.already,
+        "retracted": done.retracted,
+        "unjudged": done.unjudged,
+        "contradicting": done.contradicting,
+        "machine": any(judgement.machine for judgement in done.written),
+        "problems": [str(problem) for problem in done.problems],
+    }
+
+
+def draw(out: Console, done: Imported) -> None:
+    """What became of each verdict of the file."""
+    out.print(
+        plain(f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
+    )
+    for count, what in (
+        (done.already, "there already, not written again"),
+        (done.retracted, f"taken back by {done.assessor} since, not written again"),
+        (done.unjudged, "without a verdict, left out"),
+    ):
+        if count:
+            out.print(plain(f"{counted(count, 'row')} {what}"), soft_wrap=True)
+    if done.contradicting:
+        verb = "contradicts" if done.contradicting == 1 else "contradict"
+        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists where"
+        out.print(plain(what), soft_wrap=True)
+    if any(judgement.machine for judgement in done.written):
+        out.print("These are a machine's: they are kept and compared, and never taken as known.", soft_wrap=True)

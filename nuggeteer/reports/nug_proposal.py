@@ -1,0 +1,63 @@
+"""The nugs that were proposed for distillers' nuggets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.formats.distillation import DistilledNugget, Nug
+from nuggeteer.gale.nugs import Proposal
+from nuggeteer.reports.formatting import counted, number
+from nuggeteer.reports.terminal import plain, table
+
+
+def as_json(result: Proposal) -> dict[str, Any]:
+    return {
+        "nuggets": result.nuggets,
+        "nugs": [
+            {
+                "qid": nug.qid,
+                "nug": nug.nug,
+                "text": nug.text,
+                "nuggets": [
+                    {"distiller": one.distiller, "text": one.text, "degree": degree}
+                    for one, degree in _members(result, nug)
+                ],
+            }
+            for nug in result.nugs
+        ],
+    }
+
+
+def draw(out: Console, result: Proposal, file: str) -> None:
+    """Each proposed nug with the nuggets in it, and what to do with them."""
+    columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
+    rows: list[list[str | Text]] = []
+    for nug in result.nugs:
+        rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
+        for one, degree in _members(result, nug):
+            rows.append(["", "", number(degree, 2), plain(one.distiller), plain(one.text)])
+    title = f"{counted(len(result.nugs), 'nug')} proposed for {counted(result.nuggets, 'nugget')}"
+    out.print(table(title, columns, rows))
+    out.print()
+    out.print(
+        "Likeness of words is all that these rest on: what is said in other words stands apart, and must be put "
+        "together by hand; what differs in one decisive word may stand together."
+    )
+    out.print()
+    out.print(
+        plain(
+            f"In {file}, mend classes, degrees and relevance (1 until you say otherwise), and delete "
+            '"proposed": true from each nug that is right. Then:'
+        )
+    )
+    out.print(plain(f"  nuggeteer distill {file}"), soft_wrap=True)
+
+
+def _members(result: Proposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
+    for one in result.distillation.nuggets:
+        if one.qid == nug.qid and nug.nug in (one.nugs or {}):
+            yield one, (one.nugs or {})[nug.nug]

@@ -1,0 +1,57 @@
+"""The nuggets proposed from good answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.gale.proposal import Candidate
+from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.text import escaped
+
+BEGINNING = 20  # candidates shown
+
+
+def as_json(found: Sequence[Candidate], model: str | None) -> dict[str, Any]:
+    return {
+        "model": model,
+        "nuggets": [
+            {
+                "qid": one.qid,
+                "text": one.text,
+                "type": one.type,
+                "answers": one.answers,
+                "said": list(dict.fromkeys(fact.text for fact in one.facts)),
+            }
+            for one in found
+        ],
+    }
+
+
+def draw(out: Console, found: Sequence[Candidate], model: str | None, file: str) -> None:
+    """The first of each question; all are in the file."""
+    for qid in dict.fromkeys(one.qid for one in found):
+        own = [one for one in found if one.qid == qid]
+        columns = [("", "left"), ("answers", "right"), ("proposed nugget", "wrap")]
+        rows: list[list[str | Text]] = [[one.type or "", str(one.answers), plain(one.text)] for one in own[:BEGINNING]]
+        out.print(table(f"{qid}: {counted(len(own), 'candidate')}", columns, rows))
+        if len(own) > BEGINNING:
+            out.print(plain(f"... and {len(own) - BEGINNING:,} more"))
+        out.print()
+    for line in _next(found, model, file):
+        out.print(plain(line))
+
+
+def _next(found: Sequence[Candidate], model: str | None, file: str) -> Iterable[str]:
+    if model is None:
+        yield "Without spaCy and a model these are sentences and their parts, not clauses: more to edit."
+    yield (
+        f"{escaped(file)}: edit it; each line's importance is unrated: write vital or okay, or delete the line. Then "
+        f"add it to nuggets.jsonl."
+    )
+    if model is not None:
+        yield model

@@ -1,0 +1,69 @@
+"""How many verdicts a width of the interval needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.judging.audits.planning import Plan
+from nuggeteer.reports.formatting import number
+from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.terminal import plain, table
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    now = plan.now
+    return {
+        "run": file_name(plan.run),
+        "measure": plan.measure.name,
+        "width": plan.width,
+        "now": {"value": now.value, "low": now.low, "high": now.high, "judging": now.judging, "sampling": now.sampling},
+        "sampling_width": plan.sampling,
+        "judging_width": plan.part,
+        "guided": plan.guided,
+        "audited": plan.audited,
+        "open": plan.open_nuggets,
+        "questions": plan.questions,
+        "questions_needed": plan.questions_needed,
+    }
+
+
+def draw(out: Console, result: Plan) -> None:
+    """A plan in words and a table."""
+    now = result.now
+    judging = now.judging[1] - now.judging[0] if now.judging else None
+    whole = now.high - now.low if now.low is not None and now.high is not None else None
+    rows: list[list[str | Text]] = [
+        ["the whole interval", number(whole), number(result.width)],
+        ["of it: what guesses leave open (judging)", number(judging), number(result.part)],
+        [f"of it: the choice of {result.questions} questions (sampling)", number(result.sampling), ""],
+    ]
+    title = f"{result.run}, {result.measure.title}: {number(now.value)}"
+    out.print(table(title, [("width of", "left"), ("now", "right"), ("wanted", "right")], rows))
+    out.print()
+    if result.questions_needed is not None:
+        out.print(
+            f"With every verdict known the interval is still {result.sampling:.3f} wide: judging is not the "
+            f"bottleneck. {result.width:.3f} takes about {result.questions_needed} questions like these."
+        )
+        out.print()
+    if not result.open_nuggets:
+        out.print("Nothing is left to judge.")
+        return
+    only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
+    out.print(f"Of the {result.open_nuggets} open nuggets, a judging part of {result.part:.3f}{only} takes about:")
+    out.print()
+    run, count = result.run, result.audited or "N"
+    ways: list[list[str | Text]] = [
+        [plain(f"nuggeteer judge {run}"), _needed(result.guided, "verdict"), "if the guesses are as sure as they say"],
+        [plain(f"nuggeteer judge {run} --audit {count}"), _needed(result.audited, "nugget"), "however wrong they are"],
+    ]
+    out.print(table("", [("with", "left"), ("judge", "right"), ("and it holds", "wrap")], ways))
+
+
+def _needed(count: int | None, what: str) -> str:
+    if not count:
+        return "cannot be" if count is None else "none more"
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,172 @@
+"""The scores of runs, by question and by nugget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.measures import DEFAULT, Measure
+from nuggeteer.records import AnswerKey, number_or_none
+from nuggeteer.reports.formatting import between, chance, judging_share, listed, number, percent
+from nuggeteer.reports.json_values import file_name, interval_as_json
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.scoring.scorer import RunScore, Scores
+
+
+def as_json(result: Scores) -> dict[str, Any]:
+    return {
+        "signature": result.signature,
+        "notes": list(result.notes),
+        "runs": [_run_as_json(result, run) for run in result.runs],
+    }
+
+
+def _run_as_json(result: Scores, score: RunScore) -> dict[str, Any]:
+    names = _measures(score)
+    outcome = score.outcome
+    return {
+        "run": file_name(score.name),
+        "questions": len(result.key.questions),
+        "unanswered": int((~outcome.answered).sum()),
+        **{name: interval_as_json(score.measures.get(name)) for name in names},
+        "pairs": {"known": outcome.pairs_known, "guessed": outcome.pairs_guessed},
+        "per_question": list(_questions_as_json(result, score)),
+        "nuggets": list(_nuggets_as_json(result, score)),
+    }
+
+
+def _measures(score: RunScore) -> list[str]:
+    """The default measures, null where they were not asked for or do not apply, and any others."""
+    return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
+
+
+def _questions_as_json(result: Scores, score: RunScore) -> Any:
+    for i, question in enumerate(result.key.questions):
+        vital, okay = result.found_of_total(score, i)
+        yield {
+            "qid": question.qid,
+            **{
+                name: number_or_none(score.by_question[name][i]) if name in score.by_question else None
+                for name in _measures(score)
+            },
+            "hard": {name: number_or_none(values[i]) for name, values in score.hard_by_question.items()},
+            "answered": bool(score.outcome.answered[i]),
+            "length": int(score.outcome.length[i]),
+            "vital": vital,
+            "okay": okay,
+        }
+
+
+def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
+    outcome = score.outcome
+    columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, result.threshold)
+    for nugget, found, known, rank, probability, best, threshold in zip(result.key.nuggets, *columns, strict=True):
+        yield {
+            "qid": nugget.qid,
+            "nugget": nugget.nugget,
+            "found": bool(found),
+            "probability": number_or_none(probability),
+            "source": "known" if known else "guessed",
+            "rank": int(rank) or None,
+            "score": number_or_none(best),
+            "threshold": number_or_none(threshold),
+        }
+
+
+def draw(out: Console, result: Scores) -> None:
+    """One line a run."""
+    first, *others = _shown(result)
+    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left"), ("judging", "right")]
+    columns += [(measure.title, "right") for measure in others]
+    columns += [("known", "right")]
+    rows: list[list[str | Text]] = []
+    for score in result.runs:
+        headline = score.measures[first.name]
+        row: list[str | Text] = [plain(score.name, "bold"), Text(number(headline.value), "bold")]
+        row += [between(headline), judging_share(headline)]
+        row += [number(score.measures[measure.name].value) for measure in others]
+        known = score.outcome.pairs_known
+        row.append(percent(known, known + score.outcome.pairs_guessed))
+        rows.append(row)
+    out.print(table("", columns, rows))
+    for line in remarks(result):
+        out.print()
+        out.print(plain(line))
+    out.print()
+    out.print(plain(result.signature, "dim"), soft_wrap=True)
+
+
+def _shown(result: Scores) -> list[Measure]:
+    """The measures with a column: macro F, which hardly ever says more than the pyramid (Dang & Lin 2007,
+    table 1), only when it was asked for."""
+    chosen = list(result.measures)
+    usual = {measure.name for measure in chosen} <= {measure.name for measure in DEFAULT}
+    return [m for m in chosen if not (usual and m.name == "macro_f3")] or chosen
+
+
+def remarks(result: Scores) -> list[str]:
+    """What a reader of the table must know to read it right."""
+    lines = list(result.notes)
+    guessed = sum(score.outcome.pairs_guessed for score in result.runs)
+    drawn = any(score.outcome.drawn is not None for score in result.runs)
+    known = "known: the share of (response, nugget) pairs with a human verdict"
+    if guessed and drawn:
+        lines.append(
+            f"{known}; the others are guessed, and scores are expectations over what the guesses may be. "
+            "judging: the width that these alone give the interval, against the whole."
+        )
+    elif guessed:
+        lines.append(
+            f"{known}; the others are guessed, by match score and threshold. The interval is for the choice of "
+            "questions; it does not count that guesses can be wrong."
+        )
+    undefined = np.isnan(result.runs[0].by_question[result.measures[0].name]) if result.runs else np.zeros(0)
+    if undefined.any():
+        qids = listed([q.qid for q, missing in zip(result.key.questions, undefined, strict=True) if missing])
+        lines.append(f"{result.measures[0].title} is undefined, and left out of the mean, for {qids}.")
+    for score in result.runs:
+        silent = [
+            q.qid for q, answered in zip(result.key.questions, score.outcome.answered, strict=True) if not answered
+        ]
+        if silent:
+            lines.append(f"{score.name} does not answer {listed(silent)}: 0 there.")
+    return lines
+
+
+def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
+    """One line a question."""
+    shown = _shown(result)
+    columns = [("qid", "left"), *((m.title, "right") for m in shown)]
+    columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
+    rows: list[list[str | Text]] = []
+    for i, question in enumerate(result.key.questions):
+        vital, okay = result.found_of_total(score, i)
+        values = [number(float(score.by_question[m.name][i])) for m in shown]
+        length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
+        rows.append([plain(question.qid), *values, length, "/".join(map(str, vital)), "/".join(map(str, okay))])
+    out.print()
+    out.print(table(f"{score.name}, by question", columns, rows))
+
+
+def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
+    """One line a nugget: found or not, how we know, and where."""
+    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "right")]
+    columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
+    rows: list[list[str | Text]] = []
+    outcome = score.outcome
+    for i, nugget in enumerate(result.key.nuggets):
+        found, known = bool(outcome.found[i]), bool(outcome.known[i])
+        row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
+        row.append(Text("yes", "bold green") if found else Text("no"))
+        row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
+        row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
+        rows.append([*row, plain(nugget.descriptions[0])])
+    out.print()
+    out.print(table(f"{score.name}, by nugget", columns, rows))
+
+
+def key_size(key: AnswerKey) -> str:
+    return f"{len(key.questions)} questions, {len(key.nuggets)} nuggets"

@@ -1,0 +1,59 @@
+"""The threshold models, compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.reports.formatting import UNDEFINED
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.scoring.scorer import Thresholds
+
+
+def as_json(result: Thresholds) -> dict[str, Any]:
+    return {
+        "pairs": result.pairs,
+        "positive": result.positive,
+        "groups": result.groups,
+        "models": [
+            {
+                "name": model.name,
+                "log10_evidence": model.log10_evidence,
+                "log_score": model.log_score,
+                "seconds": model.seconds,
+            }
+            for model in result.models
+        ],
+        "chosen": result.chosen,
+    }
+
+
+def draw(out: Console, result: Thresholds) -> None:
+    """The paper's table 4, with what was chosen and why."""
+    out.print(f"{result.pairs:,} judged pairs, {result.positive:,} of them yes, of {result.groups} groups of systems.")
+    out.print()
+    columns = [("model", "left"), ("what has its own", "wrap"), ("evidence", "right"), ("held-out", "right")]
+    rows = []
+    for model in result.models:
+        style = "bold" if model.name == result.chosen else ""
+        score = UNDEFINED if model.log_score is None else f"{model.log_score:.4f}"
+        cells = (model.name, model.own_parameters, f"{model.log10_evidence:,.1f}", score)
+        rows.append([Text(cell, style) for cell in cells])
+    out.print(table("", columns, rows))
+    out.print()
+    out.print(
+        "evidence: log10 P(data | model). held-out: the mean logarithm of the probability given to the verdicts on "
+        "systems that were left out. Higher is better in both."
+    )
+    out.print()
+    if any(model.log_score is not None for model in result.models):
+        why = "it says most about systems that it has not seen"
+    else:
+        why = "it has the highest evidence; with fewer than two groups of systems none can be left out"
+    out.print(plain(f"Best here: {result.chosen}, for {why}."))
+    if result.chosen != "smooth":
+        out.print(
+            "score uses smooth all the same: of these models it alone says how unlike the others a new system may be."
+        )
