@@ -16,12 +16,6 @@ from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
-DOCUMENTS = sorted(
-    path
-    for folder in (ROOT, ROOT / "docs", ROOT / "experiments", ROOT / "judgements")
-    for path in (folder.glob("*.md") if folder == ROOT else folder.rglob("*.md"))
-)
-
 
 def blocks(document: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
@@ -73,12 +67,6 @@ def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):
     result = score(read_collection(tmp_path / "whole"), builds)
     true = "{:.3f}, {:.3f} and {:.3f}".format(*(result[b].measures["f3"].value for b in builds))
     assert true in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
-def test_links_lead_to_files_that_exist(path):
-    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), target
 
 
 def test_the_json_in_the_documents_is_json():
