@@ -17,7 +17,7 @@ from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
 
-def blocks(document: str, language: str) -> list[str]:
+def blocks(document: str | Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -38,23 +38,36 @@ def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
 
 
 def test_the_readme_shows_what_the_demo_prints():
-    """Line by line, but for the demo's folder and the signature."""
-    printed = (ROOT / "tests" / "golden" / "demo.txt").read_text(encoding="utf-8")
-    shown = next(block for block in blocks("README.md", "") if "Three nightly builds" in block)
-    table = [line.rstrip() for line in printed.splitlines() if line.startswith(("run ", "build-", "known:"))]
-    assert len(table) >= 5
-    assert all(line in shown for line in table)
+    """Line by line."""
+    golden = (ROOT / "tests" / "golden" / "demo.txt").read_text(encoding="utf-8")
+    printed = {line.rstrip() for line in golden.splitlines()}
+    shown = next(block for block in blocks("README.md", "") if "95 % interval" in block)
+    assert len(shown.splitlines()) >= 7
+    for line in shown.splitlines():
+        assert line in printed
 
 
-def test_the_readme_shows_what_runs_that_were_judged_whole_score(tmp_path, monkeypatch, capsys):
+def transcripts() -> list[tuple[str, str]]:
+    """Every block of the documentation that begins with `$ nuggeteer`: a command on the sample, and its output."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    return [(p.name, block) for p in pages for block in blocks(p, "") if block.startswith("$ nuggeteer ")]
+
+
+@pytest.mark.parametrize(("page", "transcript"), transcripts())
+def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypatch, capsys):
+    """From the first line on, as far as it is shown."""
     monkeypatch.setenv("COLUMNS", "80")
     copy_sample(tmp_path / "nuggeteer-demo")
     monkeypatch.chdir(tmp_path)
-    shown = next(block for block in blocks("README.md", "") if block.startswith("$ nuggeteer score"))
-    command, *table = shown.splitlines()
+    command, *shown = transcript.splitlines()
     assert main(shlex.split(command)[2:]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert printed[: len(table)] == table
+    assert printed[: len(shown)] == shown
+
+
+def test_the_readme_is_short_and_has_a_light_picture():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+    assert (ROOT / "docs/images/report.png").stat().st_size < 200_000
 
 
 def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):
