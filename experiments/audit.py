@@ -135,8 +135,8 @@ def on_collection(folder: str) -> None:
     for number, name in enumerate(names):
         hidden = hide(collection, name, 0.0, np.random.default_rng(1))
         scorer = Scorer(hidden, MEASURES)
-        reading = scorer.read(name)
-        score, state = scorer.score(reading), NuggetState.of(reading, key)
+        matched = scorer.read(name)
+        score, state = scorer.score(matched), NuggetState.of(matched, key)
         truth = NuggetState.of(truths.read(name), key).found
         for how in SPOILT:
             rng = np.random.default_rng([number, list(SPOILT).index(how)])

@@ -28,7 +28,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.judging.suggest import VerdictValues, suggest
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS
@@ -156,12 +156,12 @@ def five_models() -> float:
 def drawing(collection: Collection, name: str) -> float:
     """Drawing the posterior, all verdicts and all questions, and cutting the intervals of all measures."""
     scorer = Scorer(collection)
-    reading = scorer.read(name)
+    matched = scorer.read(name)
 
     def whole() -> None:
         scorer.draws = scorer.model.draw(DRAWS, 0)
         vars(scorer).pop("_verdicts", None)
-        scorer.score(reading)
+        scorer.score(matched)
 
     return best_of(5, whole)[0]
 
@@ -171,7 +171,7 @@ def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
     scorer = Scorer(collection)
     before, after = scorer.read(old), scorer.read(new)
 
-    def whole(against: Reading | None) -> None:
+    def whole(against: MatchedRun | None) -> None:
         values = VerdictValues(scorer, after, scorer.measures[0], against)
         values.suggest(30)
         values.forecast()

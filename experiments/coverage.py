@@ -20,7 +20,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Judgement, Vector
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
@@ -44,7 +44,7 @@ def hide(collection: Collection, name: str, share: float, rng: np.random.Generat
     }
     texts = [normalised(text) for text in run.texts]
     own = set(zip(run.question.tolist(), texts, strict=True)) - others
-    states = Known(key, collection.judgements, collection.judged_runs)(texts, run.question)
+    states = VerdictIndex(key, collection.judgements, collection.judged_runs)(texts, run.question)
     begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
     response = np.repeat(np.arange(len(texts)), np.diff(begin))
     shown = [

@@ -21,8 +21,8 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import YES, VerdictIndex
 from nuggeteer.scoring.scorer import material
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
@@ -33,7 +33,7 @@ NUGGETS = 200  # looked at, where there are more than 200,000 pairs
 TIMES = 2
 
 
-def matchers(collection: Collection, known: Known, rng: np.random.Generator) -> Iterator[tuple[str, Matcher]]:
+def matchers(collection: Collection, known: VerdictIndex, rng: np.random.Generator) -> Iterator[tuple[str, Matcher]]:
     made_from = material(collection, known)
     for name in ("ngram", "pourpre", "qaviar", "rouge"):
         yield name, make(replace(made_from, settings=replace(made_from.settings, matcher=name)))
@@ -59,7 +59,7 @@ def log_score(evidence: Evidence, groups: int, doubt: float) -> float:
 
 def main() -> None:
     collection = read_collection(sys.argv[1])
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     name, rng = Path(sys.argv[1]).name, np.random.default_rng(0)
     print(f"# The prior with other matchers: {name}\n\nMade by `python experiments/doubt.py {name}`.")
     print("Held-out log score (nats a pair) with the curve's prior variance times 1, 4 and 16.\n")
@@ -68,7 +68,7 @@ def main() -> None:
     print("| matcher | " + " | ".join(f"{count} groups: ×1, ×4, ×16" for count in counts) + " |")
     print("|---" * (len(counts) + 1) + "|")
     for matcher, own in matchers(collection, known, rng):
-        evidence = gather(collection, own, known)
+        evidence = gather_evidence(collection, own, known)
         if len(evidence) > 200_000:
             some = np.random.default_rng(0).permutation(evidence.nuggets)[:NUGGETS]
             evidence = evidence.only(np.isin(evidence.nugget, some))

@@ -22,9 +22,9 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching.base import Material
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.clues import Reader
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.matching.clues import GramReader
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.outcomes import read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
@@ -67,28 +67,28 @@ class Error:
 def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[Error], int]:
     """All wrong guesses in the runs of these groups, each text of an answer once; and how many guesses there were."""
     key = collection.key
-    truth = Known(key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(key, collection.judgements, collection.judged_runs)
     found: list[Error] = []
     guesses = 0
     for group in groups:
         rest = without(collection, group)
-        known = Known(key, rest.judgements, rest.judged_runs)
+        known = VerdictIndex(key, rest.judgements, rest.judged_runs)
         made_from = material(rest, known)
         matcher = make(made_from)
-        fit = fit_smooth(gather(rest, matcher, known), prior_for(matcher.scores_overlap))
+        fit = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
         look = Looking(made_from)
         for run in collection.judged_runs:
             if collection.group(run.name) != group:
                 continue
-            reading = read(run, group, key, matcher, known)
+            matched = read(run, group, key, matcher, known)
             states = truth(run.normalised_texts, run.question)
-            asked = np.flatnonzero(reading.undecided & (states != UNKNOWN))
-            chance = fit.probability(reading.pairs[asked])
+            asked = np.flatnonzero(matched.undecided & (states != UNKNOWN))
+            chance = fit.probability(matched.pairs[asked])
             guesses += len(asked)
             for place in np.flatnonzero((chance >= 0.5) != (states[asked] == YES)).tolist():
-                response = int(np.searchsorted(reading.begin, asked[place], side="right")) - 1
-                nugget = key.nuggets[reading.pairs.nugget[asked[place]]]
-                seen = look(int(reading.pairs.nugget[asked[place]]), run.normalised_texts[response])
+                response = int(np.searchsorted(matched.begin, asked[place], side="right")) - 1
+                nugget = key.nuggets[matched.pairs.nugget[asked[place]]]
+                seen = look(int(matched.pairs.nugget[asked[place]]), run.normalised_texts[response])
                 row = {
                     "collection": name,
                     "run": run.name,
@@ -123,7 +123,7 @@ class Looking:
 
     def __init__(self, made_from: Material) -> None:
         self.key, self.judged = made_from.key, made_from.judged
-        self.words = Reader(made_from.idf)
+        self.words = GramReader(made_from.idf)
         counts = self.key.counts[self.judged.question]
         self.begin = np.cumsum(counts) - counts
 

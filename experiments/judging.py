@@ -30,8 +30,8 @@ from coverage import covered, hide
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.suggest import forecast, suggest
 from nuggeteer.records import Ints, Judgement
-from nuggeteer.scoring.known import YES, Known, States
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.known import YES, States, VerdictIndex
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.text import normalised
 
@@ -53,21 +53,21 @@ class State:
     interval: tuple[float, float]
 
 
-def by_suggestion(scorer: Scorer, reading: Reading, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
-    wanted = suggest(scorer, reading, scorer.measures[0], count)
+def by_suggestion(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
+    wanted = suggest(scorer, matched, scorer.measures[0], count)
     pairs = [
-        int(reading.begin[one.response] + one.nugget - scorer.key.offsets[reading.run.question[one.response]])
+        int(matched.begin[one.response] + one.nugget - scorer.key.offsets[matched.run.question[one.response]])
         for one in wanted
     ]
     return np.array(pairs, dtype=np.int64) if pairs else open_  # where nothing matters any more, anything
 
 
-def by_uncertainty(scorer: Scorer, reading: Reading, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
-    chance = scorer.model.probability(reading.pairs[open_], reading.group)
+def by_uncertainty(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
+    chance = scorer.model.probability(matched.pairs[open_], matched.group)
     return open_[np.argsort(np.abs(chance - 0.5), kind="stable")]
 
 
-def by_chance(scorer: Scorer, reading: Reading, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
+def by_chance(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
     return rng.permutation(open_)
 
 
@@ -83,17 +83,17 @@ def judged(collection: Collection, name: str, order: str, truth: States, steps: 
         while True:
             said = verdicts(collection, name, known)
             scorer = Scorer(replace(collection, judgements=(*collection.judgements, *said)), [MEASURE])
-            reading = scorer.read(name)
-            certain = reading.certain(len(scorer.key.nuggets))
-            open_ = np.flatnonzero(reading.undecided & ~certain[reading.pairs.nugget])
+            matched = scorer.read(name)
+            certain = matched.certain(len(scorer.key.nuggets))
+            open_ = np.flatnonzero(matched.undecided & ~certain[matched.pairs.nugget])
             if len(known) >= step or not len(open_):
                 break
-            for pair in ORDERS[order](scorer, reading, open_, step - len(known), rng).tolist():
-                nugget = reading.pairs.nugget[pair]
+            for pair in ORDERS[order](scorer, matched, open_, step - len(known), rng).tolist():
+                nugget = matched.pairs.nugget[pair]
                 if len(known) < step and not certain[nugget]:
                     known[pair] = bool(truth[pair] == YES)
                     certain[nugget] |= known[pair]
-        found = scorer.score(reading).measures[MEASURE]
+        found = scorer.score(matched).measures[MEASURE]
         states.append(State(len(known), float(found.value), found.judging))
     return states
 
@@ -116,16 +116,16 @@ def on_collection(folder: str) -> dict[str, Any]:
     chosen = [names[i] for i in np.linspace(0, len(names) - 1, min(few, len(names))).round().astype(int)]
     steps = STEPS[Path(folder).name]
     truth = {run.name: run.measures[MEASURE].value for run in score(collection, names, [MEASURE]).runs}
-    whole = Known(collection.key, collection.judgements, collection.judged_runs)
+    whole = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     found: dict[str, Any] = {"truth": truth, "runs": {}}
     for name in chosen:
         run = collection.run(name)
         states = whole([normalised(text) for text in run.texts], run.question)
         hidden = hide(collection, name, 0.0, np.random.default_rng(1))
         scorer = Scorer(hidden, [MEASURE])
-        reading = scorer.read(name)
-        ahead = forecast(scorer, reading, scorer.measures[0])
-        rows: dict[str, Any] = {"open": int(reading.undecided.sum())}
+        matched = scorer.read(name)
+        ahead = forecast(scorer, matched, scorer.measures[0])
+        rows: dict[str, Any] = {"open": int(matched.undecided.sum())}
         rows["forecast"] = [ahead.width_after(step) for step in (0, *steps)]
         for order in ORDERS:
             begin = time.process_time()

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.known import YES, VerdictIndex
 from nuggeteer.scoring.scorer import material
 
 SIZES = ((100, 31), (300, 63))  # trees and leaves; the first are scikit-learn's defaults
@@ -28,7 +28,7 @@ SIZES = ((100, 31), (300, 63))  # trees and leaves; the first are scikit-learn's
 def main(folder: str) -> None:
     collection = read_collection(folder)
     key, runs = collection.key, collection.judged_runs
-    known = Known(key, collection.judgements, runs)
+    known = VerdictIndex(key, collection.judgements, runs)
     made_from = material(collection, known)
     matcher = NgramMatcher(key, made_from.settings, made_from.idf)
     match = np.zeros((len(runs), len(key.nuggets)))

@@ -20,7 +20,7 @@ from nuggeteer.matching.marks import Marker, words_at
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import material
 
 GROUPS, AROUND, LEAST, MOST = 6, 2, 6, 40
@@ -47,7 +47,7 @@ def main(folders: list[str]) -> None:
     for folder in folders:
         collection = read_collection(folder)
         key = collection.key
-        known = Known(key, collection.judgements, collection.judged_runs)
+        known = VerdictIndex(key, collection.judgements, collection.judged_runs)
         made = material(collection, known)
         matcher = NgramMatcher(key, made.settings, made.idf)
         marker = Marker(matcher)

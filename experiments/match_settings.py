@@ -24,7 +24,7 @@ from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import find_words, normalised
 
@@ -51,7 +51,7 @@ def best_f1(truth: Bools, scores: Vector) -> tuple[float, float]:
     return float((values[k] + below) / 2), float(f1[k])
 
 
-def pooled(collection: Collection, matcher: NgramMatcher, known: Known) -> tuple[Bools, Vector, Bools, Vector]:
+def pooled(collection: Collection, matcher: NgramMatcher, known: VerdictIndex) -> tuple[Bools, Vector, Bools, Vector]:
     """(truth, score) of all pairs, and of all answers."""
     truths, scores, found, best = [], [], [], []
     for run in collection.judged_runs:
@@ -72,7 +72,7 @@ def pooled(collection: Collection, matcher: NgramMatcher, known: Known) -> tuple
 
 
 def rows(collection: Collection) -> list[tuple[str, float, float, float, float, float]]:
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     tables: dict[str, Idf] = {
         "wordfreq": idf_tables.background(),
         "pool": idf_tables.pool(t for run in collection.judged_runs for t in run.texts),
@@ -100,7 +100,7 @@ def rows(collection: Collection) -> list[tuple[str, float, float, float, float, 
 
 def variants(collection: Collection) -> list[tuple[str, float, float]]:
     """The default settings with other document lengths behind the idf, and with other tokenizers."""
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
 
     def measure(name: str) -> tuple[str, float, float]:
         matcher = NgramMatcher(collection.key, Match(), idf_tables.background())

@@ -16,7 +16,7 @@ from nuggeteer.collection.folder import make_key, read_collection
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.records import Nugget, Question
-from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 
@@ -57,7 +57,7 @@ def scores(fitted: LearnedMatcher, made_from: Material, can: int, cannot: int) -
 
 def main(folder: str) -> None:
     collection = read_collection(folder)
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     made_from = material(collection, known)
     fitted = LearnedMatcher(made_from)
     print(f"# Negation\n\nMade by `python experiments/negation.py`, on {collection.root.name}: scores of `learned`.\n")

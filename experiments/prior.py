@@ -16,8 +16,8 @@ import numpy as np
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.matching.idf import background
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.smooth import KNOTS, Prior, SmoothFit
 
@@ -53,9 +53,9 @@ def variants(fit: SmoothFit) -> float | None:
 def main() -> None:
     for name in sys.argv[1:]:
         collection = read_collection(name)
-        known = Known(collection.key, collection.judgements, collection.judged_runs)
+        known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
         matcher = NgramMatcher(collection.key, collection.settings.match, background())
-        fit = fit_smooth(gather(collection, matcher, known), WEAK)
+        fit = fit_smooth(gather_evidence(collection, matcher, known), WEAK)
         nugget, steepness, question, group, slope = fit.spreads
         values = [*fit.b[:3], fit.b[-1], nugget, question, group, slope, fit.answer]
         families = variants(fit)

@@ -44,14 +44,14 @@ def run(args: argparse.Namespace) -> int:
     if len(builds) < 2:
         raise NuggeteerError(f"{folder}: is another collection, not the sample; name a new folder")
     scorer = Scorer(collection)
-    readings = [scorer.read(name) for name in builds]
+    matched_runs = [scorer.read(name) for name in builds]
     out = console()
     kept = "a sample collection" if fresh else "the sample collection that was already there"
     out.print(plain(f"{folder}: {kept}, {scores.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
-    scores.draw(out, scorer.scores(scorer.score(reading) for reading in readings))
+    scores.draw(out, scorer.scores(scorer.score(matched) for matched in matched_runs))
     out.print(Text("\nWhat changed last night\n", "bold"))
-    changes.draw_briefly(out, diff_matched_runs(scorer, *readings[-2:]))
+    changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
     html.write(page, brief(collection, builds[-1], builds[-2]))
     out.print()

@@ -156,7 +156,7 @@ def _plan(args: argparse.Namespace) -> int:
 
     state = _state(args)
     output.warn(state.collection.problems)
-    output.show(args, report, plan(state.scorer, state.readings[0], state.measure, args.plan))
+    output.show(args, report, plan(state.scorer, state.matched_runs[0], state.measure, args.plan))
     return 0
 
 

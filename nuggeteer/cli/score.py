@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
-    from nuggeteer.scoring.outcomes import Reading
+    from nuggeteer.scoring.outcomes import MatchedRun
 
 SUMMARY = "score one or more runs: F with its interval, recall, precision, pyramids"
 EXAMPLES = """\
@@ -57,17 +57,17 @@ def run(args: argparse.Namespace) -> int:
     runs = [collection.run(name) for name in names]
     scorer = Scorer(collection, measures, seed=args.seed, jobs=args.jobs)
     audits = []
-    readings: Iterable[Reading] = map(scorer.read, runs)
+    matched_runs: Iterable[MatchedRun] = map(scorer.read, runs)
     if args.audited:
         from nuggeteer.judging.audits import audit
 
-        readings = list(readings)
+        matched_runs = list(matched_runs)
         if not args.runs:  # those that have one
-            readings = [reading for reading in readings if audit.find_audit(scorer, reading)]
-            if not readings:
+            matched_runs = [matched for matched in matched_runs if audit.find_audit(scorer, matched)]
+            if not matched_runs:
                 raise NuggeteerError("no run has an audit; draw one with nuggeteer judge RUN --audit 100")
-        audits = [audit.audit_result(scorer, reading, scorer.measures) for reading in readings]
-    result = scorer.scores(map(scorer.score, readings))
+        audits = [audit.audit_result(scorer, matched, scorer.measures) for matched in matched_runs]
+    result = scorer.scores(map(scorer.score, matched_runs))
     output.warn(collection.problems)
     recorded = []
     if args.record:

@@ -21,7 +21,7 @@ from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import PARTLY
-from nuggeteer.scoring.outcomes import Outcome, Reading
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, mean_interval
 from nuggeteer.statistics.significance import bootstrap_difference, randomisation
@@ -190,18 +190,18 @@ def diff(
     they are to be explained."""
     runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
-    readings = [scorer.read(run) for run in runs]
-    return diff_matched_runs(scorer, readings[0], readings[1], explain=explain)
+    matched_runs = [scorer.read(run) for run in runs]
+    return diff_matched_runs(scorer, matched_runs[0], matched_runs[1], explain=explain)
 
 
-def diff_matched_runs(scorer: Scorer, old: Reading, new: Reading, *, explain: bool = False) -> Diff:
+def diff_matched_runs(scorer: Scorer, old: MatchedRun, new: MatchedRun, *, explain: bool = False) -> Diff:
     """What changed from one reading to another."""
     key = scorer.key
     # Runs are drawn in an order of their own, so that turning the two about changes nothing but the sign.
     turned = _place(old) > _place(new)
     pair = (new, old) if turned else (old, new)
     alike, identical = _same_texts(key, *pair)
-    outcomes = _unify_identical([scorer.find(reading) for reading in pair], alike[key.question])
+    outcomes = _unify_identical([scorer.find(matched) for matched in pair], alike[key.question])
     drawn = scorer.draw_together(pair)
     sides = [DecidedRun(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
     before, after = reversed(sides) if turned else sides
@@ -268,15 +268,15 @@ class DecidedRun:
     """One run: what it has, decided and drawn."""
 
     key: AnswerKey
-    reading: Reading
+    matched: MatchedRun
     outcome: Outcome
     drawn: Bools | None
 
     def answers(self, found: Bools) -> Answers:
         """As they would be if these nuggets were found."""
         partly = np.zeros(len(self.key.nuggets), dtype=bool)
-        partly[self.reading.pairs.nugget[self.reading.states == PARTLY]] = True
-        return Answers(self.key, found, partly & ~found, self.reading.length)
+        partly[self.matched.pairs.nugget[self.matched.states == PARTLY]] = True
+        return Answers(self.key, found, partly & ~found, self.matched.length)
 
     @cached_property
     def decided_answers(self) -> Answers:
@@ -287,18 +287,18 @@ class DecidedRun:
         return None if self.drawn is None else self.answers(self.drawn)
 
 
-def _place(reading: Reading) -> tuple[str, str, list[str], list[int]]:
+def _place(matched: MatchedRun) -> tuple[str, str, list[str], list[int]]:
     """Where a run stands in an order that does not know old from new."""
-    return reading.group, reading.run.name, reading.run.texts, reading.run.question.tolist()
+    return matched.group, matched.run.name, matched.run.texts, matched.run.question.tolist()
 
 
-def _same_texts(key: AnswerKey, one: Reading, other: Reading) -> tuple[Bools, Bools]:
+def _same_texts(key: AnswerKey, one: MatchedRun, other: MatchedRun) -> tuple[Bools, Bools]:
     """Questions to which both return the same texts, however often; and exactly as often and long."""
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
         texts = [
-            sorted(map(normalised, reading.run.texts[slice(*reading.run.offsets[question : question + 2])]))
-            for reading in (one, other)
+            sorted(map(normalised, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
+            for matched in (one, other)
         ]
         alike[question] = set(texts[0]) == set(texts[1])
         identical[question] = texts[0] == texts[1]
@@ -352,8 +352,8 @@ def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
 
 def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sighting]:
     """These nuggets in a run's answers, by their positions in the key."""
-    outcome, run = side.outcome, side.reading.run
-    nearest = _nearest(side.reading, shown, len(outcome.found))
+    outcome, run = side.outcome, side.matched.run
+    nearest = _nearest(side.matched, shown, len(outcome.found))
     result = {}
     for i in shown.tolist():
         response = int(outcome.response[i]) if outcome.found[i] else -1
@@ -383,15 +383,15 @@ def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting
     return replace(sighting, explanation=explainer(sighting.passage.text, nugget))
 
 
-def _nearest(reading: Reading, shown: Ints, nuggets: int) -> Ints:
+def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:
     """The first response of the highest match score for each of these nuggets; −1 without an answer."""
     wanted = np.zeros(nuggets, dtype=bool)
     wanted[shown] = True
-    where = np.flatnonzero(wanted[reading.pairs.nugget])
-    order = np.lexsort((where, -reading.pairs.scores[where], reading.pairs.nugget[where]))
-    own, first = np.unique(reading.pairs.nugget[where][order], return_index=True)
+    where = np.flatnonzero(wanted[matched.pairs.nugget])
+    order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
+    own, first = np.unique(matched.pairs.nugget[where][order], return_index=True)
     result = np.full(nuggets, -1, dtype=np.int64)
-    result[own] = np.searchsorted(reading.begin, where[order][first], side="right") - 1
+    result[own] = np.searchsorted(matched.begin, where[order][first], side="right") - 1
     return result
 
 

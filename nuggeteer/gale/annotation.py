@@ -17,7 +17,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
 from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.records import Bools, Ints, Vector, number_or_none
-from nuggeteer.statistics.coefficients import Estimate, estimate, kappa, percent, positive
+from nuggeteer.statistics.coefficients import CoefficientEstimate, estimate, kappa, percent, positive
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Row:
     snippets: int
     relevant: int
     nuggets: tuple[int, int]
-    relevance: Estimate
-    relevance_kappa: Estimate
-    overlap: Estimate
-    character_kappa: Estimate
+    relevance: CoefficientEstimate
+    relevance_kappa: CoefficientEstimate
+    overlap: CoefficientEstimate
+    character_kappa: CoefficientEstimate
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,9 @@ def _row(
     own = list(which)
     both = [i for i in own if compared[i].relevant]
 
-    def told(coefficient: Callable[[Vector], Vector], of: Callable[[Compared], Vector], places: list[int]) -> Estimate:
+    def told(
+        coefficient: Callable[[Vector], Vector], of: Callable[[Compared], Vector], places: list[int]
+    ) -> CoefficientEstimate:
         summed = np.zeros((int(question.max()) + 1, 4))
         for i in places:
             summed[question[i]] += of(compared[i])

@@ -100,16 +100,16 @@ def brief(
     old = _before(collection, history, trend, new, against)
 
     scorer = Scorer(collection, DEFAULT, seed=seed, jobs=jobs)
-    reading = scorer.read(new.run)
-    score = scorer.score(reading)
-    diff = diff_matched_runs(scorer, scorer.read(old.run), reading, explain=True) if old else None
+    matched = scorer.read(new.run)
+    score = scorer.score(matched)
+    diff = diff_matched_runs(scorer, scorer.read(old.run), matched, explain=True) if old else None
     # As the diff decides: of answers with the same texts both builds have the same.
     outcome = diff.new if diff else score.outcome
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
-    sightings = sightings_of(marker, DecidedRun(scorer.key, reading, outcome, None), every)
+    sightings = sightings_of(marker, DecidedRun(scorer.key, matched, outcome, None), every)
     explainer = Explainer(scorer.matcher, marker, collection)
-    suggestions = suggest(scorer, reading, scorer.measures[0], SUGGESTION_COUNT)
+    suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
     return Briefing(
         collection.root.resolve().name,
         new,

@@ -276,14 +276,14 @@ class Session:
             for judgement in self.state.collection.judgements
             if judgement.assessor == self.ledger.assessor
             and judgement.extra.get("source") == "judge"
-            and judgement.run in {reading.run.name for reading in self.state.readings}
+            and judgement.run in {matched.run.name for matched in self.state.matched_runs}
             and self._said.get(self._spot(judgement), True) is not None
         ]
         if not own:
             return None
         last = max(own, key=lambda judgement: judgement.at or "")
         nugget, same = self._spot(last)
-        side = next(s for s, reading in enumerate(self.state.readings) if reading.run.name == last.run)
+        side = next(s for s, matched in enumerate(self.state.matched_runs) if matched.run.name == last.run)
         texts = self.state.run(side).texts
         place = next((p for p in self.state.responses(side, nugget) if normalised(texts[p]) == same), None)
         if place is None:  # the run has changed since

@@ -20,7 +20,7 @@ from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import UNKNOWN, YES
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import normalised
@@ -69,12 +69,12 @@ class JudgingState:
         self.measure: Measure = self.scorer.measures[0]
         self.scorer.measures = (self.measure,)
         names = [subject.run] if subject.against is None else [subject.run, subject.against]
-        self.readings: list[Reading] = [self.scorer.read(name) for name in names]
+        self.matched_runs: list[MatchedRun] = [self.scorer.read(name) for name in names]
         self.interval: Interval = self._interval()
         self.forecast: Forecast | None = None
         self.suggested: list[Suggestion] = []
         if self.scorer.draws is not None:
-            new, old = self.readings[0], self.readings[1] if len(names) > 1 else None
+            new, old = self.matched_runs[0], self.matched_runs[1] if len(names) > 1 else None
             values = VerdictValues(self.scorer, new, self.measure, old)
             self.forecast = values.forecast()
             self.suggested = values.suggest(ahead)
@@ -86,35 +86,35 @@ class JudgingState:
         self._marked: dict[tuple[int, str], tuple[Span, ...]] = before._marked if before and alike else {}
 
     def _interval(self) -> Interval:
-        if len(self.readings) > 1:
-            return diff_matched_runs(self.scorer, self.readings[1], self.readings[0]).headline.interval
-        return self.scorer.score(self.readings[0]).measures[self.measure.name]
+        if len(self.matched_runs) > 1:
+            return diff_matched_runs(self.scorer, self.matched_runs[1], self.matched_runs[0]).headline.interval
+        return self.scorer.score(self.matched_runs[0]).measures[self.measure.name]
 
     @property
     def key(self) -> AnswerKey:
         return self.scorer.key
 
     def run(self, side: int) -> Run:
-        return self.readings[side].run
+        return self.matched_runs[side].run
 
     @property
     def title(self) -> str:
         """What the interval is of."""
         name = self.run(0).name
-        return name if len(self.readings) == 1 else f"{self.run(1).name} → {name}"
+        return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
 
     def pending_pairs(self) -> Iterator[PendingPair]:
         """What is suggested; then all that is open, in the order of the key, a nugget's likeliest response first.
         Nuggets that an answer is known to have are not open."""
         for one in self.suggested:
             yield PendingPair(one.run, one.nugget, one.response, one.share)
-        for side, reading in enumerate(self.readings):
-            open_ = reading.undecided & ~reading.certain(len(self.key.nuggets))[reading.pairs.nugget]
+        for side, matched in enumerate(self.matched_runs):
+            open_ = matched.undecided & ~matched.certain(len(self.key.nuggets))[matched.pairs.nugget]
             where = np.flatnonzero(open_)
-            order = np.lexsort((where, -reading.pairs.scores[where], reading.pairs.nugget[where]))
+            order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
             for pair in where[order].tolist():
-                response = int(np.searchsorted(reading.begin, pair, side="right")) - 1
-                yield PendingPair(side, int(reading.pairs.nugget[pair]), response)
+                response = int(np.searchsorted(matched.begin, pair, side="right")) - 1
+                yield PendingPair(side, int(matched.pairs.nugget[pair]), response)
 
     def audit(self, count: int | None) -> list[PendingPair] | None:
         """The first nuggets of the run's audit, in its order; it is drawn and recorded now if there is none. None if
@@ -123,7 +123,7 @@ class JudgingState:
             return None
         # All measures that may be asked of it later.
         every = Scorer(self.collection, [self.measure, *DEFAULT], seed=self.subject.seed)
-        drawn = draw_audit(every, self.readings[0], self.measure, count)
+        drawn = draw_audit(every, self.matched_runs[0], self.measure, count)
         return [PendingPair(0, nugget, -1, audit=mark) for nugget, mark in units_to_judge(drawn, count)]
 
     def responses(self, side: int, nugget: int) -> range:
@@ -134,7 +134,7 @@ class JudgingState:
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
         """What is known of a pair."""
-        state = self.readings[side].states[self._pair(side, nugget, response)]
+        state = self.matched_runs[side].states[self._pair(side, nugget, response)]
         return None if state == UNKNOWN else bool(state == YES)
 
     def guesses(self, side: int, nugget: int, responses: Sequence[int]) -> list[tuple[float | None, float]]:
@@ -143,20 +143,20 @@ class JudgingState:
         pairs = [self._pair(side, nugget, response) for response in responses]
         if any((side, pair) not in self._chance for pair in pairs):
             self._guess(side, pairs)
-        return [(self._chance[side, pair], float(self.readings[side].pairs.scores[pair])) for pair in pairs]
+        return [(self._chance[side, pair], float(self.matched_runs[side].pairs.scores[pair])) for pair in pairs]
 
     def _guess(self, side: int, pairs: Sequence[int]) -> None:
         """Work out and keep the probabilities of pairs."""
-        reading, chances = self.readings[side], None
+        matched, chances = self.matched_runs[side], None
         if self.scorer.draws is not None and len(pairs):
-            drawn = self.scorer.draws.chances(reading.pairs[np.array(pairs)], reading.group, np.arange(len(pairs)))
+            drawn = self.scorer.draws.chances(matched.pairs[np.array(pairs)], matched.group, np.arange(len(pairs)))
             chances = drawn.mean(axis=0, dtype=float).tolist()
         for place, pair in enumerate(pairs):
             self._chance[side, pair] = None if chances is None else chances[place]
 
     def _pair(self, side: int, nugget: int, response: int) -> int:
         first = int(self.key.offsets[self.key.question[nugget]])
-        return int(self.readings[side].begin[response]) + nugget - first
+        return int(self.matched_runs[side].begin[response]) + nugget - first
 
     @cached_property
     def _marker(self) -> Marker:

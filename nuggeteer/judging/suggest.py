@@ -27,7 +27,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import PARTLY
-from nuggeteer.scoring.outcomes import Reading, tell
+from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.text import normalised
@@ -72,27 +72,29 @@ class Forecast:
 
 
 def suggest(
-    scorer: Scorer, reading: Reading, measure: Measure, count: int, against: Reading | None = None
+    scorer: Scorer, matched: MatchedRun, measure: Measure, count: int, against: MatchedRun | None = None
 ) -> list[Suggestion]:
     """The pairs whose verdicts would narrow the judging part of a run's score most, or that of its difference to the
     run `against`: the best first, each given those before. None from a model that cannot say how sure it is."""
-    return VerdictValues(scorer, reading, measure, against).suggest(count) if scorer.draws else []
+    return VerdictValues(scorer, matched, measure, against).suggest(count) if scorer.draws else []
 
 
-def forecast(scorer: Scorer, reading: Reading, measure: Measure, against: Reading | None = None) -> Forecast:
+def forecast(scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None) -> Forecast:
     """What judging on, always the best next pair, is expected to bring."""
     if scorer.draws is None:
         raise NuggeteerError("a fixed threshold cannot say how sure it is, nor how sure it would be")
-    return VerdictValues(scorer, reading, measure, against).forecast()
+    return VerdictValues(scorer, matched, measure, against).forecast()
 
 
 class VerdictValues:
     """What verdicts mean for a score, or for a difference: drawn once, for suggestions and forecast alike."""
 
-    def __init__(self, scorer: Scorer, reading: Reading, measure: Measure, against: Reading | None = None) -> None:
+    def __init__(
+        self, scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None
+    ) -> None:
         from threadpoolctl import threadpool_limits
 
-        self._scorer, self._readings, self._measure = scorer, [reading, against] if against else [reading], measure
+        self._scorer, self._readings, self._measure = scorer, [matched, against] if against else [matched], measure
         # The matrices are small: a second thread costs more than it brings, and may change the last bit.
         with threadpool_limits(1):
             self._open_groups, score = _draw(scorer, self._readings, measure)
@@ -135,23 +137,23 @@ class VerdictValues:
             yield best
 
 
-def _judging_part(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[float, float]:
+def _judging_part(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[float, float]:
     """The judging part of the interval, as `score` and `diff` have it."""
-    outcomes = [scorer.find(reading) for reading in readings]
-    drawn = scorer.draw_together(readings) if len(readings) > 1 else None
+    outcomes = [scorer.find(matched) for matched in matched_runs]
+    drawn = scorer.draw_together(matched_runs) if len(matched_runs) > 1 else None
     found = drawn or [one.found[None, :] if one.drawn is None else one.drawn for one in outcomes]
-    score = _score(scorer.key, readings, found, measure).sum(axis=0)
+    score = _score(scorer.key, matched_runs, found, measure).sum(axis=0)
     low, high = np.quantile(score, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
-def _score(key: AnswerKey, readings: Sequence[Reading], found: Sequence[Bools], measure: Measure) -> Vector:
+def _score(key: AnswerKey, matched_runs: Sequence[MatchedRun], found: Sequence[Bools], measure: Measure) -> Vector:
     """questions × draws: what each question adds to the mean, or to the difference of two."""
     values = []
-    for reading, has in zip(readings, found, strict=True):
+    for matched, has in zip(matched_runs, found, strict=True):
         partly = np.zeros(len(key.nuggets), dtype=bool)
-        partly[reading.pairs.nugget[reading.states == PARTLY]] = True
-        values.append(measure(Answers(key, has, partly & ~has, reading.length)).T)
+        partly[matched.pairs.nugget[matched.states == PARTLY]] = True
+        values.append(measure(Answers(key, has, partly & ~has, matched.length)).T)
     score = values[0] if len(values) == 1 else values[0] - values[1]
     defined = np.asarray(~np.isnan(score).any(axis=1))
     return np.where(defined[:, None], score / max(defined.sum(), 1), 0.0)
@@ -176,30 +178,30 @@ class _OpenGroups:
         return _OpenGroups(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
-def _open_groups(scorer: Scorer, readings: Sequence[Reading]) -> _OpenGroups:
+def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGroups:
     """All that is open in some runs, in the order of nuggets, with verdicts that they share (`finding`)."""
     key, draws = scorer.key, scorer.draws
     assert draws is not None
     size, rng = len(key.nuggets), np.random.Generator(np.random.PCG64([scorer.seed, 5]))
-    certain = [reading.certain(size) for reading in readings]
+    certain = [matched.certain(size) for matched in matched_runs]
     nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, DRAWS), dtype=np.float32)
     parts = [_OpenGroups(nobody, nobody, nobody, nobody, nobody, nothing[:, 0], nothing, nothing > 0)]
-    for run, (reading, (responses, runs)) in enumerate(zip(readings, _first_texts(readings), strict=True)):
-        repeat, pair = ragged(reading.begin[responses], np.diff(reading.begin)[responses])
+    for run, (matched, (responses, runs)) in enumerate(zip(matched_runs, _first_texts(matched_runs), strict=True)):
+        repeat, pair = ragged(matched.begin[responses], np.diff(matched.begin)[responses])
         response, runs = (np.repeat(column, np.diff(repeat)) for column in (responses, runs))
-        nugget = reading.pairs.nugget[pair].astype(np.int64)
+        nugget = matched.pairs.nugget[pair].astype(np.int64)
         # A text matters where a run that returns it has not got the nugget already.
         lacking = np.stack([(runs >> one & 1).astype(bool) & ~has[nugget] for one, has in enumerate(certain)])
-        asked = np.flatnonzero(reading.guessed[pair] & lacking.any(axis=0))
-        asked = asked[np.lexsort((asked, -reading.pairs.scores[pair[asked]], runs[asked], nugget[asked]))]
+        asked = np.flatnonzero(matched.guessed[pair] & lacking.any(axis=0))
+        asked = asked[np.lexsort((asked, -matched.pairs.scores[pair[asked]], runs[asked], nugget[asked]))]
         if not len(asked):
             continue
         pair, response, runs, nugget = pair[asked], response[asked], runs[asked], nugget[asked]
         begin = np.flatnonzero(np.diff(nugget * 4 + runs, prepend=-1))
         rank = np.arange(len(asked)) - np.repeat(begin, np.diff(begin, append=len(asked)))
         first, cell = np.flatnonzero(rank <= INDIVIDUAL_RESPONSES), np.cumsum(rank <= INDIVIDUAL_RESPONSES) - 1
-        chances = draws.chances(reading.pairs[pair], reading.group, cell)
-        chances = _given_answers(reading, key, draws, nugget[first], chances, rng).T
+        chances = draws.chances(matched.pairs[pair], matched.group, cell)
+        chances = _given_answers(matched, key, draws, nugget[first], chances, rng).T
         drawn = chances > rng.random(chances.shape, np.float32)
         probability = chances.mean(axis=1, dtype=float)
         none, lacks = np.ones_like(chances), np.ones_like(drawn)
@@ -211,18 +213,18 @@ def _open_groups(scorer: Scorer, readings: Sequence[Reading]) -> _OpenGroups:
     cells = _OpenGroups(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in _OpenGroups.__dataclass_fields__)
     )
-    return cells if len(readings) == 1 else cells[np.argsort(cells.nugget, kind="stable")]
+    return cells if len(matched_runs) == 1 else cells[np.argsort(cells.nugget, kind="stable")]
 
 
-def _first_texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
+def _first_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, Ints]]:
     """Of each run the responses with a text that neither an earlier run has nor an earlier response of its answer; and
     the runs, as bits, that have it."""
     runs: dict[tuple[int, str], int] = {}
     first: list[dict[tuple[int, str], int]] = []
-    for place, reading in enumerate(readings):
+    for place, matched in enumerate(matched_runs):
         new: dict[tuple[int, str], int] = {}
-        questions = reading.run.question.tolist()
-        for response, text in enumerate(zip(questions, map(normalised, reading.run.texts), strict=True)):
+        questions = matched.run.question.tolist()
+        for response, text in enumerate(zip(questions, map(normalised, matched.run.texts), strict=True)):
             if text not in runs:
                 new[text] = response
             runs[text] = runs.get(text, 0) | 1 << place
@@ -234,37 +236,37 @@ def _first_texts(readings: Sequence[Reading]) -> list[tuple[Ints, Ints]]:
 
 
 def _given_answers(
-    reading: Reading, key: AnswerKey, draws: Draws, nugget: Ints, chances: Vector, rng: np.random.Generator
+    matched: MatchedRun, key: AnswerKey, draws: Draws, nugget: Ints, chances: Vector, rng: np.random.Generator
 ) -> Vector:
     """Chances, draws × cells, given what is common to an answer's nuggets in a draw; each nugget keeps its own."""
-    if not draws.together:
+    if not draws.answer_correlation:
         return chances
     common = rng.standard_normal((len(key.questions), len(chances)), np.float32).T
     open_ = np.zeros(len(key.nuggets), dtype=bool)
     open_[nugget] = True
-    told = tell(reading, key, draws, open_)
+    told = condition_on_verdicts(matched, key, draws, open_)
     if told:
         common = told.common(np.arange(len(key.questions)), common)
     begin = np.flatnonzero(np.diff(nugget, prepend=-1))
     missed = np.log1p(-np.minimum(chances, ALMOST))
     none = np.add.reduceat(missed, begin, axis=1)
     chance = np.clip(-np.expm1(none), np.float32(1e-6), ALMOST)
-    share, rest = np.float32(np.sqrt(draws.together)), np.float32(np.sqrt(1 - draws.together))
+    share, rest = np.float32(np.sqrt(draws.answer_correlation)), np.float32(np.sqrt(1 - draws.answer_correlation))
     given = ndtr((ndtri(chance) + share * common[:, key.question[nugget[begin]]]) / rest)
     more = np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-chance)
     return np.asarray(-np.expm1(np.repeat(more, np.diff(begin, append=len(nugget)), axis=1) * missed))
 
 
-def _draw(scorer: Scorer, readings: Sequence[Reading], measure: Measure) -> tuple[_OpenGroups, Vector]:
+def _draw(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[_OpenGroups, Vector]:
     """What is open, drawn; and the score in these draws."""
-    key, cells = scorer.key, _open_groups(scorer, readings)
-    found = [np.repeat(reading.certain(len(key.nuggets))[None, :], DRAWS, axis=0) for reading in readings]
+    key, cells = scorer.key, _open_groups(scorer, matched_runs)
+    found = [np.repeat(matched.certain(len(key.nuggets))[None, :], DRAWS, axis=0) for matched in matched_runs]
     for one, has in enumerate(found):
         own = np.flatnonzero(cells.runs >> one & 1)
         if len(own):
             begin = np.flatnonzero(np.diff(cells.nugget[own], prepend=-1))
             has[:, cells.nugget[own[begin]]] |= np.logical_or.reduceat(cells.drawn[own], begin, axis=0).T
-    return cells, _score(key, readings, found, measure)
+    return cells, _score(key, matched_runs, found, measure)
 
 
 class _ScoreCovariance:

@@ -73,23 +73,23 @@ class Matcher(ABC):
 
 
 @dataclass(frozen=True)
-class Said:
-    """Words as they stand in a text or, if they are not `there`, in a nugget's description; and what they say of the
+class WordEvidence:
+    """Words as they stand in a text or, if they are not `in_text`, in a nugget's description; and what they say of the
     nugget: above 0 for it, below 0 against it."""
 
     words: str
     weight: float
-    there: bool
+    in_text: bool
 
 
 @dataclass(frozen=True)
-class Alike:
+class SimilarText:
     """A judged text: whether it carries the nugget, how like another text it is, from 0 to 1, and where in it stands
     what speaks for the nugget."""
 
     text: str
     yes: bool
-    likeness: float
+    similarity: float
     marks: tuple[tuple[int, int], ...] = ()
 
 
@@ -99,8 +99,8 @@ class Explanation:
     weights."""
 
     unit: str
-    said: tuple[Said, ...]
-    alike: tuple[Alike, ...] = ()
+    words: tuple[WordEvidence, ...]
+    similar_texts: tuple[SimilarText, ...] = ()
 
     @property
     def beyond_marks(self) -> bool:
@@ -125,7 +125,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Words:
+class MarkedSpan:
     """The words in a judged text that carry a nugget, as an assessor marked them: the nugget's position in the key, the
     number of the group (as in `Judged`) whose text it was."""
 
@@ -143,4 +143,4 @@ class Material:
     settings: Match
     idf: Idf | None
     judged: Judged
-    marked: tuple[Words, ...] = ()
+    marked: tuple[MarkedSpan, ...] = ()

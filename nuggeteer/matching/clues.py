@@ -52,21 +52,21 @@ _number = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 
 @dataclass(frozen=True)
-class Words:
+class TextGrams:
     """A text as grams with weights, and its numbers."""
 
     grams: dict[str, float]
     numbers: frozenset[str]
 
 
-class Reader:
+class GramReader:
     """Makes `Words` of texts."""
 
     def __init__(self, idf: Idf | None) -> None:
         self._idf = idf
-        self._forms = _Forms(idf)
+        self._forms = _StemWeights(idf)
 
-    def __call__(self, text: str) -> Words:
+    def __call__(self, text: str) -> TextGrams:
         """`text` in the form in which texts are compared."""
         text = matching_form(text)
         found = list(map(self._forms.__getitem__, find_words(text)))
@@ -75,16 +75,16 @@ class Reader:
             grams.setdefault(stem, weight)
         for (one, weight), (two, other) in pairwise(found):
             grams.setdefault(f"{one} {two}", (weight + other) / 2)
-        return Words(grams, frozenset(number.replace(",", "") for number in _number.findall(text)))
+        return TextGrams(grams, frozenset(number.replace(",", "") for number in _number.findall(text)))
 
-    def __reduce__(self) -> tuple[type[Reader], tuple[Idf | None]]:
-        return Reader, (self._idf,)  # a stemmer does not travel to workers
+    def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None]]:
+        return GramReader, (self._idf,)  # a stemmer does not travel to workers
 
     def stem(self, word: str) -> str:
         return self._forms[word][0]
 
 
-class _Forms(dict[str, tuple[str, float]]):
+class _StemWeights(dict[str, tuple[str, float]]):
     """The stem and the weight of a word, worked out once a word."""
 
     def __init__(self, idf: Idf | None) -> None:
@@ -98,7 +98,7 @@ class _Forms(dict[str, tuple[str, float]]):
 
 
 @dataclass(frozen=True)
-class Account:
+class ClueBreakdown:
     """What is behind the clues of one pair, as log odds: the grams that tell most, the words of the description that
     the text has, and those that it lacks. Then judged texts, by their places, with how like they are and whether they
     carry the nugget; the most like first."""
@@ -109,13 +109,18 @@ class Account:
     near: list[tuple[int, float, bool]]
 
 
-class Field:
+class QuestionClues:
     """The nuggets of a question and the texts that humans judged for them.
 
     `yes` and `decided` are texts × nuggets; `group` is of each text."""
 
     def __init__(
-        self, descriptions: Sequence[Sequence[Words]], texts: Sequence[Words], group: Ints, decided: Bools, yes: Bools
+        self,
+        descriptions: Sequence[Sequence[TextGrams]],
+        texts: Sequence[TextGrams],
+        group: Ints,
+        decided: Bools,
+        yes: Bools,
     ) -> None:
         self._nuggets = _Descriptions(descriptions)
         self._texts, self._group = texts, group
@@ -132,7 +137,7 @@ class Field:
         """texts × nuggets × CLUES of the judged texts: what other groups' texts say, but those of `hidden` groups."""
         return self._clues(self._judged, self._group, hidden)
 
-    def clues(self, texts: Sequence[Words]) -> Vector:
+    def clues(self, texts: Sequence[TextGrams]) -> Vector:
         """texts × nuggets × CLUES of any texts. The match score is left for others to fill in."""
         nobody = np.full(len(texts), -1)
         parts = [
@@ -141,7 +146,7 @@ class Field:
         ]
         return np.concatenate(parts)
 
-    def account(self, words: Words, nugget: int) -> Account:
+    def breakdown(self, words: TextGrams, nugget: int) -> ClueBreakdown:
         """What a text says of a nugget of this question, and which judged texts spoke."""
         seen = self._seen([words])
         decided, yes = self._decided[:, nugget], self._yes[:, nugget]
@@ -166,7 +171,7 @@ class Field:
 
         like = (seen.vectors @ self._vectors.T).toarray()[0]
         near = [i for i in np.argsort(-like, kind="stable").tolist() if decided[i] and like[i] > 0]
-        return Account(
+        return ClueBreakdown(
             {names[gram]: float(said[gram]) for gram in telling if said[gram] > 0},
             *described,
             [(int(self._told[i]), float(like[i]), bool(yes[i])) for i in near],
@@ -176,7 +181,7 @@ class Field:
     def _judged(self) -> _Seen:
         return self._seen(self._texts)
 
-    def _seen(self, texts: Sequence[Words]) -> _Seen:
+    def _seen(self, texts: Sequence[TextGrams]) -> _Seen:
         return _Seen(texts, self._as_vectors(texts), self._nuggets.words_of(texts))
 
     def _clues(self, seen: _Seen, group: Ints, hidden: Ints) -> Vector:
@@ -209,7 +214,7 @@ class Field:
         self._tell(clue["telling words"], seen.vectors, number, others, base)
         return result
 
-    def _as_vectors(self, texts: Sequence[Words]) -> csr_array:
+    def _as_vectors(self, texts: Sequence[TextGrams]) -> csr_array:
         """texts × grams, of length 1 each; grams that no judged text has only count for the length."""
         columns: list[int] = []
         values: list[float] = []
@@ -295,7 +300,7 @@ def _times(one: Vector, other: Vector) -> Vector:
 class _Seen:
     """Texts as a field sees them: texts × grams, and texts × words of descriptions."""
 
-    texts: Sequence[Words]
+    texts: Sequence[TextGrams]
     vectors: csr_array
     described: Vector
 
@@ -321,7 +326,7 @@ class _Others:
 class _Descriptions:
     """The descriptions of a question's nuggets, and their single words, one after the other."""
 
-    def __init__(self, descriptions: Sequence[Sequence[Words]]) -> None:
+    def __init__(self, descriptions: Sequence[Sequence[TextGrams]]) -> None:
         self.size = len(descriptions)
         self._flat = [words for own in descriptions for words in own]
         counts = np.array([len(own) for own in descriptions])
@@ -340,7 +345,7 @@ class _Descriptions:
         for place, gram in enumerate(self.words):
             self._place.setdefault(gram, []).append(place)
 
-    def words_of(self, texts: Sequence[Words]) -> Vector:
+    def words_of(self, texts: Sequence[TextGrams]) -> Vector:
         """texts × words of descriptions: 1 where the text has the word."""
         result = np.zeros((len(texts), len(self._idf)))
         for row, words in enumerate(texts):

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Alike, Explanation, Judged, Matcher, Material, Said
-from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material, SimilarText, WordEvidence
+from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
@@ -43,7 +43,7 @@ class LearnedMatcher(Matcher):
     def __init__(self, material: Material) -> None:
         self.key, self._judged = material.key, material.judged
         self.ngrams = NgramMatcher(material.key, material.settings, material.idf)
-        self._read = Reader(material.idf)
+        self._read = GramReader(material.idf)
         self._begin, _ = ragged(self.key.offsets[self._judged.question], self.key.counts[self._judged.question])
         groups = np.unique(self._judged.group)
         self._folds = [groups[i::FOLDS] for i in range(min(FOLDS, len(groups)))]
@@ -130,20 +130,20 @@ class LearnedMatcher(Matcher):
             return self.ngrams.explain(text, nugget)
         place = int(self.key.question[nugget])
         first = int(self.key.offsets[place])
-        account = self._field(place).account(self._read(normalised(text)), nugget - first)
+        breakdown = self._field(place).breakdown(self._read(normalised(text)), nugget - first)
         here = as_written(text, self._read.stem, (1, 2))
-        told = account.there | account.telling  # the same odds, where a gram is both
-        said = [Said(here[tuple(gram.split(" "))], odds, True) for gram, odds in told.items()]
+        told = breakdown.there | breakdown.telling  # the same odds, where a gram is both
+        said = [WordEvidence(here[tuple(gram.split(" "))], odds, True) for gram, odds in told.items()]
         for description in self.key.nuggets[nugget].descriptions:
             written = as_written(description, self._read.stem, (1,))
-            if account.lacking.keys() <= {stem for (stem,) in written}:
-                said += [Said(written[stem,], odds, False) for stem, odds in account.lacking.items()]
+            if breakdown.lacking.keys() <= {stem for (stem,) in written}:
+                said += [WordEvidence(written[stem,], odds, False) for stem, odds in breakdown.lacking.items()]
                 break
         rows = dict(self._rows).get(place, np.zeros(0, dtype=np.int64))
         alike = [
-            Alike(self._judged.texts[rows[i]], yes, min(likeness, 1.0))
+            SimilarText(self._judged.texts[rows[i]], yes, min(similarity, 1.0))
             for kind in (True, False)
-            for i, likeness, yes in [one for one in account.near if one[2] is kind][:NAMED]
+            for i, similarity, yes in [one for one in breakdown.near if one[2] is kind][:NAMED]
         ]
         return Explanation("log odds", tuple(sorted(said, key=lambda one: -abs(one.weight))), tuple(alike))
 
@@ -194,15 +194,15 @@ class LearnedMatcher(Matcher):
         return [(q, order[ends[q] : ends[q + 1]]) for q in range(len(self.key.questions)) if ends[q] < ends[q + 1]]
 
     @cached_property
-    def _fields(self) -> dict[int, Field]:
+    def _fields(self) -> dict[int, QuestionClues]:
         return {}
 
-    def _field(self, place: int) -> Field:
+    def _field(self, place: int) -> QuestionClues:
         if place not in self._fields:
             rows = next((rows for q, rows in self._rows if q == place), np.zeros(0, dtype=np.int64))
             pairs = self._begin[rows][:, None] + np.arange(self.key.counts[place])
             own = self.key.nuggets[self.key.offsets[place] : self.key.offsets[place + 1]]
-            self._fields[place] = Field(
+            self._fields[place] = QuestionClues(
                 [[self._read(normalised(text)) for text in nugget.descriptions] for nugget in own],
                 [self._read(self._judged.texts[i]) for i in rows.tolist()],
                 self._judged.group[rows],

@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Explanation, Judged, Matcher, Material, Words
+from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Material
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Vector
 from nuggeteer.text import words
@@ -59,7 +59,7 @@ class MarkedWords(Matcher):
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self._matcher.explain(text, nugget)
 
-    def _described(self, marked: Collection[Words]) -> Material:
+    def _described(self, marked: Collection[MarkedSpan]) -> Material:
         key = self._material.key
         more: dict[int, list[str]] = {}
         for one in marked:

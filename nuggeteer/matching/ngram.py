@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, Said
+from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordEvidence
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
 from nuggeteer.pairs import ragged
@@ -42,7 +42,7 @@ class NgramMatcher(Matcher):
     def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None) -> None:
         self.settings = settings
         self.key = key
-        self._forms = _Forms(settings) if settings.stem or settings.stopwords == "remove" else None
+        self._forms = _WordForms(settings) if settings.stem or settings.stopwords == "remove" else None
         descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in key.nuggets]
         self._describe(descriptions)
         self._build(descriptions, self._weights(descriptions, idf))
@@ -93,7 +93,7 @@ class NgramMatcher(Matcher):
         best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
         sizes = range(1, self.settings.n + 1)
         written = as_written(descriptions[best], self.form, sizes) | as_written(text, self.form, sizes)
-        said = [Said(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
+        said = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
         return Explanation(SHARE, tuple(sorted(said, key=lambda one: -abs(one.weight))))
 
     def shares(self, nugget: int) -> list[dict[Gram, float]]:
@@ -262,7 +262,7 @@ def make(material: Material) -> NgramMatcher:
     return NgramMatcher(material.key, material.settings, material.idf)
 
 
-class _Forms(dict[str, str]):
+class _WordForms(dict[str, str]):
     """The form in which a word is compared, worked out once a word; "" for a stop word."""
 
     def __init__(self, settings: Match) -> None:
@@ -279,8 +279,8 @@ class _Forms(dict[str, str]):
         form = self[word] = self._stem(word)
         return form
 
-    def __reduce__(self) -> tuple[type[_Forms], tuple[Match]]:
-        return _Forms, (self._settings,)  # a stemmer does not travel to workers; its settings do
+    def __reduce__(self) -> tuple[type[_WordForms], tuple[Match]]:
+        return _WordForms, (self._settings,)  # a stemmer does not travel to workers; its settings do
 
 
 def stop_words() -> set[str]:

@@ -13,7 +13,7 @@ from nuggeteer.gale.annotation import AnnotationAgreement, Row, union
 from nuggeteer.reports.formatting import UNDEFINED, coefficient, number
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import FEWEST, Estimate
+from nuggeteer.statistics.coefficients import FEWEST, CoefficientEstimate
 
 
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
         out.print(f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
 
 
-def _short_interval(one: Estimate) -> str:
+def _short_interval(one: CoefficientEstimate) -> str:
     return UNDEFINED if one.low is None or one.high is None else f"{one.low:.2f}–{one.high:.2f}"
 
 

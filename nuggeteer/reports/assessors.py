@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nuggeteer.reports.formatting import UNDEFINED, chance, coefficient, number, percent
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import FEWEST, Estimate
+from nuggeteer.statistics.coefficients import FEWEST, CoefficientEstimate
 from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
 
@@ -118,7 +118,7 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
     out.print(table(title, columns, cells))
 
 
-def _interval(one: Estimate) -> str:
+def _interval(one: CoefficientEstimate) -> str:
     if one.low is None or one.high is None:
         return UNDEFINED
     return " to ".join(f"{end:.3f}".replace("-", "−") for end in (one.low, one.high))

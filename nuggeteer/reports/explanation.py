@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nuggeteer.comparing.diff import Passage
-from nuggeteer.matching.base import Alike, Explanation
+from nuggeteer.matching.base import Explanation, SimilarText
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
@@ -23,26 +23,26 @@ def as_json(found: Explanation | None) -> dict[str, Any] | None:
         return None
     return {
         "unit": found.unit,
-        "words": [{"words": one.words, "there": one.there, "weight": one.weight} for one in found.said],
-        "alike": [{"text": one.text, "verdict": one.yes, "likeness": one.likeness} for one in found.alike],
+        "words": [{"words": one.words, "there": one.in_text, "weight": one.weight} for one in found.words],
+        "alike": [{"text": one.text, "verdict": one.yes, "likeness": one.similarity} for one in found.similar_texts],
     }
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:
     """Harmless lines of about `size` characters at most: the words that say most, and the judged responses, or so many
     of them, the most like first."""
-    near = sorted((one for one in found.alike if one.likeness >= LIKE), key=lambda one: -one.likeness)
+    near = sorted((one for one in found.similar_texts if one.similarity >= LIKE), key=lambda one: -one.similarity)
     lines = [words_in_words(found, size), *(_alike(one, size) for one in near[:alike])]
     return [line for line in lines if line]
 
 
 def words_in_words(found: Explanation, size: int) -> str:
     """As many of the words that say most as fit."""
-    least = FAINT * max((abs(one.weight) for one in found.said), default=0.0)
-    telling = [one for one in found.said if abs(one.weight) >= least and one.weight]
+    least = FAINT * max((abs(one.weight) for one in found.words), default=0.0)
+    telling = [one for one in found.words if abs(one.weight) >= least and one.weight]
     for most in range(FEW, 0, -1):
         parts = [
-            (title, _some(one.words for one in telling if (one.there, one.weight > 0) == kind)[:most])
+            (title, _some(one.words for one in telling if (one.in_text, one.weight > 0) == kind)[:most])
             for title, kind in (("words", (True, True)), ("lacking", (False, False)), ("against", (True, False)))
         ]
         line = "; ".join(f"{title}: {', '.join(words)}" for title, words in parts if words)
@@ -58,7 +58,7 @@ def _some(words: Iterable[str]) -> list[str]:
     return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(escaped, dict.fromkeys(kept))]
 
 
-def _alike(one: Alike, size: int) -> str:
-    said = f"like a judged {'yes' if one.yes else 'no'} ({one.likeness:.2f}): "
+def _alike(one: SimilarText, size: int) -> str:
+    said = f"like a judged {'yes' if one.yes else 'no'} ({one.similarity:.2f}): "
     pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(said) - 4, SHORTEST))
     return f"{said}“{''.join(text for text, _ in pieces)}”"

@@ -18,7 +18,7 @@ AFTER = (10, 30, 100)  # verdicts
 
 
 def _runs(state: JudgingState) -> list[Run]:
-    return [reading.run for reading in state.readings]
+    return [matched.run for matched in state.matched_runs]
 
 
 def as_json(state: JudgingState) -> dict[str, Any]:

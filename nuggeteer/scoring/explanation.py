@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.matching.base import Alike, Explanation, Matcher
+from nuggeteer.matching.base import Explanation, Matcher, SimilarText
 from nuggeteer.matching.marks import Marker
 from nuggeteer.records import Judgement
 from nuggeteer.text import normalised
@@ -23,11 +23,11 @@ class Explainer:
     def __call__(self, text: str, nugget: int) -> Explanation | None:
         """Of a text and a nugget, by its position in the key."""
         found = self._matcher.explain(text, nugget)
-        if found is None or not found.alike:
+        if found is None or not found.similar_texts:
             return found
-        return replace(found, alike=tuple(self._shown(one, nugget) for one in found.alike))
+        return replace(found, similar_texts=tuple(self._shown(one, nugget) for one in found.similar_texts))
 
-    def _shown(self, one: Alike, nugget: int) -> Alike:
+    def _shown(self, one: SimilarText, nugget: int) -> SimilarText:
         question = int(self._collection.key.question[nugget])
         if question not in self._written:
             self._written[question] = self._judged(question)

@@ -18,11 +18,11 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.matching.base import Judged, Matcher, Words
+from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.text import length, normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
@@ -32,13 +32,13 @@ from nuggeteer.thresholds.smooth import SmoothFit
 FORMAT = "nuggeteer thresholds 3"
 
 
-def judged(collection: Collection, known: Known) -> Judged:
+def judged(collection: Collection, known: VerdictIndex) -> Judged:
     """What humans said, as matchers learn from it."""
     _, group = _groups(collection, known)
     return Judged(known.texts, known.question, group, known.states != UNKNOWN, known.states == YES)
 
 
-def marked(collection: Collection, known: Known) -> tuple[Words, ...]:
+def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...]:
     """The words that assessors marked when they said yes, `span` being [start, end) in characters of the text."""
     _, group = _groups(collection, known)
     place = {pair: i for i, pair in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
@@ -48,11 +48,11 @@ def marked(collection: Collection, known: Known) -> tuple[Words, ...]:
             case [int(start), int(end)] if judgement.verdict and 0 <= start < end <= len(judgement.text):
                 nugget = collection.key.nugget_position[judgement.qid, judgement.nugget]
                 row = place[collection.key.position[judgement.qid], normalised(judgement.text)]
-                found.append(Words(nugget, int(group[row]), judgement.text[start:end]))
+                found.append(MarkedSpan(nugget, int(group[row]), judgement.text[start:end]))
     return tuple(found)
 
 
-def _groups(collection: Collection, known: Known) -> tuple[tuple[str, ...], Ints]:
+def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...], Ints]:
     """The names of the groups whose systems were judged, and the number of each judged text's."""
     groups = [collection.group(run) for run in known.runs]
     names = tuple(sorted(set(groups)))
@@ -60,7 +60,7 @@ def _groups(collection: Collection, known: Known) -> tuple[tuple[str, ...], Ints
     return names, np.array([number[name] for name in groups], dtype=np.int64)
 
 
-def gather(collection: Collection, matcher: Matcher, known: Known, jobs: int = 1) -> Evidence:
+def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
 
     def log_score(candidate: Matcher) -> float:
@@ -72,7 +72,7 @@ def gather(collection: Collection, matcher: Matcher, known: Known, jobs: int = 1
     return _evidence(collection, matcher, known, jobs)
 
 
-def _evidence(collection: Collection, matcher: Matcher, known: Known, jobs: int) -> Evidence:
+def _evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int) -> Evidence:
     key = collection.key
     scores = matcher.score_judged(judged(collection, known), jobs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
@@ -90,7 +90,7 @@ def weights_in_recall(key: AnswerKey) -> Vector:
 
 
 def fitted(
-    collection: Collection, matcher: Matcher, known: Known, basis: str, jobs: int = 1
+    collection: Collection, matcher: Matcher, known: VerdictIndex, basis: str, jobs: int = 1
 ) -> tuple[SmoothFit, list[str]]:
     """The smooth model for this collection, from the file if that still fits; and what to tell of it."""
     path = collection.root / ".nuggeteer" / "thresholds.npz"
@@ -106,7 +106,7 @@ def fitted(
             notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
         except (DamagedFile, ValueError):  # a matcher's state may be damaged too
             notes.append(f"{path} was damaged: the thresholds were fitted anew.")
-    fit = fit_smooth(gather(collection, matcher, known, jobs), prior)
+    fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
         save(path, basis, matcher.state(), fit)
     except NuggeteerError:

@@ -31,7 +31,7 @@ YES: Final = 1
 PARTLY: Final = 2  # a no that its assessor called partly supported
 
 
-class Known:
+class VerdictIndex:
     """What is known of every text that anybody judged.
 
     `texts` (`text.normalised`), their `question` and the `runs` they are from, the first that is known of each;

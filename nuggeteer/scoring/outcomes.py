@@ -19,9 +19,9 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
-from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, Known, States
+from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import normalised, normalised_and_length
-from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, orders, size_of
+from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, random_orders, size_of
 
 CELLS = 4096  # drawn at once
 ALMOST = np.float32(1 - 1e-6)
@@ -29,7 +29,7 @@ NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equall
 
 
 @dataclass(frozen=True)
-class Reading:
+class MatchedRun:
     """A run against the key: each response has a pair with every nugget of its question, laid end to end from
     `begin`. `group` is whose system it is."""
 
@@ -39,7 +39,7 @@ class Reading:
     pairs: Pairs
     states: States
     length: Ints  # of each answer
-    again: Bools | None  # pairs of a response that repeats an earlier one of its answer; None where none does
+    is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None where none does
 
     @property
     def guessed(self) -> Bools:
@@ -48,7 +48,7 @@ class Reading:
     @property
     def undecided(self) -> Bools:
         """What is to be guessed: a text that an answer repeats but once."""
-        return self.guessed if self.again is None else np.asarray(self.guessed & ~self.again)
+        return self.guessed if self.is_repeat is None else np.asarray(self.guessed & ~self.is_repeat)
 
     def certain(self, nuggets: int) -> Bools:
         """The nuggets that some response is known to carry."""
@@ -78,7 +78,7 @@ class Outcome:
     drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
 
 
-def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, jobs: int = 1) -> Reading:
+def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
     """Match scores and human verdicts of all pairs of a run."""
     texts, counts = [], []
     for text in run.texts:
@@ -99,8 +99,8 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: Known, j
     nugget = where.astype(np.int32)
     del where
     pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
-    again = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
-    return Reading(run, group, begin, pairs, states, length, again)
+    is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
+    return MatchedRun(run, group, begin, pairs, states, length, is_repeat)
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
@@ -127,42 +127,44 @@ def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
     return result
 
 
-class Verdicts:
+class VerdictNoise:
     """Normal numbers that turn chances into verdicts: one of each nugget, `own`, and one of each question, `common`,
     for what the nuggets of an answer have in common (`model.Draws`: ρ). The same for all runs, so that with
     equal chances runs get equal verdicts.
 
     Those of a nugget are one from each of equal strata: found as often as its probability says, whatever the seed."""
 
-    def __init__(self, key: AnswerKey, draws: int, seed: int, together: float) -> None:
+    def __init__(self, key: AnswerKey, draws: int, seed: int, answer_correlation: float) -> None:
         rng = np.random.Generator(np.random.PCG64([seed, 2]))
         strata = ndtri((np.arange(draws) + 0.5) / draws).astype(np.float32)
-        self.question, self.together = key.question, together
-        self.own = strata[orders(rng, len(key.nuggets), draws)].T
-        self.common = strata[orders(rng, len(key.questions), draws)].T
+        self.question, self.answer_correlation = key.question, answer_correlation
+        self.own = strata[random_orders(rng, len(key.nuggets), draws)].T
+        self.common = strata[random_orders(rng, len(key.questions), draws)].T
 
     @cached_property
-    def limits(self) -> Vector:
+    def copula_uniforms(self) -> Vector:
         """draws × nuggets: uniform numbers; a nugget is found where its chance is above."""
-        return limits(self.own, self.common[:, self.question], self.together)
+        return copula_uniforms(self.own, self.common[:, self.question], self.answer_correlation)
 
 
-def limits(own: Vector, common: Vector, together: float) -> Vector:
+def copula_uniforms(own: Vector, common: Vector, answer_correlation: float) -> Vector:
     """Uniform numbers from normal ones, of which a part is common."""
-    if not together:
+    if not answer_correlation:
         return np.asarray(ndtr(own))
-    return np.asarray(ndtr(np.float32(np.sqrt(1 - together)) * own - np.float32(np.sqrt(together)) * common))
+    return np.asarray(
+        ndtr(np.float32(np.sqrt(1 - answer_correlation)) * own - np.float32(np.sqrt(answer_correlation)) * common)
+    )
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerPosterior:
     """What the nuggets of an answer that are known tell of the others: an answer that has more than its chances
     promised has more of the rest, too. Quantiles of what its nuggets have in common, for the questions at `place` ≥ 0.
     """
 
     place: Ints
     quantiles: Vector
-    together: float
+    answer_correlation: float
 
     def common(self, question: Ints, common: Vector) -> Vector:
         """Draws × columns of what is common, given this; `question` is of each column."""
@@ -174,42 +176,42 @@ class Told:
 
     def chance(self, chances: Vector, common: Vector) -> Vector:
         """Of each column, the mean chance under these draws."""
-        share, rest = np.sqrt(self.together), np.sqrt(1 - self.together)
+        share, rest = np.sqrt(self.answer_correlation), np.sqrt(1 - self.answer_correlation)
         return np.asarray(ndtr((ndtri(np.clip(chances, 1e-6, 1 - 1e-6)) + share * common) / rest).mean(axis=0))
 
 
-def tell(reading: Reading, key: AnswerKey, draws: Draws, open_: Bools) -> Told | None:
+def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, open_: Bools) -> AnswerPosterior | None:
     """What is told by known pairs of an answer with open nuggets; None where there are none.
 
     Of each nugget, whether some known pair is a yes is held against the chance that some of *these* pairs is: to
     ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
     once and a no does not."""
-    nugget, together, size = reading.pairs.nugget, draws.together, len(open_)
-    decided = ~reading.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
-    decided[decided] = ~np.isnan(reading.pairs.scores[decided])
-    if not together or not decided.any():
+    nugget, answer_correlation, size = matched.pairs.nugget, draws.answer_correlation, len(open_)
+    decided = ~matched.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
+    decided[decided] = ~np.isnan(matched.pairs.scores[decided])
+    if not answer_correlation or not decided.any():
         return None
     asked = np.flatnonzero(_any(decided, nugget, size))
-    chance = draws.chances(reading.pairs[decided], reading.group).mean(axis=0)[asked]
-    found = reading.certain(size)[asked]
-    above = ndtri(np.clip(chance, 1e-6, 1 - 1e-6))[:, None] + np.sqrt(together) * NORMAL
-    log_likelihood = log_ndtr(np.where(found[:, None], above, -above) / np.sqrt(1 - together))
+    chance = draws.chances(matched.pairs[decided], matched.group).mean(axis=0)[asked]
+    found = matched.certain(size)[asked]
+    above = ndtri(np.clip(chance, 1e-6, 1 - 1e-6))[:, None] + np.sqrt(answer_correlation) * NORMAL
+    log_likelihood = log_ndtr(np.where(found[:, None], above, -above) / np.sqrt(1 - answer_correlation))
     questions, start = np.unique(key.question[asked], return_index=True)
     log_weight = np.add.reduceat(log_likelihood, start, axis=0)
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
     weight /= weight.sum(axis=1, keepdims=True)
     place = np.full(len(key.questions), -1)
     place[questions] = np.arange(len(questions))
-    return Told(place, np.cumsum(weight, axis=1) - weight / 2, together)
+    return AnswerPosterior(place, np.cumsum(weight, axis=1) - weight / 2, answer_correlation)
 
 
 def find(
-    reading: Reading, key: AnswerKey, model: ThresholdModel, draws: Draws | None, verdicts: Verdicts | None
+    matched: MatchedRun, key: AnswerKey, model: ThresholdModel, draws: Draws | None, verdicts: VerdictNoise | None
 ) -> Outcome:
     """Decide which nuggets each answer of a run has; `verdicts` are what turns chances into drawn ones."""
-    run, pairs, states, begin = reading.run, reading.pairs, reading.states, reading.begin
+    run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget, size = pairs.scores, pairs.nugget, len(key.nuggets)
-    guessed, certain = reading.guessed, reading.certain(size)
+    guessed, certain = matched.guessed, matched.certain(size)
     open_ = _any(guessed, nugget, size) & ~certain
     best = np.full(size, np.nan)
     np.fmax.at(best, nugget, matches)
@@ -221,17 +223,19 @@ def find(
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     if draws is not None and verdicts is not None and open_.any():
-        undecided = reading.undecided & open_[nugget]
+        undecided = matched.undecided & open_[nugget]
         # Without copies, for a million responses.
-        chances = draws.chances(pairs if undecided.all() else pairs[undecided], reading.group)
-        drawn = certain | (verdicts.limits < chances)
+        chances = draws.chances(pairs if undecided.all() else pairs[undecided], matched.group)
+        drawn = certain | (verdicts.copula_uniforms < chances)
         chance = np.where(open_, chances.mean(axis=0), chance)
-        told = tell(reading, key, draws, open_)
+        told = condition_on_verdicts(matched, key, draws, open_)
         if told:
             moved = np.flatnonzero(open_ & (told.place[key.question] >= 0))
             questions, column = np.unique(key.question[moved], return_inverse=True)
             common = told.common(questions, verdicts.common[:, questions])[:, column]
-            drawn[:, moved] = limits(verdicts.own[:, moved], common, told.together) < chances[:, moved]
+            drawn[:, moved] = (
+                copula_uniforms(verdicts.own[:, moved], common, told.answer_correlation) < chances[:, moved]
+            )
             chance[moved] = told.chance(chances[:, moved], common)
         found = chance >= 0.5
         # Where only several responses together make a nugget probable, the likeliest gets the credit.
@@ -248,7 +252,7 @@ def find(
         probability=chance,
         response=first,
         best=best,
-        length=reading.length,
+        length=matched.length,
         answered=np.diff(run.offsets) > 0,
         pairs_known=int((~guessed).sum()),
         pairs_guessed=int(guessed.sum()),
@@ -256,7 +260,9 @@ def find(
     )
 
 
-def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, count: int, seed: int) -> list[Bools]:
+def draw_together(
+    matched_runs: Sequence[MatchedRun], key: AnswerKey, draws: Draws, count: int, seed: int
+) -> list[Bools]:
     """draws × nuggets for each run: found, under verdicts that runs with equal texts share.
 
     The texts of a question that stand in the same runs, and their pairs with one nugget, are a cell; each cell
@@ -266,10 +272,10 @@ def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, cou
     size = len(key.nuggets)
     runs_of: dict[tuple[int, str], int] = {}  # the runs that return a text, as bits
     first: list[dict[tuple[int, str], int]] = []  # of each run: the texts that no earlier run has, and where
-    for place, reading in enumerate(readings):
+    for place, matched in enumerate(matched_runs):
         new: dict[tuple[int, str], int] = {}
         for response, (question, text) in enumerate(
-            zip(reading.run.question.tolist(), map(normalised, reading.run.texts), strict=True)
+            zip(matched.run.question.tolist(), map(normalised, matched.run.texts), strict=True)
         ):
             bits = runs_of.get((question, text), 0)
             if not bits:
@@ -278,54 +284,56 @@ def draw_together(readings: Sequence[Reading], key: AnswerKey, draws: Draws, cou
         first.append(new)
     numbers = {bits: number for number, bits in enumerate(sorted(set(runs_of.values())))}
     members = list(numbers)
-    found = [np.repeat(reading.certain(size)[None, :], count, axis=0) for reading in readings]
+    found = [np.repeat(matched.certain(size)[None, :], count, axis=0) for matched in matched_runs]
     rng = np.random.Generator(np.random.PCG64([seed, 4]))
-    for reading, new in zip(readings, first, strict=True):
+    for matched, new in zip(matched_runs, first, strict=True):
         places = np.array(list(new.values()), dtype=np.int64)
         class_of_response = np.array([numbers[runs_of[text]] for text in new], dtype=np.int64)
-        repeat, where = ragged(reading.begin[places], np.diff(reading.begin)[places])
-        code = np.repeat(class_of_response, np.diff(repeat)) * size + reading.pairs.nugget[where]
-        unknown = reading.guessed[where]
+        repeat, where = ragged(matched.begin[places], np.diff(matched.begin)[places])
+        code = np.repeat(class_of_response, np.diff(repeat)) * size + matched.pairs.nugget[where]
+        unknown = matched.guessed[where]
         where, code = where[unknown], code[unknown]
         if not len(code):
             continue
         codes, cell = np.unique(code, return_inverse=True)
-        more = _more_of_all(reading, key, draws, rng, count)
+        more = _more_of_all(matched, key, draws, rng, count)
         order = np.argsort(cell, kind="stable")
         where, cell = where[order], cell[order]
         for start in range(0, len(codes), CELLS):
             part = codes[start : start + CELLS]
             inside = slice(*np.searchsorted(cell, [start, start + len(part)]))
-            chances = draws.chances(reading.pairs[where[inside]], reading.group, cell[inside] - start)
+            chances = draws.chances(matched.pairs[where[inside]], matched.group, cell[inside] - start)
             if more is not None:
                 chances = -np.expm1(more[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
             verdicts = chances > rng.random(chances.shape[::-1], np.float32).T
             for number in np.unique(part // size).tolist():
                 columns = np.flatnonzero(part // size == number)
-                for one in range(len(readings)):
+                for one in range(len(matched_runs)):
                     if members[number] >> one & 1:
                         found[one][:, part[columns] % size] |= verdicts[:, columns]
     return found
 
 
-def _more_of_all(reading: Reading, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int) -> Vector | None:
+def _more_of_all(
+    matched: MatchedRun, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int
+) -> Vector | None:
     """draws × nuggets: by what factor the nuggets of an answer are all harder to miss in a draw, or easier, for what
     they have in common; so that each nugget keeps the chance that it has in the whole answer. None where nothing
     is."""
-    if not draws.together:
+    if not draws.answer_correlation:
         return None
-    size, nugget = len(key.nuggets), reading.pairs.nugget
-    certain = reading.certain(size)
-    open_ = _any(reading.guessed, nugget, size) & ~certain
+    size, nugget = len(key.nuggets), matched.pairs.nugget
+    certain = matched.certain(size)
+    open_ = _any(matched.guessed, nugget, size) & ~certain
     common = rng.standard_normal((len(key.questions), count), np.float32).T
-    told = tell(reading, key, draws, open_)
+    told = condition_on_verdicts(matched, key, draws, open_)
     if told:
         common = told.common(np.arange(len(key.questions)), common)
     result = np.ones((count, size), dtype=np.float32)
     columns = np.flatnonzero(open_)
-    chances = draws.chances(reading.pairs[reading.undecided & open_[nugget]], reading.group)[:, columns]
+    chances = draws.chances(matched.pairs[matched.undecided & open_[nugget]], matched.group)[:, columns]
     chances = np.clip(chances, np.float32(1e-6), ALMOST)
-    share, rest = np.float32(np.sqrt(draws.together)), np.float32(np.sqrt(1 - draws.together))
+    share, rest = np.float32(np.sqrt(draws.answer_correlation)), np.float32(np.sqrt(1 - draws.answer_correlation))
     given = ndtr((ndtri(chances) + share * common[:, key.question[columns]]) / rest)
     result[:, columns] = np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-chances)
     return result

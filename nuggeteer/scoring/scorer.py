@@ -20,9 +20,9 @@ from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
-from nuggeteer.scoring.fitting import fitted, gather, judged, marked
-from nuggeteer.scoring.known import Known
-from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, draw_together, find, read
+from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked
+from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, draw_together, find, read
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
@@ -32,7 +32,7 @@ from nuggeteer.thresholds.prior import prior_for
 if TYPE_CHECKING:
     import pandas
 
-    from nuggeteer.thresholds.selection import Compared
+    from nuggeteer.thresholds.selection import ComparedModel
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ class Scorer:
         self._given_model, self._given_matcher = model, matcher
 
     @cached_property
-    def known(self) -> Known:
+    def known(self) -> VerdictIndex:
         """The verdicts of humans."""
-        return Known(self.key, self.collection.judgements, self.collection.judged_runs)
+        return VerdictIndex(self.key, self.collection.judgements, self.collection.judged_runs)
 
     @cached_property
     def material(self) -> Material:
@@ -186,38 +186,40 @@ class Scorer:
         return NgramMatcher(self.key, self.material.settings, self.material.idf)
 
     @cached_property
-    def _verdicts(self) -> Verdicts | None:
-        return Verdicts(self.key, DRAWS, self.seed, self.draws.together) if self.draws is not None else None
+    def _verdicts(self) -> VerdictNoise | None:
+        return (
+            VerdictNoise(self.key, DRAWS, self.seed, self.draws.answer_correlation) if self.draws is not None else None
+        )
 
-    def read(self, run: str | Run) -> Reading:
+    def read(self, run: str | Run) -> MatchedRun:
         """A run, by name or by file or as it is, against the key."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
         return read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
 
-    def find(self, reading: Reading) -> Outcome:
+    def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has, by itself."""
-        return find(reading, self.key, self.model, self.draws, self._verdicts)
+        return find(matched, self.key, self.model, self.draws, self._verdicts)
 
-    def score(self, reading: Reading) -> RunScore:
+    def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run by itself."""
-        return _run_score(reading.run, self.key, self.find(reading), self.measures, self.resamples)
+        return _run_score(matched.run, self.key, self.find(matched), self.measures, self.resamples)
 
-    def draw_together(self, readings: Sequence[Reading]) -> list[Bools] | None:
+    def draw_together(self, matched_runs: Sequence[MatchedRun]) -> list[Bools] | None:
         """draws × nuggets for each run: found, under verdicts that runs with equal texts share (`finding`). None
         from a model that cannot say how sure it is."""
         if self.draws is None:
             return None
-        return draw_together(readings, self.key, self.draws, DRAWS, self.seed)
+        return draw_together(matched_runs, self.key, self.draws, DRAWS, self.seed)
 
-    def score_together(self, readings: Sequence[Reading]) -> Scores:
+    def score_together(self, matched_runs: Sequence[MatchedRun]) -> Scores:
         """The scores of runs under verdicts that they share: equal texts are equal, whosever systems they are of."""
-        together = self.draw_together(readings)
+        together = self.draw_together(matched_runs)
         scores = []
-        for place, reading in enumerate(readings):
-            outcome = self.find(reading)
+        for place, matched in enumerate(matched_runs):
+            outcome = self.find(matched)
             if together is not None and outcome.drawn is not None:
                 outcome = replace(outcome, drawn=together[place], probability=together[place].mean(axis=0))
-            scores.append(_run_score(reading.run, self.key, outcome, self.measures, self.resamples))
+            scores.append(_run_score(matched.run, self.key, outcome, self.measures, self.resamples))
         return self.scores(scores)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
@@ -250,7 +252,7 @@ class Thresholds:
     pairs: int
     positive: int
     groups: int
-    models: tuple[Compared, ...]
+    models: tuple[ComparedModel, ...]
     chosen: str
 
 
@@ -258,15 +260,15 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     """Fit and compare all threshold models on what humans judged in a collection."""
     from nuggeteer.thresholds.selection import compare
 
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, known))
-    evidence = gather(collection, matcher, known, jobs)
+    evidence = gather_evidence(collection, matcher, known, jobs)
     compared, chosen = compare(evidence, prior_for(matcher.scores_overlap))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
 
 
-def material(collection: Collection, known: Known) -> Material:
+def material(collection: Collection, known: VerdictIndex) -> Material:
     """All that a matcher is made from."""
     settings = collection.settings.match
     said = judged(collection, known)

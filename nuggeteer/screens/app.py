@@ -190,7 +190,7 @@ class JudgeApp(App[None]):
         title = (
             audit_headline(state.title, state.measure.title)
             if session.blind
-            else headline(state.title, state.measure.title, state.interval, len(state.readings) > 1)
+            else headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1)
         )
         self._put("standing", f"{title}{'  …' if self._looking else ''}")
         if session.audit is not None:

@@ -85,7 +85,7 @@ class PlainScreen:
     def _stand(self) -> None:
         state = self.session.state
         if self.session.audit is None:
-            self._tell(headline(state.title, state.measure.title, state.interval, len(state.readings) > 1))
+            self._tell(headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1))
             self._tell(f"{self.session.judged} judged; {forecast_line(state.forecast, self.width)}")
         else:
             self._tell(audit_headline(state.title, state.measure.title))

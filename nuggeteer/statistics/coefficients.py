@@ -20,7 +20,7 @@ DEFINED = 0.95  # of the resamples, or there is no interval
 SAME = 1e-12
 
 
-class Estimate(NamedTuple):
+class CoefficientEstimate(NamedTuple):
     """A coefficient and its 95 % interval; None where it is undefined or nothing can be said."""
 
     value: float | None
@@ -75,7 +75,7 @@ def coincidences(yes: Ints, raters: Ints, question: Ints, questions: int) -> Vec
     return np.stack([np.bincount(question, cell / others, minlength=questions) for cell in cells], axis=-1)
 
 
-def estimate(coefficient: Callable[[Vector], Vector], tables: Vector, seed: int) -> Estimate:
+def estimate(coefficient: Callable[[Vector], Vector], tables: Vector, seed: int) -> CoefficientEstimate:
     """The coefficient of all questions together, and BCa's interval over resampled questions.
 
     There is a value and no interval where there are few questions, where one of them decides whether there is a
@@ -84,22 +84,22 @@ def estimate(coefficient: Callable[[Vector], Vector], tables: Vector, seed: int)
     whole = tables.sum(axis=0)
     value = float(coefficient(whole))
     if np.isnan(value):
-        return Estimate(None)
+        return CoefficientEstimate(None)
     if len(tables) < FEWEST:
-        return Estimate(value)
+        return CoefficientEstimate(value)
     draws = coefficient(question_draws(len(tables), seed) @ tables)
     without = coefficient(whole - tables)
     defined = ~np.isnan(draws)
     draws = draws[defined]
     if np.isnan(without).any() or defined.mean() < DEFINED or np.ptp(draws) < SAME or np.ptp(without) < SAME:
-        return Estimate(value)
+        return CoefficientEstimate(value)
     jackknife = value + without.mean() - without
     draws = np.where(abs(draws - value) < SAME, jackknife.mean(), draws)  # so that ties are ties
     levels = bca_levels(jackknife, draws)
     if np.isnan(levels).any():
-        return Estimate(value)
+        return CoefficientEstimate(value)
     low, high = np.quantile(draws, levels)
-    return Estimate(value, float(low), float(high))
+    return CoefficientEstimate(value, float(low), float(high))
 
 
 def _ratio(part: Vector, whole: Vector) -> Vector:

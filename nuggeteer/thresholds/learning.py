@@ -31,8 +31,8 @@ from nuggeteer.thresholds.smooth import (
     STEEPNESS,
     Prior,
     SmoothFit,
-    coded,
-    decoded,
+    decode_cells,
+    encode_cells,
     features,
     rise,
 )
@@ -59,12 +59,12 @@ class Cells:
 def cells_of(evidence: Evidence) -> Cells:
     groups = max(len(evidence.groups), 1)
     codes, cell, count = np.unique(
-        coded(evidence.nugget * groups + evidence.group, evidence.scores, evidence.size),
+        encode_cells(evidence.nugget * groups + evidence.group, evidence.scores, evidence.size),
         return_inverse=True,
         return_counts=True,
     )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    owner, score, size = decoded(codes)
+    owner, score, size = decode_cells(codes)
     nugget, group = np.divmod(owner, groups)
     return Cells(nugget, group, score, size, count.astype(float), yes.astype(float))
 
@@ -83,7 +83,7 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     newton = _Newton(cells, evidence, prior)
     newton.run()
     base = newton.b[0] + newton.b[CURVE] * cells.size + newton.question[evidence.question_of_nugget[cells.nugget]]
-    likelihood = _Likelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
+    likelihood = _GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
     nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
     x = rise(cells.score, newton.b) + newton.b[CURVE] * cells.size
     groups = _Groups(likelihood, nuggets, prior, evidence, x)
@@ -236,7 +236,7 @@ class _Newton:
 
 
 @dataclass(frozen=True)
-class _Likelihood:
+class _GridLikelihood:
     """The likelihood of each (t, a), given everything else."""
 
     cells: Cells
@@ -271,7 +271,7 @@ class _Likelihood:
 class _Nuggets:
     """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior."""
 
-    def __init__(self, likelihood: _Likelihood, start: float, prior: Prior) -> None:
+    def __init__(self, likelihood: _GridLikelihood, start: float, prior: Prior) -> None:
         self._start, self._prior = start, prior
         every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
         some = np.flatnonzero(likelihood.cells.nugget % every == 0)
@@ -331,7 +331,9 @@ class _Groups:
     """Step 3: how unlike the others a group is, as seen by those who did not see it; and how much the nuggets of an
     answer go together."""
 
-    def __init__(self, likelihood: _Likelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence, x: Vector) -> None:
+    def __init__(
+        self, likelihood: _GridLikelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence, x: Vector
+    ) -> None:
         self._likelihood, self._cells = likelihood, likelihood.cells
         groups, cells = len(evidence.groups), likelihood.cells
         self._steepness = np.exp(nuggets.steepness * STEEPNESS)

@@ -38,7 +38,7 @@ def size_of(characters: Ints) -> Vector:
     return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
 
 
-def orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
+def random_orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
     """rows × count: a random order of the numbers below `count` in each row.
 
     A few shuffled orders are read with steps and from places of each row's own, which is faster than as many shuffles.
@@ -96,7 +96,7 @@ class Draws(Protocol):
     """Joint draws of everything that a model does not know. The same draws serve all runs. `together` is how much the
     nuggets of one answer go together beyond that: the correlation ρ of a Gaussian copula."""
 
-    together: float
+    answer_correlation: float
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
         """draws × cells: the probability that some of a cell's responses carries its nugget. All responses are of

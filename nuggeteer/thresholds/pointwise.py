@@ -26,7 +26,7 @@ class Pointwise:
     fit: Fit
     nuggets: int
     count: int = 1
-    together: float = 0.0
+    answer_correlation: float = 0.0
 
     @property
     def signature(self) -> str:

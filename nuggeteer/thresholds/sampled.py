@@ -114,7 +114,7 @@ class SampledDraws:
     model: SampledModel
     parameters: Parameters
     seed: int
-    together: float = 0.0  # the user's model says it in its parameters, if at all
+    answer_correlation: float = 0.0  # the user's model says it in its parameters, if at all
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
         """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`)."""

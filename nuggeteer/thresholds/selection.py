@@ -46,7 +46,7 @@ class Coin:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedModel:
     """A model's evidence, its held-out log score (nats a pair; None where nothing could be left out), and the seconds
     that one fit took. `own_parameters` is the candidate's."""
 
@@ -62,7 +62,7 @@ def fit_coin(evidence: Evidence) -> Coin:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ModelCandidate:
     """A model that may be fitted. `own_parameters` says what has parameters of its own in it, for readers."""
 
     name: str
@@ -70,21 +70,21 @@ class Candidate:
     fit: Callable[[Evidence], Fit]
 
 
-def models(prior: Prior) -> dict[str, Candidate]:
+def models(prior: Prior) -> dict[str, ModelCandidate]:
     """All models by name: the paper's five, and ours."""
     candidates = (
-        Candidate("coin", "nothing: one bias, whatever the score", fit_coin),
-        Candidate("global", "nothing: one threshold for all", partial(fit_steps, "global")),
-        Candidate("question", "each question its threshold", partial(fit_steps, "question")),
-        Candidate("nugget", "each nugget its threshold", partial(fit_steps, "nugget")),
-        Candidate("nugget-errors", "each nugget its threshold and error rates", fit_step_errors),
-        Candidate("pooled", "each nugget its threshold, from one distribution", fit_pooled),
-        Candidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
+        ModelCandidate("coin", "nothing: one bias, whatever the score", fit_coin),
+        ModelCandidate("global", "nothing: one threshold for all", partial(fit_steps, "global")),
+        ModelCandidate("question", "each question its threshold", partial(fit_steps, "question")),
+        ModelCandidate("nugget", "each nugget its threshold", partial(fit_steps, "nugget")),
+        ModelCandidate("nugget-errors", "each nugget its threshold and error rates", fit_step_errors),
+        ModelCandidate("pooled", "each nugget its threshold, from one distribution", fit_pooled),
+        ModelCandidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
     )
     return {candidate.name: candidate for candidate in candidates}
 
 
-def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
+def compare(evidence: Evidence, prior: Prior) -> tuple[list[ComparedModel], str]:
     """Every model on the same evidence, and the name of the best."""
     folds = folds_of(evidence)
     compared = []
@@ -93,7 +93,7 @@ def compare(evidence: Evidence, prior: Prior) -> tuple[list[Compared], str]:
         log10_evidence = float(model.fit(evidence).log10_evidence)
         seconds = time.perf_counter() - start
         log_score = _log_score(model.fit, evidence, folds)
-        compared.append(Compared(name, model.own_parameters, log10_evidence, log_score, seconds))
+        compared.append(ComparedModel(name, model.own_parameters, log10_evidence, log_score, seconds))
     if folds:
         best = max(compared, key=lambda one: one.log_score if one.log_score is not None else -np.inf)
     else:

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Pairs, orders
+from nuggeteer.thresholds.model import Pairs, random_orders
 
 Matrix = Vector
 BINS = 100
@@ -73,14 +73,14 @@ def rise(scores: Vector, b: Vector) -> Vector:
     return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
 
 
-def coded(cell: Ints, scores: Vector, size: Vector) -> Ints:
+def encode_cells(cell: Ints, scores: Vector, size: Vector) -> Ints:
     """One number for pairs of a cell that are alike in score and size, to the steps that are told apart."""
     level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
     place = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
     return np.asarray((cell * np.int64(BINS + 1) + level) * SIZES + place)
 
 
-def decoded(codes: Ints) -> tuple[Ints, Vector, Vector]:
+def decode_cells(codes: Ints) -> tuple[Ints, Vector, Vector]:
     """The cell, score and size of each code."""
     rest, place = np.divmod(codes, SIZES)
     cell, level = np.divmod(rest, BINS + 1)
@@ -187,7 +187,7 @@ class SmoothFit:
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all that is unknown integrated out."""
-        codes, place = np.unique(coded(pairs.nugget, pairs.scores, pairs.size), return_inverse=True)
+        codes, place = np.unique(encode_cells(pairs.nugget, pairs.scores, pairs.size), return_inverse=True)
         chance = np.concatenate(
             [self._probability(codes[i : i + BLOCK], group) for i in range(0, len(codes), BLOCK)] or [np.zeros(0)]
         )
@@ -196,7 +196,7 @@ class SmoothFit:
     def _probability(self, codes: Ints, group: str | None) -> Vector:
         mean, spread = self.effect_of_group(group)
         slope, slope_spread = self.slope_of_group(group)
-        nugget, scores, size = decoded(codes)
+        nugget, scores, size = decode_cells(codes)
         question = self.question_of_nugget[nugget]
         given = features(scores, size)
         # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
@@ -241,7 +241,7 @@ class SmoothDraws:
     def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
         self.fit, self.count, self._seed = fit, count, seed
-        self.together = fit.answer
+        self.answer_correlation = fit.answer
         self.b = self._curves(fit)
         noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
         question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
@@ -250,7 +250,9 @@ class SmoothDraws:
         ends[:, -1] = count
         often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
         states = np.tile(np.arange(fit.nugget_weights.shape[1], dtype=np.int16), len(fit.nugget_weights))
-        state = np.take_along_axis(np.repeat(states, often).reshape(-1, count), orders(rng, len(ends), count), axis=1)
+        state = np.take_along_axis(
+            np.repeat(states, often).reshape(-1, count), random_orders(rng, len(ends), count), axis=1
+        )
         within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
         within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[state]
         within += question[fit.question_of_nugget]
@@ -283,7 +285,8 @@ class SmoothDraws:
         slopes = mean + spread * SLOPES
         parts = [
             np.unique(
-                coded(cell[i : i + SLICE], pairs.scores[i : i + SLICE], pairs.size[i : i + SLICE]), return_counts=True
+                encode_cells(cell[i : i + SLICE], pairs.scores[i : i + SLICE], pairs.size[i : i + SLICE]),
+                return_counts=True,
             )
             for i in range(0, len(pairs), SLICE)
         ]
@@ -298,11 +301,11 @@ class SmoothDraws:
             while begin < len(codes):
                 at = max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))
                 end = int(ends[at])
-                self._fill(result, codes[begin:end], counts[begin:end], nugget_of_cell, effect, slope, slopes)
+                self._fill_chances(result, codes[begin:end], counts[begin:end], nugget_of_cell, effect, slope, slopes)
                 begin = end
         return result.T
 
-    def _fill(
+    def _fill_chances(
         self,
         result: Matrix,
         codes: Ints,
@@ -315,7 +318,7 @@ class SmoothDraws:
         """The rows of some cells, from how many of their pairs have each score and size."""
         from scipy.sparse import csr_array
 
-        owner, scores, size = decoded(codes)
+        owner, scores, size = decode_cells(codes)
         asked = np.unique(owner)
         start = np.append(np.searchsorted(owner, asked), len(owner)) * 2
         nugget = nugget_of_cell[asked]

@@ -17,11 +17,11 @@ from nuggeteer.collection.folder import Collection, natural
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import UNKNOWN, Known
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
-    Estimate,
+    CoefficientEstimate,
     alpha,
     both_ways,
     coincidences,
@@ -61,10 +61,10 @@ class RaterAgreement:
     questions: int
     differ: int
     yes: tuple[float, ...] | None
-    percent: Estimate
-    kappa: Estimate
-    alpha: Estimate
-    positive: Estimate
+    percent: CoefficientEstimate
+    kappa: CoefficientEstimate
+    alpha: CoefficientEstimate
+    positive: CoefficientEstimate
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,8 @@ class HeldOutGuesses:
 
     def __init__(self, scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
-        known: Known = scorer.known
-        self.evidence = gather(scorer.collection, scorer.matcher, known, scorer.jobs)
+        known: VerdictIndex = scorer.known
+        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs)
         self.decided = np.flatnonzero(known.states != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
@@ -293,7 +293,7 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int,
         int(((yes > 0) & (yes < raters)).sum()),
         None,
         estimate(percent, table, seed),
-        Estimate(None),
+        CoefficientEstimate(None),
         estimate(alpha, table, seed),
         estimate(positive, table, seed),
     )

@@ -20,9 +20,9 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.fitting import gather, weights_in_recall
-from nuggeteer.scoring.known import UNKNOWN, YES, Known, States
-from nuggeteer.scoring.outcomes import Outcome, Reading, Verdicts, find, read
+from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
+from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.statistics.significance import Agreement, agreement
@@ -117,7 +117,7 @@ def crossval(
         raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
     start = time.perf_counter()
     groups = groups_of(collection)
-    truth = Known(collection.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     matcher = shared_matcher(collection, truth, jobs)
     # A tuple, for Dask sends other large things beforehand, and loses them with the worker that has them.
     tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
@@ -154,7 +154,7 @@ def groups_of(collection: Collection) -> list[str]:
     return groups
 
 
-def shared_matcher(collection: Collection, truth: Known, jobs: int = 1) -> Matcher | None:
+def shared_matcher(collection: Collection, truth: VerdictIndex, jobs: int = 1) -> Matcher | None:
     """The scores of all judged texts, worked out once for all folds; None if the matcher learns, for then each fold
     has scores of its own."""
     matcher = make(material(collection, truth))
@@ -195,29 +195,29 @@ class _Fold:
     runs: list[RunGuess]
 
 
-def _leave_out(task: tuple[Collection, str, Known, Matcher | None, str, int]) -> _Fold:
+def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int]) -> _Fold:
     """Guess a group's runs from what is known of all others. Without a matcher, one is made from that."""
     collection, group, truth, matcher, model, seed = task
     key, rest = collection.key, without(collection, group)
-    known = Known(key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(key, rest.judgements, rest.judged_runs)
     matcher = matcher or make(material(rest, known))
     prior = prior_for(matcher.scores_overlap)
-    fit = None if model == FIXED else models(prior)[model].fit(gather(rest, matcher, known))
+    fit = None if model == FIXED else models(prior)[model].fit(gather_evidence(rest, matcher, known))
     decides = _deciding(fit, model, rest)
     draws = decides.draw(DRAWS, seed)
-    verdicts = Verdicts(key, DRAWS, seed, draws.together) if draws is not None else None
+    verdicts = VerdictNoise(key, DRAWS, seed, draws.answer_correlation) if draws is not None else None
     worth = weights_in_recall(key)
     worth /= max(int((per_question(worth, key) > 0).sum()), 1)
     pairs, answers, runs = [], [], []
     for run in collection.judged_runs:
         if collection.group(run.name) == group:
-            reading = read(run, group, key, matcher, known)
+            matched = read(run, group, key, matcher, known)
             states = truth(run.normalised_texts, run.question)
-            outcome = find(reading, key, decides, draws, verdicts)
-            pairs.append(_pairs(reading, states, decides, fit))
-            answers.append(_answers(reading, states, outcome))
+            outcome = find(matched, key, decides, draws, verdicts)
+            pairs.append(_pairs(matched, states, decides, fit))
+            answers.append(_answers(matched, states, outcome))
             runs.append(_recall(run.name, answers[-1], outcome, worth))
-            answers[-1] = answers[-1].only(_settled(reading, states, len(key.nuggets)))
+            answers[-1] = answers[-1].only(_settled(matched, states, len(key.nuggets)))
     return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
 
 
@@ -230,35 +230,35 @@ def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdM
     return Pointwise(model, fit, len(collection.key.nuggets))
 
 
-def _pairs(reading: Reading, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
+def _pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
     """The judged pairs, each text of an answer once."""
-    guessed, known_yes = reading.guessed, reading.states == YES
+    guessed, known_yes = matched.guessed, matched.states == YES
     chance, order = known_yes.astype(float), np.where(known_yes, 2.0, -1.0)
     if fit is None:
-        chance[guessed], order[guessed] = np.nan, reading.pairs.scores[guessed]
-        found = np.where(guessed, reading.pairs.scores > model.threshold(reading.pairs.nugget), known_yes)
+        chance[guessed], order[guessed] = np.nan, matched.pairs.scores[guessed]
+        found = np.where(guessed, matched.pairs.scores > model.threshold(matched.pairs.nugget), known_yes)
     else:
-        chance[guessed] = order[guessed] = fit.probability(reading.pairs[guessed])
+        chance[guessed] = order[guessed] = fit.probability(matched.pairs[guessed])
         found = chance >= 0.5
     judged = states != UNKNOWN
-    once = judged if reading.again is None else judged & ~reading.again
+    once = judged if matched.is_repeat is None else judged & ~matched.is_repeat
     return Guesses(states == YES, found, chance, order, guessed).only(once)
 
 
-def _answers(reading: Reading, states: States, outcome: Outcome) -> Guesses:
+def _answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
     """Whether the run's answer has each nugget of the key."""
     true = np.zeros(len(outcome.found), dtype=bool)
-    true[reading.pairs.nugget[states == YES]] = True
+    true[matched.pairs.nugget[states == YES]] = True
     sure = np.where(outcome.found, 2.0, -1.0)
     order = np.where(outcome.known, sure, outcome.best if outcome.drawn is None else outcome.probability)
     return Guesses(true, outcome.found, outcome.probability, order, ~outcome.known)
 
 
-def _settled(reading: Reading, states: States, nuggets: int) -> Bools:
+def _settled(matched: MatchedRun, states: States, nuggets: int) -> Bools:
     """The nuggets of which humans said whether the answer has them: of a run judged `best` they need not."""
     left = np.zeros(nuggets, dtype=bool)
-    left[reading.pairs.nugget[states == UNKNOWN]] = True
-    left[reading.pairs.nugget[states == YES]] = False
+    left[matched.pairs.nugget[states == UNKNOWN]] = True
+    left[matched.pairs.nugget[states == YES]] = False
     return ~left
 
 

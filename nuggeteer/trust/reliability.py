@@ -20,12 +20,12 @@ import orjson
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.scorer import Scorer, Thresholds
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR, prior_for
-from nuggeteer.thresholds.selection import Compared, compare, folds_of
+from nuggeteer.thresholds.selection import ComparedModel, compare, folds_of
 from nuggeteer.thresholds.smooth import Prior
 
 FORMAT = "nuggeteer reliability 1"
@@ -75,7 +75,7 @@ def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Tr
         stored = orjson.loads(path.read_bytes())
         if stored["basis"] == basis:
             return _trust(stored["trust"])
-    evidence = gather(scorer.collection, scorer.matcher, scorer.known, scorer.jobs)
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs)
     if not len(evidence):
         return None
     judged = len(np.unique(evidence.nugget))
@@ -127,7 +127,7 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
 def _trust(stored: Any) -> TrustReport:
     """What was kept; a ValueError, KeyError or TypeError where it is not what we wrote."""
     models = tuple(
-        Compared(
+        ComparedModel(
             one["name"],
             str(one["own_parameters"]),
             float(one["log10_evidence"]),

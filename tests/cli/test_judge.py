@@ -81,10 +81,10 @@ def test_the_list_is_that_of_suggest(here, capsys):
     assert main(["judge", "build-103", "--list", "3", "--json", "-"]) == 0
     listed = json.loads(capsys.readouterr().out)
     scorer = Scorer(read_collection(here), ["f3"])
-    reading = scorer.read("build-103")
-    wanted = suggest(scorer, reading, scorer.measures[0], 3)
+    matched = scorer.read("build-103")
+    wanted = suggest(scorer, matched, scorer.measures[0], 3)
     assert [(one["text"], one["share"]) for one in listed["suggestions"]] == [
-        (reading.run.texts[one.response], pytest.approx(one.share)) for one in wanted
+        (matched.run.texts[one.response], pytest.approx(one.share)) for one in wanted
     ]
     assert listed["width_after"]["0"] == pytest.approx(listed["judging"][1] - listed["judging"][0])
     assert listed["width_after"]["100"] < listed["width_after"]["10"] < listed["width_after"]["0"]

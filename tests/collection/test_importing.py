@@ -11,7 +11,7 @@ from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.scoring.known import UNKNOWN, Known
+from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
 from nuggeteer.text import normalised
 from tests.conftest import write_lines
 
@@ -235,7 +235,7 @@ def test_assignments_are_a_machine_s_and_their_nuggets_are_found_by_their_texts(
     ]
     collection = read_collection(folder)
     assert (collection.judgements, len(collection.machine)) == ((), 2)
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     assert set(known([normalised(TEXTS[0])], np.array([0], dtype=np.int32))) == {UNKNOWN}
     assert take(answers("support", "partial_support"), "gpt").already == 2
     assert check(folder) == []

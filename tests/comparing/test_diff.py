@@ -299,14 +299,14 @@ def test_equal_texts_of_unlike_systems_are_found_alike(sample, monkeypatch):
     scorer = Scorer(sample)
     find = scorer.find
 
-    def contrary(reading):
-        outcome = find(reading)
-        return outcome if reading.group == "x" else replace(outcome, found=~outcome.found)
+    def contrary(matched):
+        outcome = find(matched)
+        return outcome if matched.group == "x" else replace(outcome, found=~outcome.found)
 
     monkeypatch.setattr(scorer, "find", contrary)
-    reading = scorer.read("build-102")
-    nothing_changed(diff_matched_runs(scorer, reading, replace(reading, group="x")))
-    nothing_changed(diff_matched_runs(scorer, replace(reading, group="x"), reading))
+    matched = scorer.read("build-102")
+    nothing_changed(diff_matched_runs(scorer, matched, replace(matched, group="x")))
+    nothing_changed(diff_matched_runs(scorer, replace(matched, group="x"), matched))
 
 
 def test_a_text_twice_is_no_new_nugget_but_costs_precision(collect):

@@ -89,8 +89,8 @@ def test_what_it_says_is_what_the_others_say(folder):
     assert found.diff.lost == asked.lost
     assert found.diff.headline.interval == asked.headline.interval
     scorer = Scorer(collection, seed=3)
-    reading = scorer.read("build-102")
-    wanted = suggest(scorer, reading, scorer.measures[0], len(found.suggested))
+    matched = scorer.read("build-102")
+    wanted = suggest(scorer, matched, scorer.measures[0], len(found.suggested))
     assert [one.suggestion for one in found.suggested] == wanted
     for one in found.suggested:
         assert one.passage.text == found.new.run.texts[one.suggestion.response]

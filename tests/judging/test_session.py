@@ -71,12 +71,12 @@ def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin
     assert first.extra["guess"]["shown"] is False
     assert second.extra["guess"]["shown"] is True
     # Against the match score and the mean of the draws' chances of the pair alone.
-    scorer, reading = session.state.scorer, session.state.readings[0]
+    scorer, matched = session.state.scorer, session.state.matched_runs[0]
     pairs = [
-        p for p in range(reading.begin[response], reading.begin[response + 1]) if reading.pairs.nugget[p] == nugget
+        p for p in range(matched.begin[response], matched.begin[response + 1]) if matched.pairs.nugget[p] == nugget
     ]
-    assert first.extra["guess"]["score"] == reading.pairs.scores[pairs[0]]
-    alone = scorer.draws.chances(reading.pairs[pairs], reading.group)
+    assert first.extra["guess"]["score"] == matched.pairs.scores[pairs[0]]
+    alone = scorer.draws.chances(matched.pairs[pairs], matched.group)
     assert first.extra["guess"]["probability"] == pytest.approx(alone[:, nugget].mean(), rel=1e-6)
     assert 0 < first.extra["guess"]["probability"] < 1
 

@@ -21,7 +21,7 @@ class Said:
     """A model that is told the chance of every pair: `chance` of draws, nuggets and whether a response matches."""
 
     signature = "said"
-    together = 0.0
+    answer_correlation = 0.0
 
     def __init__(self, chance):
         self.chance = chance
@@ -53,8 +53,8 @@ def test_independent_guesses_are_asked_by_their_variance(collect):
     """Of a mean of independent verdicts each takes off its own p (1 − p), whatever was asked before."""
     p = np.array([0.5, 0.02, 0.3, 0.9, 0.6, 0.99, 0.8, 0.1])
     scorer = Scorer(one_nugget_each(collect, len(p)), [RECALL], Said(lambda draw, nugget, match: p[nugget]))
-    reading = scorer.read("new")
-    found = suggest(scorer, reading, RECALL, 100)
+    matched = scorer.read("new")
+    found = suggest(scorer, matched, RECALL, 100)
     variance = p * (1 - p)
     assert [one.nugget for one in found] == np.argsort(-variance).tolist()
     for one in found:
@@ -71,9 +71,9 @@ def test_independent_guesses_are_asked_by_their_variance(collect):
 def test_the_forecast_of_independent_guesses_is_what_is_left_of_their_variance(collect):
     p = np.linspace(0.03, 0.97, 24)
     scorer = Scorer(one_nugget_each(collect, len(p)), [RECALL], Said(lambda draw, nugget, match: p[nugget]))
-    reading = scorer.read("new")
-    ahead = forecast(scorer, reading, RECALL)
-    judging = scorer.score(reading).measures["recall"].judging
+    matched = scorer.read("new")
+    ahead = forecast(scorer, matched, RECALL)
+    judging = scorer.score(matched).measures["recall"].judging
     assert ahead.now == pytest.approx(judging)
     variance = np.sort(p * (1 - p))[::-1]
     for k in (0, 1, 5, 10, 20):
@@ -218,17 +218,17 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
 
 def test_what_is_suggested_is_open_and_of_its_question(sample):
     scorer = Scorer(sample)
-    reading = scorer.read("build-102")
-    outcome = scorer.find(reading)
-    found = suggest(scorer, reading, scorer.measures[0], 100)
+    matched = scorer.read("build-102")
+    outcome = scorer.find(matched)
+    found = suggest(scorer, matched, scorer.measures[0], 100)
     assert len({(one.nugget, one.response) for one in found}) == 100
-    begin = np.repeat(np.arange(len(reading.run)), np.diff(reading.begin))
+    begin = np.repeat(np.arange(len(matched.run)), np.diff(matched.begin))
     for one in found:
         assert not outcome.known[one.nugget]
-        assert reading.run.question[one.response] == scorer.key.question[one.nugget]
-        pair = np.flatnonzero((begin == one.response) & (reading.pairs.nugget == one.nugget))
-        assert reading.guessed[pair].all()
-        chance = scorer.model.probability(reading.pairs[pair], reading.group)[0]
+        assert matched.run.question[one.response] == scorer.key.question[one.nugget]
+        pair = np.flatnonzero((begin == one.response) & (matched.pairs.nugget == one.nugget))
+        assert matched.guessed[pair].all()
+        chance = scorer.model.probability(matched.pairs[pair], matched.group)[0]
         assert one.probability == pytest.approx(chance, abs=0.05)
 
 
@@ -244,18 +244,18 @@ def test_the_same_is_suggested_every_time(sample):
 
 def test_a_model_that_cannot_say_how_sure_it_is_suggests_nothing(sample):
     scorer = Scorer(sample, model=FixedThreshold(0.2))
-    reading = scorer.read("build-101")
-    assert suggest(scorer, reading, scorer.measures[0], 5) == []
+    matched = scorer.read("build-101")
+    assert suggest(scorer, matched, scorer.measures[0], 5) == []
     with pytest.raises(NuggeteerError, match="fixed threshold"):
-        forecast(scorer, reading, scorer.measures[0])
+        forecast(scorer, matched, scorer.measures[0])
 
 
 def test_where_all_is_known_nothing_is_asked(sample):
     name = next(run.name for run in sample.judged_runs if run.info.judged == "every")
     scorer = Scorer(sample)
-    reading = scorer.read(name)
-    assert not reading.guessed.any()
-    assert suggest(scorer, reading, scorer.measures[0], 5) == []
-    ahead = forecast(scorer, reading, scorer.measures[0])
-    assert ahead.now[0] == ahead.now[1] == pytest.approx(scorer.score(reading).measures["f3"].value)
+    matched = scorer.read(name)
+    assert not matched.guessed.any()
+    assert suggest(scorer, matched, scorer.measures[0], 5) == []
+    ahead = forecast(scorer, matched, scorer.measures[0])
+    assert ahead.now[0] == ahead.now[1] == pytest.approx(scorer.score(matched).measures["f3"].value)
     assert ahead.width_after(10) == 0

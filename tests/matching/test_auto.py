@@ -12,7 +12,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.auto import AutoMatcher
 from nuggeteer.matching.learned import LearnedMatcher
-from nuggeteer.scoring.fitting import gather
+from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, score
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.selection import held_out
@@ -99,7 +99,8 @@ def took(folder, name, tmp_path):
     alone = Scorer(with_matcher(folder, name, tmp_path))
     np.testing.assert_array_equal(scorer.read("s6").pairs.scores, alone.read("s6").pairs.scores)
     np.testing.assert_array_equal(
-        gather(collection, scorer.matcher, scorer.known).scores, gather(collection, alone.matcher, scorer.known).scores
+        gather_evidence(collection, scorer.matcher, scorer.known).scores,
+        gather_evidence(collection, alone.matcher, scorer.known).scores,
     )
     results = {}
     for one in ("ngram", "learned"):
@@ -107,7 +108,7 @@ def took(folder, name, tmp_path):
         results[one] = crossval(chosen).guessed.log_score
     assert max(results, key=results.get) == name  # by another way to leave systems out
     log_scores = [
-        held_out(gather(collection, one, scorer.known), prior_for(scorer.matcher.scores_overlap))
+        held_out(gather_evidence(collection, one, scorer.known), prior_for(scorer.matcher.scores_overlap))
         for one in scorer.matcher.candidates
     ]
     assert scorer.matcher.state()[:2].tolist() == log_scores

@@ -11,8 +11,8 @@ import pytest
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material, score
 from nuggeteer.settings import MATCHERS, read_settings
 from nuggeteer.thresholds.prior import PRIOR, prior_for
@@ -86,8 +86,8 @@ def matched_by(collection, name):
 
 def test_another_packages_matcher_is_found_by_its_name_and_told_in_the_signature(installed, collection):
     scorer = Scorer(matched_by(collection, "theirs"))
-    reading = scorer.read("r")
-    assert reading.pairs.scores.tolist() == [0.14, 0.14, 0.07, 0.07]
+    matched = scorer.read("r")
+    assert matched.pairs.scores.tolist() == [0.14, 0.14, 0.07, 0.07]
     assert "match:theirs[theirs(1)]" in str(scorer.signature)
     assert "a word from theirs" in scorer.notes
 
@@ -98,7 +98,7 @@ def test_our_names_are_ours(installed, collection):
 
 def test_one_that_learns_says_what_judged_texts_score(installed, collection):
     scorer = Scorer(matched_by(collection, "learning"))
-    assert gather(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [0.9]
+    assert gather_evidence(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [0.9]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_every_matcher_of_ours_scores_whole_texts_alike_whatever_else_is_asked(s
     if name == "rouge":
         pytest.importorskip("rouge_score")
     chosen = matched_by(sample, name)
-    known = Known(sample.key, sample.judgements, sample.judged_runs)
+    known = VerdictIndex(sample.key, sample.judgements, sample.judged_runs)
     matcher = make(material(chosen, known))
     texts, question = known.texts[:30], known.question[:30]
     together = matcher.score(texts, question)
@@ -171,8 +171,8 @@ def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, 
     )
     assert Scorer(collection).read("r").pairs.scores.tolist() == [0.5, 0.5, 1.0, 0.5]
     theirs = sys.modules["figures"].Explained(Scorer(collection).material)
-    said = Checked("figures", theirs, Scorer(collection).material).explain("80 ships", 0).said
-    assert [(one.words, one.weight, one.there) for one in said] == [("1912", -1, False), ("80", 1, True)]
+    said = Checked("figures", theirs, Scorer(collection).material).explain("80 ships", 0).words
+    assert [(one.words, one.weight, one.in_text) for one in said] == [("1912", -1, False), ("80", 1, True)]
     sys.modules.pop("figures", None)
 
 
@@ -192,7 +192,7 @@ def test_what_n_grams_taught_is_believed_only_of_scores_that_are_shares_of_a_des
 
 
 def test_the_prior_of_scores_that_were_worked_out_before_is_that_of_their_matcher(sample):
-    known = Known(sample.key, sample.judgements, sample.judged_runs)
+    known = VerdictIndex(sample.key, sample.judgements, sample.judged_runs)
     for name in ("ngram", "learned"):
         matcher = make(material(matched_by(sample, name), known))
         remembered = Remembered.of(sample.key, matcher, known.texts[:3], known.question[:3])
@@ -202,4 +202,4 @@ def test_the_prior_of_scores_that_were_worked_out_before_is_that_of_their_matche
 def test_a_matcher_derived_from_ours_is_scored_as_ours_are(installed, collection):
     """Its scores of judged texts do not need to know the judgements."""
     scorer = Scorer(matched_by(collection, "alike"))
-    assert gather(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [1.0]
+    assert gather_evidence(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [1.0]

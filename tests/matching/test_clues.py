@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.matching import clues
-from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.idf import Idf
 from nuggeteer.text import normalised
 
@@ -139,8 +139,10 @@ def fields(draw):
 
 def field_of(one):
     descriptions, texts, group, decided, yes = one
-    read = Reader(IDF)
-    return Field([[read(d) for d in own] for own in descriptions], [read(t) for t in texts], group, decided, yes)
+    read = GramReader(IDF)
+    return QuestionClues(
+        [[read(d) for d in own] for own in descriptions], [read(t) for t in texts], group, decided, yes
+    )
 
 
 def agree(ours, expected):
@@ -172,7 +174,7 @@ def test_clues_of_new_texts_are_what_all_groups_say(one, texts):
         return
     plain = Plain(*one)
     expected = [[plain.pair(text, -1, nugget, set()) for nugget in range(len(one[0]))] for text in texts]
-    agree(field_of(one).clues([Reader(IDF)(text) for text in texts]), expected)
+    agree(field_of(one).clues([GramReader(IDF)(text) for text in texts]), expected)
 
 
 def some(seed, texts=40, nuggets=3, groups=4):
@@ -237,7 +239,7 @@ def test_where_texts_are_too_many_those_that_carry_something_are_compared_with(m
 @pytest.mark.parametrize("seed", range(3))
 def test_clues_of_a_text_are_the_same_to_the_bit_whatever_else_is_asked(seed, monkeypatch):
     one = some(seed, texts=60)
-    field, read = field_of(one), Reader(IDF)
+    field, read = field_of(one), GramReader(IDF)
     texts = [read(text) for text in some(seed + 10, texts=50)[1]]
     together = field.clues(texts)
     order = np.random.default_rng(seed).permutation(len(texts))
@@ -249,10 +251,10 @@ def test_clues_of_a_text_are_the_same_to_the_bit_whatever_else_is_asked(seed, mo
 
 def test_numbers_are_whole():
     """`80 deaths` is not `8 deaths`, nor 1,200 either of its parts; a full stop ends a sentence, not a number."""
-    read = Reader(None)
+    read = GramReader(None)
     assert read("80 deaths in 1,200 cases, 3.5 a day, in 2003.").numbers == {"80", "1200", "3.5", "2003"}
     nothing = np.zeros((0, 2), dtype=bool)
-    field = Field([[read("80 deaths")], [read("deaths")]], [], np.zeros(0, dtype=np.int64), nothing, nothing)
+    field = QuestionClues([[read("80 deaths")], [read("deaths")]], [], np.zeros(0, dtype=np.int64), nothing, nothing)
     missing, there = CLUES.index("numbers missing"), CLUES.index("numbers there")
     found = field.clues([read(text) for text in ("8 deaths", "80 deaths", "deaths", "180 deaths", "80.5 deaths", "")])
     assert found[:, 0, missing].tolist() == [1, 0, 1, 1, 1, 1]
@@ -261,4 +263,4 @@ def test_numbers_are_whole():
 
 
 def test_fullwidth_digits_are_digits():
-    assert Reader(None)("８０ deaths").numbers == {"80"}
+    assert GramReader(None)("８０ deaths").numbers == {"80"}

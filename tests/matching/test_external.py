@@ -10,7 +10,7 @@ import pytest
 from nuggeteer.collection.folder import check
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.choice import make
-from nuggeteer.scoring.known import Known
+from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, material, score
 from tests.conftest import write_lines
 
@@ -35,7 +35,7 @@ def judged_by(collect):
 
 
 def scores_of(collection):
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, known))
     return matcher, matcher.score(["a fox came", "another"], np.zeros(2, dtype=np.int32)).reshape(2, 3)
 

@@ -17,7 +17,7 @@ from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.learned import LearnedMatcher
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Judgement, Nugget, Question
-from nuggeteer.scoring.known import YES, Known
+from nuggeteer.scoring.known import YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
@@ -360,7 +360,7 @@ def test_in_cross_validation_nothing_that_was_said_of_a_group_reaches_its_guesse
     """All verdicts on a system are turned round: its guesses stay, to the bit, and others' do not."""
     whole = read_collection(simulated)
     run, key = whole.run("s3"), whole.key
-    known = Known(key, whole.judgements, whole.judged_runs)
+    known = VerdictIndex(key, whole.judgements, whole.judged_runs)
     states = known([normalised(t) for t in run.texts], run.question).reshape(len(run), -1)
     own = {(key.questions[q].qid, normalised(t)) for q, t in zip(run.question.tolist(), run.texts, strict=True)}
     turned = [

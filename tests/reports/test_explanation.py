@@ -12,7 +12,7 @@ from rich.console import Console
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
-from nuggeteer.matching.base import SHARE, Alike, Explanation, Said
+from nuggeteer.matching.base import SHARE, Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import changes as report
 from nuggeteer.reports.explanation import in_words
 from tests.reports.hostile import TRICKS
@@ -20,19 +20,19 @@ from tests.reports.hostile import TRICKS
 SHIP = Explanation(
     "log odds",
     (
-        Said("ran aground", 2.5, True),
-        Said("aground", 2.5, True),
-        Said("Giglio", -2.0, False),
-        Said("Cruise", 1.5, True),
-        Said("rock", -1.0, True),
-        Said("captain", 0.9, False),
-        Said("the", 0.1, True),
-        Said("of", -0.1, False),
+        WordEvidence("ran aground", 2.5, True),
+        WordEvidence("aground", 2.5, True),
+        WordEvidence("Giglio", -2.0, False),
+        WordEvidence("Cruise", 1.5, True),
+        WordEvidence("rock", -1.0, True),
+        WordEvidence("captain", 0.9, False),
+        WordEvidence("the", 0.1, True),
+        WordEvidence("of", -0.1, False),
     ),
     (
-        Alike("The cruise ship\nran aground.", True, 0.834, ((16, 27),)),
-        Alike("It was a rock.", False, 0.9),
-        Alike("Something else.", False, 0.1),
+        SimilarText("The cruise ship\nran aground.", True, 0.834, ((16, 27),)),
+        SimilarText("It was a rock.", False, 0.9),
+        SimilarText("Something else.", False, 0.1),
     ),
 )
 
@@ -46,15 +46,15 @@ def test_words_are_sorted_into_those_there_those_lacking_and_those_against():
     ]
     assert len(in_words(SHIP, 78, 1)) == 2
     assert in_words(Explanation("log odds", ()), 78) == []
-    assert in_words(Explanation("log odds", (), SHIP.alike[2:]), 78) == []
+    assert in_words(Explanation("log odds", (), SHIP.similar_texts[2:]), 78) == []
 
 
 @pytest.mark.parametrize("size", [30, 50, 66, 78])
 def test_lines_are_as_long_as_asked_and_cut_around_what_speaks_for_the_nugget(size):
     long = "x y z " * 100
-    many = tuple(Said(f"{letter}{'o' * 12}{i}", 2.0, i % 2 == 0) for i, letter in enumerate("abcdefghijkl"))
+    many = tuple(WordEvidence(f"{letter}{'o' * 12}{i}", 2.0, i % 2 == 0) for i, letter in enumerate("abcdefghijkl"))
     text = f"{long}ran aground{long}"
-    found = Explanation("log odds", many, (Alike(text, True, 0.5, ((len(long), len(long) + 11),)),))
+    found = Explanation("log odds", many, (SimilarText(text, True, 0.5, ((len(long), len(long) + 11),)),))
     lines = in_words(found, size)
     assert len(lines) == 2
     assert len(lines[0]) <= size
@@ -64,8 +64,8 @@ def test_lines_are_as_long_as_asked_and_cut_around_what_speaks_for_the_nugget(si
 
 def test_nothing_in_it_reaches_the_reader_but_as_text():
     for trick in (*TRICKS, "\x1b]0;owned\x07\x9b2J\r\n\u202e[red]x[/]"):
-        said = (Said(trick, 2.0, True), Said(trick * 20, -2.0, False))
-        for line in in_words(Explanation("u", said, (Alike(trick * 3, True, 0.5, ((0, 2),)),)), 66):
+        said = (WordEvidence(trick, 2.0, True), WordEvidence(trick * 20, -2.0, False))
+        for line in in_words(Explanation("u", said, (SimilarText(trick * 3, True, 0.5, ((0, 2),)),)), 66):
             assert line.isprintable()
 
 

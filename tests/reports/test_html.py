@@ -19,7 +19,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.history.briefing import brief
 from nuggeteer.history.store import History
-from nuggeteer.matching.base import Alike, Explanation, Said
+from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
 from nuggeteer.scoring.scorer import score
@@ -35,7 +35,7 @@ class Reader(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.words: list[str] = []
         self.inside: dict[str, list[str]] = {}
         self._open: list[str] = []
         self.feed(text)
@@ -51,7 +51,7 @@ class Reader(HTMLParser):
 
     def handle_endtag(self, tag):
         if tag in ("td", "th", "dt", "dd", "p", "li"):
-            self.said.append(" ")
+            self.words.append(" ")
         while self._open and self._open.pop() != tag:
             pass
 
@@ -59,11 +59,11 @@ class Reader(HTMLParser):
         tag = self._open[-1] if self._open else ""
         self.inside.setdefault(tag, []).append(data)
         if tag not in ("script", "style"):
-            self.said.append(data)
+            self.words.append(data)
 
     @property
     def text(self) -> str:
-        return re.sub(r"\s+", " ", "".join(self.said))
+        return re.sub(r"\s+", " ", "".join(self.words))
 
     def classes(self) -> Counter[str]:
         return Counter(name for _, attrs in self.elements for name in (attrs.get("class") or "").split())
@@ -179,8 +179,8 @@ def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
 
 
 def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
-    said = (Said("ran aground", 2.0, True), Said(TRICKS[0], -1.0, False))
-    why = Explanation("log odds", said, (Alike(f"It ran aground. {TRICKS[5]}", True, 0.83),))
+    said = (WordEvidence("ran aground", 2.0, True), WordEvidence(TRICKS[0], -1.0, False))
+    why = Explanation("log odds", said, (SimilarText(f"It ran aground. {TRICKS[5]}", True, 0.83),))
     place = next(i for i, one in enumerate(found.sightings) if one.passage and not one.known)
     sightings = list(found.sightings)
     sightings[place] = replace(sightings[place], explanation=why)

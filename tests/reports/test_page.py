@@ -17,7 +17,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.history.briefing import brief
 from nuggeteer.history.store import History, Scoring
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend
-from nuggeteer.matching.base import Alike, Explanation, Said
+from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.alarm import watch
@@ -236,8 +236,10 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
         History.of(root).record(score(read_collection(root), [name]), label=f"<script>window.owned=11</script>{name}")
     found = brief(read_collection(root))
     assert found.trend
-    said = tuple(Said(trick, 1.0, True) for trick in TRICKS)
-    whys = [Explanation("odds", (one,), (Alike(trick, True, 0.5),)) for one, trick in zip(said, TRICKS, strict=True)]
+    said = tuple(WordEvidence(trick, 1.0, True) for trick in TRICKS)
+    whys = [
+        Explanation("odds", (one,), (SimilarText(trick, True, 0.5),)) for one, trick in zip(said, TRICKS, strict=True)
+    ]
     sightings = (replace(one, explanation=whys[i % len(whys)]) for i, one in enumerate(found.sightings))
     html.write(path, replace(found, sightings=tuple(sightings)))
     seen = Visit(browser, path)

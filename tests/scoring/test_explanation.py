@@ -13,7 +13,7 @@ import Stemmer
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import SHARE, Explanation, Judged, Matcher, Material
 from nuggeteer.matching.choice import Checked, make
-from nuggeteer.matching.clues import CLUES, Field, Reader
+from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.idf import background
 from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
@@ -62,38 +62,44 @@ def test_ngrams_weigh_what_they_add_to_the_match_score(collect, n):
     total = sum(weight.values())
     has = grams(TEXT, n)
     assert found.unit == SHARE
-    assert {tuple(words(one.words)): one.weight for one in found.said} == pytest.approx(
+    assert {tuple(words(one.words)): one.weight for one in found.words} == pytest.approx(
         {gram: (1 if gram in has else -1) * weight[gram] / total for gram in own}
     )
-    assert all(one.there == (tuple(words(one.words)) in has) for one in found.said)
+    assert all(one.in_text == (tuple(words(one.words)) in has) for one in found.words)
     (score,) = matcher.score([normalised(TEXT)], np.zeros(1, dtype=np.int32))[:1]
-    assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
-    assert [abs(one.weight) for one in found.said] == sorted((abs(one.weight) for one in found.said), reverse=True)
-    assert found.alike == ()
+    assert sum(one.weight for one in found.words if one.in_text) == pytest.approx(score)
+    assert [abs(one.weight) for one in found.words] == sorted((abs(one.weight) for one in found.words), reverse=True)
+    assert found.similar_texts == ()
     assert not found.beyond_marks
 
 
 def test_words_are_written_as_in_the_text_those_that_are_lacking_as_in_the_description(collect):
     found = make(material(collect)).explain(TEXT, 0)
-    assert {one.words for one in found.said if one.there} == {"BUILT", "Nuclear", "the", "reactor", "Nuclear reactor"}
-    assert {"the first", "first nuclear"} <= {one.words for one in found.said if not one.there}
+    assert {one.words for one in found.words if one.in_text} == {
+        "BUILT",
+        "Nuclear",
+        "the",
+        "reactor",
+        "Nuclear reactor",
+    }
+    assert {"the first", "first nuclear"} <= {one.words for one in found.words if not one.in_text}
     accents = make(material(collect)).explain("le Re\u0301actor NUCLE\u00adAR", 0)
-    assert {one.words for one in accents.said if one.there} == {"Re\u0301actor", "NUCLE\u00adAR"}
+    assert {one.words for one in accents.words if one.in_text} == {"Re\u0301actor", "NUCLE\u00adAR"}
 
 
 def test_of_several_descriptions_that_which_counts_is_explained(collect):
     matcher = make(material(collect))
     for text, other in (("the Nobel prize", "laureate"), ("laureate of physics", "prize")):
         found = matcher.explain(text, 1)
-        assert other not in {one.words for one in found.said}
+        assert other not in {one.words for one in found.words}
         (score,) = matcher.score([normalised(text)], np.zeros(1, dtype=np.int32))[1:2]
-        assert sum(one.weight for one in found.said if one.there) == pytest.approx(score)
+        assert sum(one.weight for one in found.words if one.in_text) == pytest.approx(score)
 
 
 def test_stems_and_stop_words_are_shown_as_words(collect):
     found = make(material(collect, stem=True, stopwords="remove")).explain("They went to the NUCLEAR of reactors.", 0)
-    assert {one.words for one in found.said if one.there} == {"NUCLEAR", "reactors", "NUCLEAR reactors"}
-    assert {one.words for one in found.said if not one.there} == {"built", "built nuclear"}
+    assert {one.words for one in found.words if one.in_text} == {"NUCLEAR", "reactors", "NUCLEAR reactors"}
+    assert {one.words for one in found.words if not one.in_text} == {"built", "built nuclear"}
 
 
 @pytest.mark.parametrize("name", ["pourpre", "qaviar"])
@@ -101,7 +107,7 @@ def test_the_shares_of_other_word_matchers_add_up_to_their_scores(collect, name)
     matcher = make(material(collect, matcher=name))
     scores = matcher.score([normalised(TEXT)], np.zeros(1, dtype=np.int32))
     for nugget in range(3):
-        there = [one.weight for one in matcher.explain(TEXT, nugget).said if one.there]
+        there = [one.weight for one in matcher.explain(TEXT, nugget).words if one.in_text]
         assert sum(there) == pytest.approx(scores[nugget])
 
 
@@ -174,11 +180,11 @@ def explained(_learned_folder):
     from nuggeteer.collection.folder import read_collection
 
     scorer = Scorer(read_collection(_learned_folder), ["f3"])
-    reading = scorer.read("build-103")
-    pairs = np.flatnonzero(reading.states < 0)[::29]
-    response = np.searchsorted(reading.begin, pairs, side="right") - 1
+    matched = scorer.read("build-103")
+    pairs = np.flatnonzero(matched.states < 0)[::29]
+    response = np.searchsorted(matched.begin, pairs, side="right") - 1
     asked = [
-        (reading.run.texts[r], n) for r, n in zip(response.tolist(), reading.pairs.nugget[pairs].tolist(), strict=True)
+        (matched.run.texts[r], n) for r, n in zip(response.tolist(), matched.pairs.nugget[pairs].tolist(), strict=True)
     ]
     assert len(asked) > 40
     return scorer, [(text, nugget, scorer.matcher.explain(text, nugget)) for text, nugget in asked]
@@ -189,10 +195,10 @@ def test_what_is_said_to_be_there_is_there_and_what_is_lacking_is_not(explained)
     there = lacking = 0
     for text, nugget, found in cases:
         has, described = vector(text), vector(" . ".join(scorer.key.nuggets[nugget].descriptions))
-        for one in found.said:
-            assert (form(one.words) in has) == one.there
-            there, lacking = there + one.there, lacking + (not one.there)
-            if one.there:
+        for one in found.words:
+            assert (form(one.words) in has) == one.in_text
+            there, lacking = there + one.in_text, lacking + (not one.in_text)
+            if one.in_text:
                 assert all(part in text for part in one.words.split(" "))
             else:
                 assert form(one.words) in described
@@ -205,18 +211,18 @@ def test_words_have_the_log_odds_of_the_judged_texts(explained):
     for _, nugget, found in cases:
         brute = Brute(scorer, nugget)
         assert found.unit == "log odds"
-        assert found.said
-        for one in found.said:
-            assert one.weight == pytest.approx(brute.odds(form(one.words), one.there), abs=1e-9), one
+        assert found.words
+        for one in found.words:
+            assert one.weight == pytest.approx(brute.odds(form(one.words), one.in_text), abs=1e-9), one
 
 
 def test_the_words_are_those_that_tell_most_and_those_of_the_description(explained):
     scorer, cases = explained
     for text, nugget, found in cases:
         brute = Brute(scorer, nugget)
-        shown = {form(one.words) for one in found.said}
+        shown = {form(one.words) for one in found.words}
         most = sorted((brute.odds(gram) for gram in vector(text)), reverse=True)[:3]
-        said = sorted((one.weight for one in found.said if one.there), reverse=True)[:3]
+        said = sorted((one.weight for one in found.words if one.in_text), reverse=True)[:3]
         assert [odds for odds in said if odds > 0] == pytest.approx([odds for odds in most if odds > 0], abs=1e-9)
         (description,) = scorer.key.nuggets[nugget].descriptions[:1]
         if len(scorer.key.nuggets[nugget].descriptions) == 1:
@@ -232,11 +238,11 @@ def test_they_make_up_the_clues(explained):
         clue = dict(
             zip(CLUES, field.clues([read(normalised(text))])[0, nugget - scorer.key.offsets[question]], strict=True)
         )
-        told = sorted((one.weight for one in found.said if one.there), reverse=True)[:3]
+        told = sorted((one.weight for one in found.words if one.in_text), reverse=True)[:3]
         assert sum(max(odds, 0) for odds in told) / 3 == pytest.approx(clue["telling words"], abs=1e-9)
         if len(scorer.key.nuggets[nugget].descriptions) == 1:
             own = {gram for gram in vector(scorer.key.nuggets[nugget].descriptions[0]) if " " not in gram}
-            weights = [one.weight for one in found.said if form(one.words) in own]
+            weights = [one.weight for one in found.words if form(one.words) in own]
             assert len(weights) == len(own)
             assert sum(weights) / math.sqrt(len(own)) == pytest.approx(clue["description words"], abs=1e-9)
 
@@ -247,12 +253,12 @@ def test_the_judged_responses_are_the_nearest(explained):
     for text, nugget, found in cases:
         brute = Brute(scorer, nugget)
         for yes in (True, False):
-            shown = [one for one in found.alike if one.yes == yes]
-            assert [one.likeness for one in shown] == pytest.approx([like for like, _ in brute.nearest(text, yes)])
+            shown = [one for one in found.similar_texts if one.yes == yes]
+            assert [one.similarity for one in shown] == pytest.approx([like for like, _ in brute.nearest(text, yes)])
             for one in shown:
                 named += 1
                 assert brute.yes[brute.texts.index(one.text)] == yes
-                assert one.likeness == pytest.approx(cosine(vector(text), vector(one.text)))
+                assert one.similarity == pytest.approx(cosine(vector(text), vector(one.text)))
     assert named > 100
 
 
@@ -261,7 +267,7 @@ def test_judged_responses_are_shown_as_they_were_written(explained, learned):
     marker = Marker(scorer.ngrams)
     explainer = Explainer(scorer.matcher, marker, learned)
     written = {text for run in learned.judged_runs for text in run.texts} | {one.text for one in learned.judgements}
-    shown = [(one, nugget) for text, nugget, _ in cases for one in explainer(text, nugget).alike]
+    shown = [(one, nugget) for text, nugget, _ in cases for one in explainer(text, nugget).similar_texts]
     assert any(one.text != normalised(one.text) for one, _ in shown)
     for one, nugget in shown:
         assert one.text in written
@@ -327,12 +333,14 @@ def test_a_matcher_that_cannot_explain_is_not_asked(collect):
 
 
 def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
-    read = Reader(IDF)
+    read = GramReader(IDF)
     nobody = np.zeros((0, 2), dtype=bool)
-    field = Field([[read("first reactor")], [read("born in rome"), read("...")]], [], np.zeros(0, int), nobody, nobody)
+    field = QuestionClues(
+        [[read("first reactor")], [read("born in rome"), read("...")]], [], np.zeros(0, int), nobody, nobody
+    )
     for nugget in (0, 1):
-        account = field.account(read("the first reactor"), nugget)
-        assert account.telling == {}
-        assert account.near == []
-        assert {*account.there.values(), *account.lacking.values()} == {0.0}
-    assert field.account(read("the first reactor"), 0).there == {"first": 0.0, "reactor": 0.0}
+        breakdown = field.breakdown(read("the first reactor"), nugget)
+        assert breakdown.telling == {}
+        assert breakdown.near == []
+        assert {*breakdown.there.values(), *breakdown.lacking.values()} == {0.0}
+    assert field.breakdown(read("the first reactor"), 0).there == {"first": 0.0, "reactor": 0.0}

@@ -92,17 +92,17 @@ def test_a_collection_that_cannot_be_written_is_scored_all_the_same(folder):
 
 def test_what_it_learns_from_is_every_decided_pair_once(sample):
     """Counted by hand: each judged text and each nugget of its question, but those left unknown by rule 3."""
-    from nuggeteer.scoring.known import UNKNOWN, Known
+    from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
     from nuggeteer.text import normalised
 
-    known = Known(sample.key, sample.judgements, sample.judged_runs)
+    known = VerdictIndex(sample.key, sample.judgements, sample.judged_runs)
     texts = {
         (q, normalised(t)) for run in sample.judged_runs for q, t in zip(run.question.tolist(), run.texts, strict=True)
     } | {(sample.key.position[j.qid], normalised(j.text)) for j in sample.judgements}
     pairs = sum(int(sample.key.counts[q]) for q, _ in texts)
     assert len(known.texts) == len(texts)
     matcher = NgramMatcher(sample.key, sample.settings.match, None)
-    evidence = fitting.gather(sample, matcher, known)
+    evidence = fitting.gather_evidence(sample, matcher, known)
     assert len(evidence) == pairs - int((known.states == UNKNOWN).sum())
     assert set(evidence.groups) == {"aurora", "basalt", "cobalt", "dune", "build"}
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from nuggeteer.scoring.outcomes import Verdicts, limits, tell
+from nuggeteer.scoring.outcomes import VerdictNoise, condition_on_verdicts, copula_uniforms
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.thresholds import orders
+from nuggeteer.thresholds import random_orders
 from nuggeteer.thresholds.sampled import SampledModel
 
 NUGGETS = [{"qid": "p", "nugget": str(i), "text": f"word{i} of its own"} for i in range(4)]
@@ -25,7 +25,7 @@ def scorer_of(collect, runs, chance=0.3, judgements=()) -> Scorer:
     return Scorer(collect(NUGGETS, runs, judgements=list(judgements)), model=model)
 
 
-def together(scorer: Scorer, *names: str):
+def answer_correlation(scorer: Scorer, *names: str):
     found = scorer.draw_together([scorer.read(name) for name in names])
     assert found is not None
     return found
@@ -34,7 +34,7 @@ def together(scorer: Scorer, *names: str):
 def test_what_two_runs_share_never_differs_and_the_rest_is_independent(collect):
     """Three texts, one of them in both runs: of each nugget, P(found) = 1 − 0.7²; P(found in both) as enumerated."""
     runs = {"old": [("p", "shared"), ("p", "only old")], "new": [("p", "only new"), ("p", "Shared")]}
-    old, new = together(scorer_of(collect, runs), "old", "new")
+    old, new = answer_correlation(scorer_of(collect, runs), "old", "new")
     p = slice(0, 4)
     assert old[:, p].mean() == pytest.approx(1 - 0.7**2, abs=0.02)
     assert new[:, p].mean() == pytest.approx(1 - 0.7**2, abs=0.02)
@@ -45,16 +45,16 @@ def test_what_two_runs_share_never_differs_and_the_rest_is_independent(collect):
 def test_the_same_texts_of_other_systems_in_another_order_are_the_same(collect):
     texts = [("p", "one text"), ("p", "another text"), ("q", "a third")]
     runs = {"old": texts, "new": [texts[1], texts[0], texts[2]]}
-    old, new = together(scorer_of(collect, runs), "old", "new")
+    old, new = answer_correlation(scorer_of(collect, runs), "old", "new")
     assert old.any()
     assert (old == new).all()
 
 
 def test_each_run_together_with_others_is_found_as_often_as_alone(sample):
     scorer = Scorer(sample)
-    readings = [scorer.read(name) for name in ("build-101", "build-102", "build-103")]
-    for reading, found in zip(readings, scorer.draw_together(readings), strict=True):
-        alone = scorer.find(reading)
+    matched_runs = [scorer.read(name) for name in ("build-101", "build-102", "build-103")]
+    for matched, found in zip(matched_runs, scorer.draw_together(matched_runs), strict=True):
+        alone = scorer.find(matched)
         assert (found[:, alone.known] == alone.found[alone.known]).all()
         # 2,000 draws of a chance: a standard error of 0.011 at most, over 170 nuggets.
         assert found.mean(axis=0) == pytest.approx(alone.probability, abs=0.06)
@@ -70,14 +70,14 @@ def test_a_text_that_an_answer_repeats_is_guessed_once(collect):
 
 def test_verdicts_of_a_nugget_are_found_as_often_as_its_chance_whatever_the_seed(sample):
     for seed in range(3):
-        verdicts = Verdicts(sample.key, 1000, seed, 0.0)
-        assert (verdicts.limits < 0.3).mean(axis=0) == pytest.approx(0.3, abs=0.001)
+        verdicts = VerdictNoise(sample.key, 1000, seed, 0.0)
+        assert (verdicts.copula_uniforms < 0.3).mean(axis=0) == pytest.approx(0.3, abs=0.001)
 
 
 def test_the_nuggets_of_an_answer_go_together_as_normal_variables_do():
     rng = np.random.default_rng(0)
     own, common = rng.standard_normal((2, 100_000, 2), np.float32)
-    uniform = limits(own, common[:, [0, 0]], 0.4)
+    uniform = copula_uniforms(own, common[:, [0, 0]], 0.4)
     both = (uniform < [0.3, 0.6]).all(axis=1).mean()
     exact = multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]]).cdf(norm.ppf([0.3, 0.6]))
     assert both == pytest.approx(exact, abs=0.005)
@@ -92,7 +92,7 @@ def test_known_nuggets_tell_of_the_others_in_their_answer(collect):
         for i, found in enumerate((True, True, False))
     ]
     scorer = scorer_of(collect, {"r": [("p", "a response")]}, judgements=verdicts)
-    object.__setattr__(scorer.draws, "together", 0.5)
+    object.__setattr__(scorer.draws, "answer_correlation", 0.5)
     outcome = scorer.find(scorer.read("r"))
     rng = np.random.default_rng(0)
     normal = np.sqrt(0.5) * rng.standard_normal((400_000, 4)) + np.sqrt(0.5) * rng.standard_normal((400_000, 1))
@@ -107,10 +107,10 @@ def test_known_nuggets_tell_of_the_others_in_their_answer(collect):
 
 def test_nothing_is_told_where_all_is_open(collect):
     scorer = scorer_of(collect, {"r": [("p", "a response")]})
-    object.__setattr__(scorer.draws, "together", 0.5)
-    reading = scorer.read("r")
+    object.__setattr__(scorer.draws, "answer_correlation", 0.5)
+    matched = scorer.read("r")
     every = np.ones(len(NUGGETS), dtype=bool)
-    assert tell(reading, scorer.key, scorer.draws, every) is None
+    assert condition_on_verdicts(matched, scorer.key, scorer.draws, every) is None
 
 
 def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by_it(collect):
@@ -125,7 +125,7 @@ def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by
             for i, verdict in enumerate(found)
         ]
         scorer = scorer_of(collect, {"r": responses}, judgements=verdicts)
-        object.__setattr__(scorer.draws, "together", 0.5)
+        object.__setattr__(scorer.draws, "answer_correlation", 0.5)
         chances.append(scorer.find(scorer.read("r")).probability[3])
         rng = np.random.default_rng(0)
         normal = np.sqrt(0.5) * rng.standard_normal((200_000, 3)) + np.sqrt(0.5) * rng.standard_normal((200_000, 1))
@@ -137,7 +137,7 @@ def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by
 def test_orders_are_orders_and_rows_are_not_alike():
     """Each row has every number once; rank correlations of rows are those of independent orders, but for few pairs,
     none of them neighbours; and no place in a row tells of another's."""
-    rows = orders(np.random.default_rng(1), 200, 2000)
+    rows = random_orders(np.random.default_rng(1), 200, 2000)
     assert (np.sort(rows, axis=1) == np.arange(2000)).all()
     correlations = np.corrcoef(rows)[np.triu_indices(200, 1)]
     assert correlations.std() == pytest.approx(1 / np.sqrt(1999), rel=0.05)

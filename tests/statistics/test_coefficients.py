@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 
 from nuggeteer.statistics.coefficients import (
     FEWEST,
-    Estimate,
+    CoefficientEstimate,
     alpha,
     both_ways,
     coincidences,
@@ -156,15 +156,19 @@ def holds(table, truth, seed):
 
 def test_what_cannot_be_said_is_not_said():
     agreeing = np.tile([3.0, 0, 0, 4], (FEWEST, 1))
-    assert estimate(kappa, agreeing, 0) == Estimate(1.0)  # resampling cannot see what was not there to be drawn
-    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (FEWEST, 1)), 0) == Estimate(None)
+    assert estimate(kappa, agreeing, 0) == CoefficientEstimate(
+        1.0
+    )  # resampling cannot see what was not there to be drawn
+    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (FEWEST, 1)), 0) == CoefficientEstimate(None)
     few = random_tables(FEWEST - 1, 0)
-    assert estimate(kappa, few, 0) == Estimate(float(kappa(few.sum(axis=0))))
+    assert estimate(kappa, few, 0) == CoefficientEstimate(float(kappa(few.sum(axis=0))))
     padded = np.vstack([few, np.zeros((50, 4))])  # questions without a shared pair are no questions
     assert estimate(kappa, padded, 0).low is None
     rare = np.vstack([np.tile([0.0, 0, 0, 9], (30, 1)), [[1.0, 0, 1, 7]]])
-    assert estimate(positive, rare, 0) == Estimate(pytest.approx(2 / 3))  # one question decides whether it is defined
-    assert estimate(percent, np.zeros((0, 4)), 0) == Estimate(None)
+    assert estimate(positive, rare, 0) == CoefficientEstimate(
+        pytest.approx(2 / 3)
+    )  # one question decides whether it is defined
+    assert estimate(percent, np.zeros((0, 4)), 0) == CoefficientEstimate(None)
 
 
 @settings(max_examples=25)

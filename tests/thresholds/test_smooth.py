@@ -31,7 +31,7 @@ def evidence_of(scores, yes, nugget, group=None, groups=("g",), nuggets=None, qu
     return Evidence(scores, size, np.asarray(yes, bool), nugget, group, tuple(groups), question, weight)
 
 
-def simulated(seed: int, per: int = 4, groups: int = GROUPS, slopes=0.0, together: float = 0.0):
+def simulated(seed: int, per: int = 4, groups: int = GROUPS, slopes=0.0, answer_correlation: float = 0.0):
     """Evidence drawn from the model itself, and what it was drawn with."""
     rng = np.random.default_rng(seed)
     b = np.zeros(COEFFICIENTS)
@@ -45,7 +45,7 @@ def simulated(seed: int, per: int = 4, groups: int = GROUPS, slopes=0.0, togethe
     x = features(scores, size) @ b
     logit = x + a[nugget] + c[question[nugget]] + v[group] + np.broadcast_to(slopes, groups)[group] * (x - x.mean())
     common = rng.standard_normal((groups, QUESTIONS))[group, question[nugget]]
-    normal = np.sqrt(1 - together) * rng.standard_normal(len(nugget)) - np.sqrt(together) * common
+    normal = np.sqrt(1 - answer_correlation) * rng.standard_normal(len(nugget)) - np.sqrt(answer_correlation) * common
     yes = norm.cdf(normal) < 1 / (1 + np.exp(-logit))
     names = [f"g{i}" for i in range(groups)]
     return evidence_of(scores, yes, nugget, group, names, NUGGETS, QUESTIONS, size), b, a + c[question], v
@@ -105,11 +105,14 @@ def test_slopes_of_systems_are_recovered():
     assert 0.2 < np.mean(spreads) < 0.4
 
 
-@pytest.mark.parametrize(("together", "low", "high"), [(0.0, 0.0, 0.08), (0.3, 0.14, 0.3)])
-def test_what_the_nuggets_of_an_answer_have_in_common_is_recovered(together, low, high):
+@pytest.mark.parametrize(("answer_correlation", "low", "high"), [(0.0, 0.0, 0.08), (0.3, 0.14, 0.3)])
+def test_what_the_nuggets_of_an_answer_have_in_common_is_recovered(answer_correlation, low, high):
     """A normal number of each answer in a Gaussian copula. With 12 answers a system, its level and slope take a part
     of what they have in common, and the prior weighs a third."""
-    fits = [fit_smooth(simulated(seed, per=1, groups=16, together=together)[0], PRIOR) for seed in range(6)]
+    fits = [
+        fit_smooth(simulated(seed, per=1, groups=16, answer_correlation=answer_correlation)[0], PRIOR)
+        for seed in range(6)
+    ]
     assert low <= np.mean([fit.answer for fit in fits]) <= high
 
 

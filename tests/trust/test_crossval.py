@@ -13,7 +13,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Judgement
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
 from nuggeteer.trust.crossval import MODELS, Guesses, crossval, quality, without
@@ -40,7 +40,7 @@ def simulated(tmp_path_factory):
 
 
 def states_of(collection, run):
-    known = Known(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     loaded = collection.run(run)
     return known([normalised(t) for t in loaded.texts], loaded.question)
 
@@ -108,7 +108,7 @@ def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     """All verdicts on the group are turned round: its guesses stay as they are, to the bit, and so does no other's."""
     whole = read_collection(simulated)
     texts = [(q, normalised(t)) for q, t in zip(whole.run("s3").question.tolist(), whole.run("s3").texts, strict=True)]
-    known = Known(whole.key, whole.judgements, whole.judged_runs)
+    known = VerdictIndex(whole.key, whole.judgements, whole.judged_runs)
     states = states_of(whole, "s3").reshape(-1, 4)
     turned = [
         Judgement(n.qid, n.nugget, text, states[row, i] != YES, run="s3")

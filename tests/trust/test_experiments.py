@@ -266,9 +266,9 @@ def test_markdown_of_hostile_names_is_harmless(collect):
 
 
 def _known(collection):
-    from nuggeteer.scoring.known import Known
+    from nuggeteer.scoring.known import VerdictIndex
 
-    return Known(collection.key, collection.judgements, collection.judged_runs)
+    return VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
 
 
 def test_the_readme_lists_what_was_recorded():

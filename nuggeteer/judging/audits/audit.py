@@ -24,7 +24,7 @@ from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 
@@ -42,19 +42,19 @@ class AuditResult:
     measures: dict[str, AuditedMeasure | None]
 
 
-def draw_audit(scorer: Scorer, reading: Reading, measure: Measure, planned: int) -> DrawnAudit:
+def draw_audit(scorer: Scorer, matched: MatchedRun, measure: Measure, planned: int) -> DrawnAudit:
     """The audit of a run, drawn and recorded now if there is none."""
-    path = _path(scorer, reading)
+    path = _path(scorer, matched)
     if not path.is_file():
-        write_audit(path, *_draw_units(scorer, reading, measure, planned, path.stem))
-    found = find_audit(scorer, reading)
+        write_audit(path, *_draw_units(scorer, matched, measure, planned, path.stem))
+    found = find_audit(scorer, matched)
     assert found is not None
     return found
 
 
-def find_audit(scorer: Scorer, reading: Reading) -> DrawnAudit | None:
+def find_audit(scorer: Scorer, matched: MatchedRun) -> DrawnAudit | None:
     """The audit of a run, if there is one."""
-    path = _path(scorer, reading)
+    path = _path(scorer, matched)
     if not path.is_file():
         return None
     head, units = read_audit(path)
@@ -69,15 +69,15 @@ def units_to_judge(audit: DrawnAudit, count: int) -> list[tuple[int, Mapping[str
     return [(int(nugget), audit.mark(place)) for place, nugget in enumerate(audit.nugget[:count])]
 
 
-def audit_result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) -> AuditResult:
+def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure]) -> AuditResult:
     """What the audit of a run proves by now."""
-    audit = find_audit(scorer, reading)
+    audit = find_audit(scorer, matched)
     if audit is None:
-        name, folder = reading.run.name, _path(scorer, reading).parent
+        name, folder = matched.run.name, _path(scorer, matched).parent
         older = any(folder.glob(f"{_stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
         why = "its audit was of other responses or another key" if older else "it has no audit"
         raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
-    state = NuggetState.of(reading, scorer.key)
+    state = NuggetState.of(matched, scorer.key)
     settled = ~state.open_[audit.nugget]
     judged = len(settled) if settled.all() else int(settled.argmin())
     planned = min(audit.head.planned, len(settled))
@@ -85,23 +85,25 @@ def audit_result(scorer: Scorer, reading: Reading, measures: Sequence[Measure]) 
     return AuditResult(audit.head, planned, judged, int(settled[judged:].sum()), len(settled), proved)
 
 
-def _draw_units(scorer: Scorer, reading: Reading, measure: Measure, planned: int, name: str) -> tuple[Head, list[Unit]]:
+def _draw_units(
+    scorer: Scorer, matched: MatchedRun, measure: Measure, planned: int, name: str
+) -> tuple[Head, list[Unit]]:
     key, composition = scorer.key, measure.composition(scorer.key)
     if composition is None:
         raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
-    score = scorer.score(reading)
+    score = scorer.score(matched)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
-    responses = _responses(reading, key)
+    responses = _responses(matched, key)
     rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
-    nugget, size = order_at_random(NuggetState.of(reading, key), guess, composition, rng)
+    nugget, size = order_at_random(NuggetState.of(matched, key), guess, composition, rng)
     if not len(nugget):
-        raise NuggeteerError(f"{reading.run.name}: every nugget that counts is judged; there is nothing to audit")
+        raise NuggeteerError(f"{matched.run.name}: every nugget that counts is judged; there is nothing to audit")
     expected = {
         name: (interval.value, *interval.judging)
         for name, interval in score.measures.items()
         if interval.value is not None and interval.judging is not None
     }
-    at, run = datetime.now(UTC).isoformat(timespec="seconds"), _unicode(reading.run.name)
+    at, run = datetime.now(UTC).isoformat(timespec="seconds"), _unicode(matched.run.name)
     signature, seed = str(scorer.signature), scorer.seed
     head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected)
     return head, [
@@ -110,9 +112,9 @@ def _draw_units(scorer: Scorer, reading: Reading, measure: Measure, planned: int
     ]
 
 
-def _path(scorer: Scorer, reading: Reading) -> Path:
-    content = f"{_responses(reading, scorer.key)}\t{_key(scorer)}"
-    name = f"{_stem(reading.run.name)}-{blake2b(content.encode(), digest_size=4).hexdigest()}"
+def _path(scorer: Scorer, matched: MatchedRun) -> Path:
+    content = f"{_responses(matched, scorer.key)}\t{_key(scorer)}"
+    name = f"{_stem(matched.run.name)}-{blake2b(content.encode(), digest_size=4).hexdigest()}"
     return scorer.collection.root / "judgements" / "audits" / f"{name}.jsonl"
 
 
@@ -129,10 +131,10 @@ def _key(scorer: Scorer) -> str:
     return scorer.signature.basis.key
 
 
-def _responses(reading: Reading, key: AnswerKey) -> str:
+def _responses(matched: MatchedRun, key: AnswerKey) -> str:
     """A hash of a run's responses: what is the same text, and how long it is, in their order."""
     lines = (
         f"{key.questions[q].qid}\t{normalised(text)}"
-        for q, text in zip(reading.run.question.tolist(), reading.run.texts, strict=True)
+        for q, text in zip(matched.run.question.tolist(), matched.run.texts, strict=True)
     )
     return blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

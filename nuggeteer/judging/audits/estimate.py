@@ -21,7 +21,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import PARTLY
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.outcomes import MatchedRun
 
 MIN_GUESS_SPREAD = 0.4  # of a guess: the surest may be wrong, and one drawn too rarely would count for too much
 MIN_RELATIVE_WEIGHT = 0.1  # of the mean: what weighs nothing as yet may come to
@@ -75,13 +75,13 @@ class NuggetState:
     length: Ints
 
     @classmethod
-    def of(cls, reading: Reading, key: AnswerKey) -> NuggetState:
-        size, nugget = len(key.nuggets), reading.pairs.nugget
-        found = reading.certain(size)
+    def of(cls, matched: MatchedRun, key: AnswerKey) -> NuggetState:
+        size, nugget = len(key.nuggets), matched.pairs.nugget
+        found = matched.certain(size)
         open_, partly = np.zeros((2, size), dtype=bool)
-        open_[nugget[reading.guessed]] = True
-        partly[nugget[reading.states == PARTLY]] = True
-        return cls(open_ & ~found, found, partly & ~found, reading.length)
+        open_[nugget[matched.guessed]] = True
+        partly[nugget[matched.states == PARTLY]] = True
+        return cls(open_ & ~found, found, partly & ~found, matched.length)
 
 
 def order_at_random(

@@ -26,7 +26,7 @@ from nuggeteer.judging.suggest import forecast
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.outcomes import Reading
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 
@@ -57,11 +57,11 @@ class Plan:
     open_nuggets: int
 
 
-def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Plan:
+def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) -> Plan:
     """What a whole interval of that width takes."""
-    ahead = forecast(scorer, reading, measure)
+    ahead = forecast(scorer, matched, measure)
     composition = measure.composition(scorer.key)
-    run, state = scorer.score(reading), NuggetState.of(reading, scorer.key)
+    run, state = scorer.score(matched), NuggetState.of(matched, scorer.key)
     drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
     partly = np.broadcast_to(state.partly, drawn.shape) & ~drawn
     values = measure(Answers(scorer.key, drawn, partly, state.length))
@@ -76,7 +76,7 @@ def plan(scorer: Scorer, reading: Reading, measure: Measure, width: float) -> Pl
     part = math.sqrt(width**2 - sampling**2) if enough else width
     interval = run.measures[measure.name]
     return Plan(
-        reading.run.name,
+        matched.run.name,
         measure,
         width,
         interval,

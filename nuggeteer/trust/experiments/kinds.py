@@ -21,8 +21,8 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather
-from nuggeteer.scoring.known import UNKNOWN, YES, Known
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import Interval
@@ -73,7 +73,7 @@ def data(definition: Definition, collection: Collection, jobs: int, seed: int) -
 def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 4: how hard nuggets are to find."""
     key, runs = collection.key, collection.judged_runs
-    known = Known(key, collection.judgements, runs)
+    known = VerdictIndex(key, collection.judgements, runs)
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
         states = known(run.normalised_texts, run.question)
@@ -239,7 +239,7 @@ def _truth(left_out: LeftOutRuns, collection: Collection, measure: Measure) -> t
 
 def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
     """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
-    truth = Known(left_out.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(left_out.key, collection.judgements, collection.judged_runs)
     matcher = make(material(collection, truth))
     if matcher.uses_judgements:
         return _match_by_group(left_out, collection, _learned, jobs)
@@ -267,12 +267,12 @@ def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]
 
 
 def _learned(rest: Collection) -> Matcher:
-    return make(material(rest, Known(rest.key, rest.judgements, rest.judged_runs)))
+    return make(material(rest, VerdictIndex(rest.key, rest.judgements, rest.judged_runs)))
 
 
 def _taught(rest: Collection) -> Matcher:
     """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
-    key, known = rest.key, Known(rest.key, rest.judgements, rest.judged_runs)
+    key, known = rest.key, VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
     more: dict[int, list[str]] = {}
@@ -303,7 +303,7 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
     """The score of each run from what is known without its group, decided by `smooth`."""
     from joblib import Parallel, delayed
 
-    truth = Known(collection.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     matcher = shared_matcher(collection, truth, jobs)
     groups = list(dict.fromkeys(run.group for run in left_out.runs))
     tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
@@ -314,9 +314,9 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
 def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
     collection, group, matcher, measure, seed = task
     rest = without(collection, group)
-    known = Known(rest.key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
     matcher = matcher or make(material(rest, known))
-    model = fit_smooth(gather(rest, matcher, known), prior_for(matcher.scores_overlap))
+    model = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
     scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
     runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
@@ -324,7 +324,7 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
 
 def _pairs(left_out: LeftOutRuns, scores: Sequence[Vector]) -> tuple[Bools, Vector]:
     """Truth and match scores of all guessed pairs, each text of an answer once."""
-    kept = [run.guessed & (run.true != UNKNOWN) & ~run.again for run in left_out.runs]
+    kept = [run.guessed & (run.true != UNKNOWN) & ~run.is_repeat for run in left_out.runs]
     true = [(run.true == YES)[own] for run, own in zip(left_out.runs, kept, strict=True)]
     return np.concatenate(true), np.concatenate([own[which] for own, which in zip(scores, kept, strict=True)])
 

@@ -17,7 +17,7 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.known import UNKNOWN, YES, Known, States
+from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import length
 from nuggeteer.trust.crossval import groups_of, without
 
@@ -34,7 +34,7 @@ class LeftOutRun:
     true: States
     known: States
     length: Ints
-    again: Bools  # pairs of a response that repeats an earlier one
+    is_repeat: Bools  # pairs of a response that repeats an earlier one
 
     @property
     def guessed(self) -> Bools:
@@ -81,7 +81,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     from joblib import Parallel, delayed
 
     key, groups = collection.key, groups_of(collection)
-    truth = Known(key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(key, collection.judgements, collection.judged_runs)
     row = {asked: i for i, asked in enumerate(zip(truth.question.tolist(), truth.texts, strict=True))}
     # A tuple: see crossval.
     left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
@@ -95,10 +95,10 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
         counts = np.array([length(text) for text in run.texts])
         of_answer = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
         _, first = np.unique(rows, return_index=True)
-        again = np.ones(len(rows), dtype=bool)
-        again[first] = False
+        is_repeat = np.ones(len(rows), dtype=bool)
+        is_repeat[first] = False
         true = truth(run.normalised_texts, run.question)
-        repeated = np.repeat(again, np.diff(begin))
+        repeated = np.repeat(is_repeat, np.diff(begin))
         group = collection.group(run.name)
         runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
     return LeftOutRuns(key, truth.texts, truth.question, tuple(runs))
@@ -107,7 +107,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
 def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     collection, group = task
     rest = without(collection, group)
-    known = Known(rest.key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
     return [
         (run.name, known(run.normalised_texts, run.question))
         for run in collection.judged_runs

@@ -224,26 +224,26 @@ def folder(sample, tmp_path):
 
 def judge(folder, name, places, verdict=False):
     """Append verdicts on the nuggets at these places of the audit: on every response of the run."""
-    scorer, reading = now(folder, name)
-    collection, drawn = scorer.collection, audit.find_audit(scorer, reading)
+    scorer, matched = now(folder, name)
+    collection, drawn = scorer.collection, audit.find_audit(scorer, matched)
     with (folder / "judgements" / "ann.jsonl").open("a", encoding="utf-8") as file:
         for place in places:
             nugget = collection.key.nuggets[drawn.nugget[place]]
             question = collection.key.position[nugget.qid]
-            for text in reading.run.texts[reading.run.offsets[question] : reading.run.offsets[question + 1]]:
+            for text in matched.run.texts[matched.run.offsets[question] : matched.run.offsets[question + 1]]:
                 line = {"qid": nugget.qid, "nugget": nugget.nugget, "text": text, "verdict": verdict}
                 file.write(json.dumps(line) + "\n")
 
 
 def now(folder, name="build-103"):
     scorer = Scorer(read_collection(folder))
-    reading = scorer.read(name)
-    return scorer, reading
+    matched = scorer.read(name)
+    return scorer, matched
 
 
 def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
-    scorer, reading = now(folder)
-    first = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
+    scorer, matched = now(folder)
+    first = audit.draw_audit(scorer, matched, scorer.measures[0], 30)
     (path,) = (folder / "judgements" / "audits").iterdir()
     written = path.read_bytes()
     judge(folder, "build-103", range(5), verdict=True)
@@ -262,8 +262,8 @@ def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
 
 
 def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
-    scorer, reading = now(folder)
-    drawn = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
+    scorer, matched = now(folder)
+    drawn = audit.draw_audit(scorer, matched, scorer.measures[0], 30)
     asked = audit.units_to_judge(drawn, 3)
     _, units = read_audit(next((folder / "judgements" / "audits").iterdir()))
     left = sum(unit.size for unit in units)
@@ -278,13 +278,13 @@ def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
             "probability": pytest.approx(units[place].size / left),
         }
         left -= units[place].size
-    state = NuggetState.of(reading, scorer.key)
+    state = NuggetState.of(matched, scorer.key)
     assert set(drawn.nugget) == set(np.flatnonzero(state.open_ & scorer.measures[0].composition(scorer.key).matters))
 
 
 def test_another_seed_draws_another_order_and_other_responses_another_audit(folder, tmp_path):
-    scorer, reading = now(folder)
-    first = audit.draw_audit(scorer, reading, scorer.measures[0], 30)
+    scorer, matched = now(folder)
+    first = audit.draw_audit(scorer, matched, scorer.measures[0], 30)
     second = shutil.copytree(folder, tmp_path / "second", ignore=shutil.ignore_patterns("audits"))
     other = Scorer(read_collection(second), seed=1)
     second = audit.draw_audit(other, other.read("build-103"), other.measures[0], 30)
@@ -292,15 +292,15 @@ def test_another_seed_draws_another_order_and_other_responses_another_audit(fold
     assert list(first.nugget) != list(second.nugget)
     run = folder / "runs" / "build-103.jsonl"
     run.write_text("".join(run.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
-    changed, reading = now(folder)
-    assert audit.find_audit(changed, reading) is None
+    changed, matched = now(folder)
+    assert audit.find_audit(changed, matched) is None
     with pytest.raises(NuggeteerError, match="of other responses or another key"):
-        audit.audit_result(changed, reading, changed.measures)
+        audit.audit_result(changed, matched, changed.measures)
 
 
 def test_only_nuggets_before_which_all_are_settled_count(folder):
-    scorer, reading = now(folder)
-    audit.draw_audit(scorer, reading, scorer.measures[0], 10)
+    scorer, matched = now(folder)
+    audit.draw_audit(scorer, matched, scorer.measures[0], 10)
     judge(folder, "build-103", [0, 1, 2, 4, 5])
     result = audit.audit_result(*now(folder), scorer.measures)
     assert (result.planned, result.judged, result.waiting) == (10, 3, 2)
@@ -312,14 +312,14 @@ def test_only_nuggets_before_which_all_are_settled_count(folder):
 
 def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
     """The same verdicts agree with what the guesses said, and not with what they might have said."""
-    scorer, reading = now(folder)
-    drawn = audit.draw_audit(scorer, reading, scorer.measures[0], 60)
+    scorer, matched = now(folder)
+    drawn = audit.draw_audit(scorer, matched, scorer.measures[0], 60)
     judge(folder, "build-103", range(60))
-    scorer, reading = now(folder)
-    result = audit.audit_result(scorer, reading, scorer.measures).measures["f3"]
+    scorer, matched = now(folder)
+    result = audit.audit_result(scorer, matched, scorer.measures).measures["f3"]
     assert result.disagrees is False
     sure = replace(drawn, head=replace(drawn.head, expected={"f3": (0.9, 0.85, 0.95)}))
-    state = NuggetState.of(reading, scorer.key)
+    state = NuggetState.of(matched, scorer.key)
     assert bound_measure(sure, state, 60, scorer.measures[0], scorer.key).disagrees is True
 
 
@@ -335,35 +335,35 @@ def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
     ],
 )
 def test_an_audit_that_was_changed_is_refused(folder, spoil):
-    scorer, reading = now(folder)
-    audit.draw_audit(scorer, reading, scorer.measures[0], 30)
+    scorer, matched = now(folder)
+    audit.draw_audit(scorer, matched, scorer.measures[0], 30)
     (path,) = (folder / "judgements" / "audits").iterdir()
     path.write_text("\n".join(spoil(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
     with pytest.raises(NuggeteerError, match=r"never changed|empty"):
-        audit.find_audit(scorer, reading)
+        audit.find_audit(scorer, matched)
     assert str(path) in {problem.file for problem in check(folder)}
 
 
 def test_a_verdict_withdrawn_since_the_draw_leaves_nothing_to_say(folder):
     """A nugget that was known then could not be drawn; now it is open."""
-    scorer, reading = now(folder)
-    one = int(np.flatnonzero(NuggetState.of(reading, scorer.key).open_ & scorer.key.vital)[0])
+    scorer, matched = now(folder)
+    one = int(np.flatnonzero(NuggetState.of(matched, scorer.key).open_ & scorer.key.vital)[0])
     nugget, question = scorer.key.nuggets[one], int(scorer.key.question[one])
     line = {"qid": nugget.qid, "nugget": nugget.nugget, "verdict": False}
-    texts = reading.run.texts[reading.run.offsets[question] : reading.run.offsets[question + 1]]
+    texts = matched.run.texts[matched.run.offsets[question] : matched.run.offsets[question + 1]]
     extra = folder / "judgements" / "early.jsonl"
     extra.write_text("".join(json.dumps({**line, "text": text}) + "\n" for text in texts), encoding="utf-8")
-    scorer, reading = now(folder)
-    assert one not in audit.draw_audit(scorer, reading, scorer.measures[0], 5).nugget
-    assert audit.audit_result(scorer, reading, scorer.measures).measures["f3"] is not None
+    scorer, matched = now(folder)
+    assert one not in audit.draw_audit(scorer, matched, scorer.measures[0], 5).nugget
+    assert audit.audit_result(scorer, matched, scorer.measures).measures["f3"] is not None
     extra.unlink()
     assert audit.audit_result(*now(folder), scorer.measures).measures["f3"] is None
 
 
 def test_what_cannot_be_audited_is_said(folder):
-    scorer, reading = now(folder)
+    scorer, matched = now(folder)
     with pytest.raises(NuggeteerError, match="macro_f3 cannot be audited"):
-        audit.draw_audit(scorer, reading, parse("macro_f3"), 5)
+        audit.draw_audit(scorer, matched, parse("macro_f3"), 5)
     with pytest.raises(NuggeteerError, match="there is nothing to audit"):
         audit.draw_audit(scorer, scorer.read("aurora"), scorer.measures[0], 5)
     assert not (folder / "judgements" / "audits").exists()
@@ -374,8 +374,8 @@ def test_score_says_what_the_audit_proves(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["score", "--audited"]) == 2
     assert "no run has an audit" in capsys.readouterr().err
-    scorer, reading = now(folder)
-    audit.draw_audit(scorer, reading, scorer.measures[0], 40)
+    scorer, matched = now(folder)
+    audit.draw_audit(scorer, matched, scorer.measures[0], 40)
     judge(folder, "build-103", range(25))
     assert main(["score", "build-102", "--audited"]) == 2
     assert "build-102: it has no audit; draw one with nuggeteer judge build-102" in capsys.readouterr().err
@@ -397,12 +397,12 @@ def test_score_says_what_the_audit_proves(folder, capsys, monkeypatch):
 def test_a_hostile_name_stays_a_name(folder, capsys):
     evil = "\x1b[31m[bold]x\udcff"
     shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / f"{evil}.jsonl")
-    scorer, reading = now(folder, evil)
-    audit.draw_audit(scorer, reading, scorer.measures[0], 5)
+    scorer, matched = now(folder, evil)
+    audit.draw_audit(scorer, matched, scorer.measures[0], 5)
     (path,) = (folder / "judgements" / "audits").iterdir()
     assert path.name.isascii()
     assert path.name.isprintable()
-    report.draw(console(), [audit.audit_result(scorer, reading, scorer.measures)])
+    report.draw(console(), [audit.audit_result(scorer, matched, scorer.measures)])
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out
     assert "[bold]x" in out

@@ -20,27 +20,27 @@ from nuggeteer.scoring.scorer import Scorer
 def test_the_sampling_part_of_a_plan_is_that_of_the_known_scores_and_shrinks_with_questions(sample):
     """Of a run that was judged whole: 1.96 standard errors on either side, by hand."""
     scorer = Scorer(sample)
-    reading = scorer.read("aurora")
-    values = scorer.score(reading).by_question["f3"]
+    matched = scorer.read("aurora")
+    values = scorer.score(matched).by_question["f3"]
     own = values[~np.isnan(values)]
-    made = plan(scorer, reading, scorer.measures[0], 0.06)
+    made = plan(scorer, matched, scorer.measures[0], 0.06)
     assert made.sampling == pytest.approx(2 * 1.96 * own.std(ddof=1) / len(own) ** 0.5, rel=1e-4)
     assert made.questions == len(own)
     needed = made.questions_needed
     assert made.sampling * (made.questions / needed) ** 0.5 <= 0.06
     assert made.sampling * (made.questions / (needed - 1)) ** 0.5 > 0.06
     assert (made.guided, made.audited, made.open_nuggets) == (0, 0, 0)
-    assert plan(scorer, reading, scorer.measures[0], 0.3).questions_needed is None
+    assert plan(scorer, matched, scorer.measures[0], 0.3).questions_needed is None
 
 
 def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     """Verdicts as the model draws them, in another order than any rehearsal's."""
     scorer = Scorer(sample)
-    reading, measure = scorer.read("build-103"), parse("recall")
-    made = plan(scorer, reading, measure, 0.3)
+    matched, measure = scorer.read("build-103"), parse("recall")
+    made = plan(scorer, matched, measure, 0.3)
     assert made.part == pytest.approx((0.3**2 - made.sampling**2) ** 0.5)
     assert 0 < made.guided < made.audited < made.open_nuggets
-    outcome, state = scorer.score(reading).outcome, NuggetState.of(reading, scorer.key)
+    outcome, state = scorer.score(matched).outcome, NuggetState.of(matched, scorer.key)
     rng, widths = np.random.default_rng(0), []
     for row in range(100, 2000, 200):
         nugget, size = order_at_random(state, outcome.probability, measure.composition(scorer.key), rng)
