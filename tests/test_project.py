@@ -109,3 +109,22 @@ def test_addresses_that_do_not_exist_yet_can_be_told_from_real_ones():
     """Until the project has a home, its addresses lie under .invalid, which never resolves."""
     assert all(address.split("/")[2].endswith(".invalid") for address in PROJECT["project"]["urls"].values())
     assert "PLACEHOLDER" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
+def test_contributors_are_sent_to_files_that_exist():
+    """The table has twelve tasks, each with a file or folder of its own; the walks name files too."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| [^|`]*(?:`[^`]+`)?[^|`]* \| `([^`]+)` \|$", text, re.M)
+    assert len(set(named)) == 12
+    paths = {*named, *re.findall(r"`((?:nuggeteer|tests|docs)/[\w/.-]+)`", text)}
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_contributors_are_told_of_names_that_exist():
+    """The registries that the walks name are where the walks say."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = re.findall(r"`([A-Z]\w+)` +(?:in|\()\s*`((?:nuggeteer/)?[\w/]+\.py)`", text)
+    assert {name for name, _ in found} == {"FIXED", "MATCHERS", "FORMATS", "Matcher"}
+    for name, path in found:
+        source = (ROOT / "nuggeteer" / path.removeprefix("nuggeteer/")).read_text(encoding="utf-8")
+        assert re.search(rf"^(class )?{name}\b", source, re.M), (name, path)
