@@ -165,7 +165,7 @@ def _state(args: argparse.Namespace) -> JudgingState:
     from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()
-    return JudgingState(
+    return JudgingState.read(
         JudgingSubject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or SUGGESTIONS_AHEAD
     )
 

@@ -1,19 +1,14 @@
-"""What was scored, kept: `history.sqlite3` beside the collection's files.
+"""The recorded builds of a collection: `history.sqlite3` beside its other files.
 
-One SQLite file holds each recorded build: its scores, what became of each nugget, and the responses
-themselves, so that old builds can be scored again when judgements, key or settings have changed. A build has
-one or more *scorings*; a new one never replaces an old one. docs/reference/files.md lists tables and columns.
-
-Several processes may record at once. A file that is damaged, another program's, or from a newer version is
-told of and left alone.
+The file holds each recorded build: its scores, the outcome of each nugget, and the responses themselves, so that old
+builds can be scored again when judgements, key or settings have changed. A build has one or more *scorings*. A new
+scoring never replaces an old one. The reference page on files lists tables and columns.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -27,70 +22,25 @@ import orjson
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, fail
+from nuggeteer.history.database import Database
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
 from nuggeteer.scoring.scorer import RunScore, Scores, score
 from nuggeteer.statistics.intervals import Interval
 
 FILE_NAME = "history.sqlite3"
-APPLICATION_ID = 0x4E554747  # "NUGG", so that `file` and we know our own
-LOCK_TIMEOUT = 60.0  # seconds to wait for others who are recording
-RESCORE_BATCH = 8  # builds rescored in one go, to bound memory
-
-MIGRATIONS = [
-    """
-    CREATE TABLE builds (
-        id INTEGER PRIMARY KEY, run TEXT NOT NULL, label TEXT, time TEXT NOT NULL, content TEXT NOT NULL
-    );
-    CREATE TABLE questions (id INTEGER PRIMARY KEY, qid TEXT NOT NULL UNIQUE);
-    CREATE TABLE nuggets (
-        id INTEGER PRIMARY KEY, question INTEGER NOT NULL REFERENCES questions, nugget TEXT NOT NULL,
-        importance TEXT NOT NULL, description TEXT NOT NULL, UNIQUE (question, nugget)
-    );
-    CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
-    CREATE TABLE answers (
-        build INTEGER NOT NULL REFERENCES builds, question INTEGER NOT NULL REFERENCES questions,
-        length INTEGER NOT NULL, PRIMARY KEY (build, question)
-    ) WITHOUT ROWID;
-    CREATE TABLE responses (
-        build INTEGER NOT NULL, question INTEGER NOT NULL, rank INTEGER NOT NULL,
-        text INTEGER NOT NULL REFERENCES texts, docid TEXT,
-        PRIMARY KEY (build, question, rank), FOREIGN KEY (build, question) REFERENCES answers
-    ) WITHOUT ROWID;
-    CREATE TABLE scorings (
-        id INTEGER PRIMARY KEY, build INTEGER NOT NULL REFERENCES builds, time TEXT NOT NULL,
-        version TEXT NOT NULL, signature TEXT NOT NULL, run_group TEXT,
-        known INTEGER NOT NULL, guessed INTEGER NOT NULL
-    );
-    CREATE INDEX scorings_of_builds ON scorings (build);
-    CREATE TABLE scores (
-        scoring INTEGER NOT NULL REFERENCES scorings, measure TEXT NOT NULL, value REAL, hard REAL, low REAL,
-        high REAL, judging_low REAL, judging_high REAL, sampling_low REAL, sampling_high REAL,
-        PRIMARY KEY (scoring, measure)
-    ) WITHOUT ROWID;
-    CREATE TABLE question_scores (
-        scoring INTEGER NOT NULL REFERENCES scorings, measure TEXT NOT NULL,
-        question INTEGER NOT NULL REFERENCES questions, value REAL, hard REAL,
-        PRIMARY KEY (scoring, measure, question)
-    ) WITHOUT ROWID;
-    CREATE TABLE outcomes (
-        scoring INTEGER NOT NULL REFERENCES scorings, nugget INTEGER NOT NULL REFERENCES nuggets,
-        found INTEGER NOT NULL, known INTEGER NOT NULL, probability REAL, rank INTEGER,
-        text INTEGER REFERENCES texts, PRIMARY KEY (scoring, nugget)
-    ) WITHOUT ROWID
-    """,
-]
+RESCORE_BATCH = 8  # builds that are scored again at once, to bound memory
 
 
 def now() -> datetime:
-    """The clock."""
+    """The current time."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """What became of a run that was to be recorded: the build that it is, and whether that is `new`. `copies`
-    counts the other builds with the same run and responses; `added` are measures that an old one did not have."""
+    """The result of recording a run: its build, and whether that is `new`. `copies` counts the other builds with the
+    same run name and responses. `added` are the measures that an existing build did not have yet."""
 
     run: str
     build: int
@@ -101,7 +51,7 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class Scoring:
-    """One scoring of one build; `interval` of the measure asked for, None where it was not scored by that."""
+    """One scoring of one build. `interval` is of the requested measure; None if the scoring does not have it."""
 
     id: int
     build: int
@@ -117,7 +67,7 @@ class Scoring:
 
 @dataclass(frozen=True)
 class RecordedNugget:
-    """A nugget as it was last described."""
+    """A nugget, with its most recent description."""
 
     qid: str
     nugget: str
@@ -126,10 +76,11 @@ class RecordedNugget:
 
 
 class History:
-    """The history of a collection. The file is made when something is first recorded."""
+    """The history of a collection. The file is created when a build is first recorded."""
 
     def __init__(self, path: Path | str, clock: Callable[[], datetime] | None = None) -> None:
         self.path = Path(path)
+        self._database = Database(self.path)
         self._clock = clock or (lambda: now())
 
     @classmethod
@@ -138,11 +89,11 @@ class History:
         return cls(Path(collection) / FILE_NAME, clock)
 
     def record(self, scores: Scores, label: str | None = None) -> list[RecordedRun]:
-        """Keep the scored runs, all or none. A run whose name, label, responses and signature are all as in a
-        build from before is that build."""
+        """Record the scored runs, all or none. A run with the name, label, responses and signature of an earlier build
+        is that build."""
         for name in [label or "", *(run.name for run in scores.runs)]:
             _storable(name)
-        with self._connect(write=True) as db:
+        with self._database.connect(write=True) as db:
             ids = _RowIds(db, scores.key)
             return [self._record(db, ids, scores, run, label or None) for run in scores.runs]
 
@@ -186,7 +137,7 @@ class History:
         db.executemany("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _add_scores(self, db: sqlite3.Connection, ids: _RowIds, scoring: int, run: RunScore) -> tuple[str, ...]:
-        """Add the measures that a scoring does not have yet; returns these."""
+        """Add the measures that a scoring does not have yet, and return them."""
         stored = {measure for (measure,) in db.execute("SELECT measure FROM scores WHERE scoring = ?", (scoring,))}
         added = tuple(measure for measure in run.measures if measure not in stored)
         for measure in added:
@@ -200,12 +151,12 @@ class History:
         return added
 
     def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1) -> int:
-        """Score the stored builds with what is known today, by every measure that any was scored by; returns how many
-        were not yet scored so.
+        """Score the stored builds with the verdicts known today, by every measure that any build was scored by. Returns
+        how many builds needed it.
 
-        Every build is scored as of the group that the manifest names for its run, or that it named back then."""
+        The group of a build is the one the manifest names for its run, or else the one recorded with it."""
         measures = self.measures()
-        with self._connect() as db:
+        with self._database.connect() as db:
             latest = db.execute(_LATEST).fetchall()
         then = {run: RunInfo(run, group) for _, run, group, *_ in latest}
         collection = replace(collection, manifest=then | collection.manifest)
@@ -218,10 +169,10 @@ class History:
         ]
         for start in range(0, len(stale), RESCORE_BATCH):
             some = stale[start : start + RESCORE_BATCH]
-            with self._connect() as db:
+            with self._database.connect() as db:
                 runs = [_stored_run(db, collection, build, run) for build, run, _ in some]
             scores = score(collection, runs, measures, seed=seed, jobs=jobs)
-            with self._connect(write=True) as db:
+            with self._database.connect(write=True) as db:
                 ids = _RowIds(db, scores.key)
                 for (build, _, scoring), run in zip(some, scores.runs, strict=True):
                     if scoring is None:
@@ -231,150 +182,51 @@ class History:
         return len(stale)
 
     def run(self, build: int, collection: Collection) -> Run:
-        """A build's responses as a run, to the questions that the collection has."""
-        with self._connect() as db:
+        """The responses of a build as a run, restricted to the questions of the collection."""
+        with self._database.connect() as db:
             row = db.execute("SELECT run FROM builds WHERE id = ?", (build,)).fetchone()
             if row is None:
                 raise fail(self.path, f"has no build {build}", "name one that is recorded")
             return _stored_run(db, collection, build, row[0])
 
     def measures(self) -> list[str]:
-        """The measures that builds were scored by: the usual ones first."""
-        with self._connect() as db:
+        """The measures that builds were scored by, the default ones first."""
+        with self._database.connect() as db:
             recorded = {measure for (measure,) in db.execute("SELECT DISTINCT measure FROM scores")}
         usual = [measure.name for measure in DEFAULT if measure.name in recorded]
         return usual + sorted(recorded - set(usual))
 
     def scorings(self, measure: str) -> list[Scoring]:
-        """All scorings of all builds: builds in the order of time, of one build the oldest scoring first."""
-        with self._connect() as db:
+        """All scorings, ordered by the time of the build; the oldest scoring of a build first."""
+        with self._database.connect() as db:
             return [_scoring(row) for row in db.execute(_SCORINGS, (measure,))]
 
     def unasked(self, scoring: int) -> list[str]:
-        """Questions of a scoring that were added to the key after the build had answered."""
-        with self._connect() as db:
+        """The questions of a scoring that were added to the key after the build answered."""
+        with self._database.connect() as db:
             return [qid for (qid,) in db.execute(_UNASKED, (scoring,))]
 
     def outcomes(self, scorings: Sequence[int]) -> tuple[list[RecordedNugget], Vector]:
-        """What became of each nugget: the nuggets of these scorings, and rows of (scoring's place, nugget's
-        place, found, known, probability or −1, rank or 0)."""
-        place: dict[int, int] = {}
+        """The nuggets of these scorings, and their outcomes: rows of (index of the scoring, index of the nugget, found,
+        known, probability or −1, rank or 0)."""
+        index: dict[int, int] = {}
         rows = [np.zeros((0, 6))]
-        with self._connect() as db:
-            facts = {id_: RecordedNugget(*fact) for id_, *fact in db.execute(_NUGGETS)}
+        with self._database.connect() as db:
+            described = {id_: RecordedNugget(*row) for id_, *row in db.execute(_NUGGETS)}
             for i, scoring in enumerate(scorings):
                 own = np.array(db.execute(_OUTCOMES, (scoring,)).fetchall(), dtype=float).reshape(-1, 5)
-                own[:, 0] = [place.setdefault(nugget, len(place)) for nugget in own[:, 0].astype(int).tolist()]
+                own[:, 0] = [index.setdefault(nugget, len(index)) for nugget in own[:, 0].astype(int).tolist()]
                 rows.append(np.column_stack([np.full(len(own), i), own]))
-        return [facts[nugget] for nugget in place], np.concatenate(rows)
+        return [described[nugget] for nugget in index], np.concatenate(rows)
 
     def credited(self, scorings: Sequence[int], qid: str, nugget: str) -> list[str | None]:
-        """The text that got a nugget's credit in each scoring; None without one."""
-        with self._connect() as db:
+        """The text that got the credit for a nugget in each scoring; None if no text did."""
+        with self._database.connect() as db:
             rows = [db.execute(_CREDITED, (scoring, qid, nugget)).fetchone() for scoring in scorings]
         return [row[0] if row else None for row in rows]
 
     def _time(self) -> str:
         return self._clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    @contextmanager
-    def _connect(self, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection within one transaction, with errors that say what to do."""
-        if not write and not self.path.exists():
-            raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
-        try:
-            with closing(self._open(write)) as db:
-                db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                try:
-                    yield db
-                    db.execute("COMMIT")
-                except BaseException:
-                    with suppress(sqlite3.Error):  # a full disk has rolled it back already
-                        db.execute("ROLLBACK")
-                    raise
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
-        except UnicodeEncodeError as error:
-            raise fail(self.path, "a text that is no Unicode cannot be recorded", "mend the run") from error
-
-    def _open(self, write: bool) -> sqlite3.Connection:
-        if not write:
-            try:
-                return self._ready(self._file("mode=rw"), write)
-            except sqlite3.OperationalError as error:
-                if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-                    raise
-            # Where we may not write, SQLite cannot put its two helper files beside this one.
-            # Nor can anybody be writing, if they are not there.
-            alone = not Path(f"{self.path}-wal").exists()
-            return self._ready(self._file("immutable=1" if alone else "mode=ro"), write)
-        return self._ready(self._file("mode=rwc"), write)
-
-    def _file(self, how: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?{how}"
-        return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
-
-    def _ready(self, db: sqlite3.Connection, write: bool) -> sqlite3.Connection:
-        """Check that the file is ours and whole, and bring it up to date."""
-        try:
-            db.execute("PRAGMA trusted_schema = OFF")  # the file may come from anybody
-            if write:
-                db.execute("PRAGMA foreign_keys = ON")
-                (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-                if verdict != "ok":
-                    raise self._damaged(verdict)
-            if self._version(db) < len(MIGRATIONS):
-                self._migrate(db)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _version(self, db: sqlite3.Connection) -> int:
-        """The file's version; 0 of a new one."""
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (number,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != APPLICATION_ID and (application or number or tables):
-            raise fail(self.path, "is another program's SQLite file", "move it away; the history needs this name")
-        if number > len(MIGRATIONS):
-            what = f"was written by a newer nuggeteer (file version {number}; this one knows {len(MIGRATIONS)})"
-            raise fail(self.path, what, "install that one; nothing was changed")
-        return int(number)
-
-    def _migrate(self, db: sqlite3.Connection) -> None:
-        _patiently(db, "PRAGMA journal_mode = WAL")
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            # Another process may have done it while this one waited.
-            for number, steps in enumerate(MIGRATIONS[self._version(db) :], self._version(db) + 1):
-                for step in steps.split(";"):
-                    db.execute(step)
-                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                db.execute("ROLLBACK")
-            raise
-
-    def _damaged(self, what: object) -> NuggeteerError:
-        remedy = "nothing was changed in it; move it away, and score --record starts a new one"
-        return fail(self.path, f"is damaged ({what})", remedy)
-
-    def _explained(self, error: sqlite3.Error) -> NuggeteerError:
-        code = _code(error)
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode" in str(error):
-            return self._damaged(error)
-        if code == sqlite3.SQLITE_FULL:
-            return fail(self.path, "the disk is full; nothing was recorded", "make room and record again")
-        if code == sqlite3.SQLITE_BUSY:
-            return fail(
-                self.path, f"another process has kept it locked for {LOCK_TIMEOUT:.0f} s", "try again when it is done"
-            )
-        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return fail(self.path, "cannot be opened or written", "check the permissions of the file and its folder")
-        return fail(self.path, f"SQLite says: {error}", "check the disk, the permissions and the file")
 
 
 _COPIES = """
@@ -414,7 +266,7 @@ _RESPONSES = """
 
 
 class _RowIds:
-    """The numbers under which the file keeps a key's questions and nuggets, and texts."""
+    """The row ids of the questions and nuggets of a key, and of texts. Missing rows are inserted."""
 
     def __init__(self, db: sqlite3.Connection, key: AnswerKey) -> None:
         self._db = db
@@ -427,11 +279,11 @@ class _RowIds:
             "(question, nugget) DO UPDATE SET importance = excluded.importance, description = excluded.description",
             [(number[n.qid], n.nugget, n.importance, n.descriptions[0]) for n in key.nuggets],
         )
-        places = {(q, n): id_ for q, n, id_ in db.execute("SELECT question, nugget, id FROM nuggets")}
-        self.nuggets: list[int] = [places[number[n.qid], n.nugget] for n in key.nuggets]
+        nugget_id = {(q, n): id_ for q, n, id_ in db.execute("SELECT question, nugget, id FROM nuggets")}
+        self.nuggets: list[int] = [nugget_id[number[n.qid], n.nugget] for n in key.nuggets]
 
     def texts(self, run: Run) -> list[int]:
-        """The numbers of a run's texts, each kept once however many builds say it."""
+        """The row ids of the texts of a run. A text is stored once, however many builds return it."""
         digests = [blake2b(text.encode(), digest_size=16).digest() for text in run.texts]
         rows = zip(digests, run.texts, strict=True)
         self._db.executemany("INSERT INTO texts (digest, text) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
@@ -440,7 +292,7 @@ class _RowIds:
 
 
 def _content(run: Run, key: AnswerKey) -> str:
-    """A hash of a run's responses, in their order."""
+    """A hash of the responses of a run, in their order."""
     qids = [key.questions[q].qid for q in run.question.tolist()]
     return blake2b(orjson.dumps([qids, run.texts, _docids(run)]), digest_size=16).hexdigest()
 
@@ -478,21 +330,3 @@ def _storable(name: str) -> None:
         name.encode()
     except UnicodeEncodeError as error:
         raise NuggeteerError(f"{name}: the history holds UTF-8 only; give it another name") from error
-
-
-def _patiently(db: sqlite3.Connection, statement: str) -> None:
-    """SQLite does not wait where two processes change the mode of a new file at once."""
-    until = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            db.execute(statement)
-            return
-        except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-
-
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's own number of an error, without the details; 0 where Python made the error."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,7 +1,7 @@
-"""A person judging a run: what is asked, what each answer does, how to take it back. There is no screen in here.
+"""A person judging a run: what is asked, what each answer does, and how to take it back. Screens show it.
 
-Every verdict is on disk before the next question is: the ledger is the state, and a session that is broken off is
-taken up again by starting a new one.
+Every verdict is on disk before the next question is asked. The ledger is the only state, so an interrupted session is
+continued by starting a new one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from nuggeteer.text import normalised
 
 @dataclass(frozen=True)
 class ShownResponse:
-    """A response as it is put before the assessor: what speaks for the nugget is marked, but in an audit, for it hints
-    at the guess; `verdict` is what is known."""
+    """A response as the assessor sees it. The words that support the nugget are marked, except in an audit, because
+    marks hint at the guess. `verdict` is the known one."""
 
     response: int
     text: str
@@ -35,8 +35,8 @@ class ShownResponse:
 
 @dataclass(frozen=True)
 class Card:
-    """A question with all that is needed to answer it. `focus` is the place in `answer` of the response asked about;
-    `guess` and what spoke for it are None as long as it is hidden."""
+    """A question with everything needed to answer it. `focus` is the index in `answer` of the response asked about.
+    `guess` and `explanation` are None while the guess is hidden."""
 
     question: Question
     nugget: Nugget
@@ -56,10 +56,16 @@ class Card:
 
 @dataclass(frozen=True)
 class Filter:
-    """Only these questions and nuggets."""
+    """The questions and nuggets to ask about."""
 
     qid: str | None = None
     nugget: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Filter:
+        """The filter that an assessor types: QID, QID/NUGGET, or nothing for all."""
+        qid, _, nugget = text.strip().partition("/")
+        return cls(qid or None, nugget or None)
 
     def __call__(self, nugget: Nugget) -> bool:
         return self.qid in (None, nugget.qid) and self.nugget in (None, nugget.nugget)
@@ -70,7 +76,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class _Step:
-    """What one key wrote, and where it was pressed."""
+    """What one key press wrote, and the question and response it was pressed for."""
 
     pair: PendingPair | None
     response: int
@@ -79,10 +85,10 @@ class _Step:
 
 @dataclass
 class Session:
-    """Asks about one subject for one assessor.
+    """Asks one assessor about one subject.
 
-    `state` may be older than the last verdicts: what they say is remembered here until a new one is taken
-    (`refresh`). `audit` are units drawn by an audit, in its order; without it what is worth asking comes first."""
+    `state` may be older than the last verdicts. They are remembered here until a newer state arrives (`refresh`).
+    `audit` has the units of an audit, in its order; without it, the pairs most worth judging come first."""
 
     state: JudgingState
     ledger: Ledger
@@ -95,48 +101,48 @@ class Session:
     judged: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._said: dict[tuple[int, str], bool | None] = {}
-        self._when: dict[tuple[int, str], int] = {}
+        self._unread: dict[tuple[int, str], bool | None] = {}
+        self._revision_of: dict[tuple[int, str], int] = {}
         self._steps: list[_Step] = []
         self._skipped: dict[tuple[int, int, int], int] = {}
-        self._clock = 0
-        _must_be_there(self.state, self.filter)
+        self._revision = 0
+        _check_filter(self.state, self.filter)
         self._next()
 
     # What is asked.
 
     def card(self) -> Card | None:
-        """What is put before the assessor; None when there is nothing left to ask."""
+        """The question for the assessor; None when nothing is left to ask."""
         if self.pending is None:
             return None
         side, nugget = self.pending.side, self.pending.nugget
         state, key = self.state, self.state.key
-        places = state.responses(side, nugget)
+        positions = state.responses(side, nugget)
         run = state.run(side)
         answer = tuple(
             ShownResponse(
-                place,
-                run.texts[place],
-                run.docid(place),
+                position,
+                run.texts[position],
+                run.docid(position),
                 rank,
-                () if self.blind else state.marks(run.texts[place], nugget),
-                self.verdict(side, nugget, place),
+                () if self.blind else state.marks(run.texts[position], nugget),
+                self.verdict(side, nugget, position),
             )
-            for rank, place in enumerate(places, 1)
+            for rank, position in enumerate(positions, 1)
         )
-        asked = answer[self.response - places.start]
-        own = {normalised(one.text) for one in answer}
+        asked = answer[self.response - positions.start]
+        own = {normalised(response.text) for response in answer}
         examples = tuple(
             (text, state.marks(text, nugget))
             for same, text in state.examples(nugget).items()
-            if same not in own and self._said.get((nugget, same), True)
+            if same not in own and self._unread.get((nugget, same), True)
         )
         return Card(
             key.questions[int(key.question[nugget])],
             key.nuggets[nugget],
             run.name,
             answer,
-            self.response - places.start,
+            self.response - positions.start,
             examples,
             self.blind,
             state.guesses(side, nugget, [self.response])[0] if self.shown else None,
@@ -146,32 +152,32 @@ class Session:
 
     @property
     def blind(self) -> bool:
-        """Whether the guess may not be shown at all."""
+        """Whether the guess must stay hidden."""
         return self.audit is not None
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
-        """What is known of a pair, this session's verdicts included."""
-        place = (nugget, normalised(self.state.run(side).texts[response]))
-        return self._said[place] if place in self._said else self.state.verdict(side, nugget, response)
+        """The known verdict on a pair, including the verdicts of this session."""
+        key = (nugget, normalised(self.state.run(side).texts[response]))
+        return self._unread[key] if key in self._unread else self.state.verdict(side, nugget, response)
 
     def left(self) -> int:
-        """How many of an audit's units are not settled."""
+        """How many units of the audit are not settled."""
         return sum(not self._settled(pair) for pair in self.audit or ())
 
     def _candidates(self) -> Iterator[PendingPair]:
         return self.state.pending_pairs() if self.audit is None else iter(self.audit)
 
     def _next(self) -> None:
-        """Go on to the first question that is open; to one that was skipped only when there is no other."""
+        """Go on to the first open question. Skipped ones come back when no other is left."""
         self.reason, self.shown = None, False
         skipped: list[PendingPair] = []
         for pair in self._candidates():
             if not self.filter(self.state.key.nuggets[pair.nugget]) or self._settled(pair):
                 continue
-            if _place(pair) not in self._skipped:
+            if _pending_key(pair) not in self._skipped:
                 return self._go_to(pair)
             skipped.append(pair)
-        self._go_to(min(skipped, key=lambda one: self._skipped[_place(one)], default=None))
+        self._go_to(min(skipped, key=lambda pair: self._skipped[_pending_key(pair)], default=None))
 
     def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
         self.pending = pair
@@ -185,22 +191,22 @@ class Session:
             self.response = pair.response
 
     def _open(self, pair: PendingPair) -> list[int]:
-        """The responses of an answer on which nothing is known."""
-        places = self.state.responses(pair.side, pair.nugget)
-        return [place for place in places if self.verdict(pair.side, pair.nugget, place) is None]
+        """The responses of an answer without a known verdict."""
+        positions = self.state.responses(pair.side, pair.nugget)
+        return [position for position in positions if self.verdict(pair.side, pair.nugget, position) is None]
 
     def _settled(self, pair: PendingPair) -> bool:
         if pair.audit is None and self.verdict(pair.side, pair.nugget, pair.response) is not None:
             return True
-        places = self.state.responses(pair.side, pair.nugget)
-        verdicts = [self.verdict(pair.side, pair.nugget, place) for place in places]
+        positions = self.state.responses(pair.side, pair.nugget)
+        verdicts = [self.verdict(pair.side, pair.nugget, position) for position in positions]
         return True in verdicts or None not in verdicts
 
     # What the assessor does.
 
     def judge(self, verdict: bool, whole: bool = False, span: Span | None = None) -> list[Judgement]:
-        """Write a verdict on the response in view or, of a `whole` answer, a no on every response on which nothing is
-        known; then go on. `span` is where in the text the words stand that carry the nugget."""
+        """Write a verdict and go on. It is on the response in view or, for a `whole` answer, on every response without
+        a known verdict. `span` is the part of the text that carries the nugget."""
         if self.pending is None:
             raise NuggeteerError("there is nothing left to judge")
         pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
@@ -208,29 +214,29 @@ class Session:
         open_ = self._open(pair)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
-        places = {normalised(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
-        asked = sorted(places.values())
+        positions = {normalised(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
+        asked = sorted(positions.values())
         guesses = self.state.guesses(pair.side, pair.nugget, asked)
         written = self.ledger.extend(
             [
                 Judgement(
                     nugget.qid,
                     nugget.nugget,
-                    run.texts[place],
+                    run.texts[position],
                     verdict,
-                    docid=run.docid(place),
+                    docid=run.docid(position),
                     run=run.name,
                     reason=self.reason,
                     span=list(span) if span else None,
                     extra=self._extra(pair, *guess),
                 )
-                for place, guess in zip(asked, guesses, strict=True)
+                for position, guess in zip(asked, guesses, strict=True)
             ]
         )
         self._steps.append(_Step(pair, self.response, tuple(written)))
         self.judged += len(written)
         for judgement in written:
-            self._say(pair.nugget, normalised(judgement.text), verdict)
+            self._remember(pair.nugget, normalised(judgement.text), verdict)
         if pair.audit is not None and not self._settled(pair):
             self.reason, self.shown = None, False
             self._go_to(pair)
@@ -239,7 +245,7 @@ class Session:
         return written
 
     def _extra(self, pair: PendingPair, probability: float | None, score: float) -> dict[str, Any]:
-        """What goes with a verdict: what the tool had guessed, and whether the assessor knew."""
+        """What is recorded with a verdict: the guess of the tool, and whether the assessor saw it."""
         extra: dict[str, Any] = {"guess": {"probability": probability, "score": score, "shown": self.shown}}
         extra["source"] = "judge"
         if pair.audit is not None:
@@ -247,21 +253,22 @@ class Session:
         return extra
 
     def skip(self) -> None:
-        """Leave the question for later; skipped ones come last."""
+        """Leave the question for later; skipped questions come last."""
         if self.pending is not None:
-            self._clock += 1
-            self._skipped[_place(self.pending)] = self._clock
+            self._revision += 1
+            self._skipped[_pending_key(self.pending)] = self._revision
             self._next()
 
     def undo(self) -> tuple[Judgement, ...]:
-        """Retract what the last key wrote and go back to it; when this session has written nothing more, the
-        assessor's last verdict on this subject of an earlier one. Returns what was retracted."""
+        """Retract what the last key press wrote, and go back to its question. When this session has nothing left to
+        retract, take the assessor's last verdict on this subject from an earlier session. Returns what was
+        retracted."""
         step = self._steps[-1] if self._steps else self._earlier()
         if step is None:
             return ()
         for judgement in step.judgements:
             self.ledger.retract(judgement)
-            self._say(*self._spot(judgement), None)
+            self._remember(*self._pair_key(judgement), None)
         if self._steps:
             self._steps.pop()
             self.judged -= len(step.judgements)
@@ -277,36 +284,36 @@ class Session:
             if judgement.assessor == self.ledger.assessor
             and judgement.extra.get("source") == "judge"
             and judgement.run in {matched.run.name for matched in self.state.matched_runs}
-            and self._said.get(self._spot(judgement), True) is not None
+            and self._unread.get(self._pair_key(judgement), True) is not None
         ]
         if not own:
             return None
         last = max(own, key=lambda judgement: judgement.at or "")
-        nugget, same = self._spot(last)
+        nugget, same = self._pair_key(last)
         side = next(s for s, matched in enumerate(self.state.matched_runs) if matched.run.name == last.run)
         texts = self.state.run(side).texts
-        place = next((p for p in self.state.responses(side, nugget) if normalised(texts[p]) == same), None)
-        if place is None:  # the run has changed since
+        position = next((p for p in self.state.responses(side, nugget) if normalised(texts[p]) == same), None)
+        if position is None:  # the run has changed since
             return _Step(None, -1, (last,))
         audit = next((pair for pair in self.audit or () if (pair.side, pair.nugget) == (side, nugget)), None)
-        return _Step(audit or PendingPair(side, nugget, place), place, (last,))
+        return _Step(audit or PendingPair(side, nugget, position), position, (last,))
 
-    def _spot(self, judgement: Judgement) -> tuple[int, str]:
-        place = self.state.key.nugget_position[judgement.qid, judgement.nugget]
-        return place, normalised(judgement.text)
+    def _pair_key(self, judgement: Judgement) -> tuple[int, str]:
+        position = self.state.key.nugget_position[judgement.qid, judgement.nugget]
+        return position, normalised(judgement.text)
 
     def move(self, by: int) -> bool:
-        """Turn to another response of the answer; False at its ends."""
+        """Turn to another response of the answer; False if there is none that way."""
         if self.pending is None:
             return False
-        place = self.response + by
-        inside = place in self.state.responses(self.pending.side, self.pending.nugget)
+        position = self.response + by
+        inside = position in self.state.responses(self.pending.side, self.pending.nugget)
         if inside:
-            self.response = place
+            self.response = position
         return inside
 
     def show_guess(self) -> None:
-        """Show what the tool thinks; the verdict will say that it was shown."""
+        """Show the guess of the tool. The verdict will record that it was shown."""
         if self.blind:
             raise NuggeteerError("an audit is blind: the guess stays hidden")
         self.shown = True
@@ -315,47 +322,47 @@ class Session:
         """Ask only about some questions or nuggets."""
         if self.audit is not None:
             raise NuggeteerError("an audit asks in the order that was drawn")
-        _must_be_there(self.state, only)
+        _check_filter(self.state, only)
         self.filter = only
         if self.pending is None or not only(self.state.key.nuggets[self.pending.nugget]):
             self._next()
 
     def propose(self, text: str, importance: Importance) -> Proposal:
-        """Put down a fact that is in the response in view, belongs in the answer and is not in the key."""
+        """Record a fact that is in the response in view and belongs in the answer, but is not in the key."""
         if self.pending is None:
             raise NuggeteerError("there is no answer in view to propose a nugget from")
-        run, place = self.state.run(self.pending.side), self.response
+        run, position = self.state.run(self.pending.side), self.response
         question = self.state.key.questions[int(self.state.key.question[self.pending.nugget])]
         made = Proposal(
-            question.qid, text, importance, run.texts[place], run.name, run.docid(place), self.ledger.assessor
+            question.qid, text, importance, run.texts[position], run.name, run.docid(position), self.ledger.assessor
         )
         return propose(self.state.collection.root, made)
 
-    # How it stands.
+    # Newer states.
 
     @property
     def revision(self) -> int:
-        """A number that grows with every verdict and retraction; take it before a new state is begun."""
-        return self._clock
+        """A number that grows with every verdict and retraction. Take it before reading a new state."""
+        return self._revision
 
-    def refresh(self, state: JudgingState, said: int) -> None:
-        """Take a new state, which knows all that was said up to then. The question in view stays."""
+    def refresh(self, state: JudgingState, revision: int) -> None:
+        """Take over a new state, which has all verdicts up to `revision`. The question in view stays."""
         self.state = state
-        for place in [place for place, when in self._when.items() if when <= said]:
-            del self._when[place], self._said[place]
+        for key in [key for key, since in self._revision_of.items() if since <= revision]:
+            del self._revision_of[key], self._unread[key]
         if self.pending is None:
             self._next()
 
-    def _say(self, nugget: int, same: str, verdict: bool | None) -> None:
-        self._clock += 1
-        self._said[nugget, same], self._when[nugget, same] = verdict, self._clock
+    def _remember(self, nugget: int, same: str, verdict: bool | None) -> None:
+        self._revision += 1
+        self._unread[nugget, same], self._revision_of[nugget, same] = verdict, self._revision
 
 
-def _place(pair: PendingPair) -> tuple[int, int, int]:
+def _pending_key(pair: PendingPair) -> tuple[int, int, int]:
     return pair.side, pair.nugget, -1 if pair.audit is not None else pair.response
 
 
-def _must_be_there(state: JudgingState, only: Filter) -> None:
+def _check_filter(state: JudgingState, only: Filter) -> None:
     if not any(map(only, state.key.nuggets)):
         questions = {question.qid for question in state.key.questions}
         if only.qid is not None and only.qid not in questions:

@@ -1,4 +1,4 @@
-"""How things stand, given all verdicts on disk: the score, what is worth asking next, and what is left to do."""
+"""The state of judging, given all verdicts on disk: the score, the pairs worth asking about next, and what is left."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import normalised
 
-SUGGESTIONS_AHEAD = 30  # questions worth asking that are worked out at once; a new state comes after every verdict
+SUGGESTIONS_AHEAD = 30  # suggestions computed at once; a new state is read after every verdict
 
 
 @dataclass(frozen=True)
 class JudgingSubject:
-    """What is judged: a run, by name or by file, its score or its difference from `against`; by `measure` (by default
-    the first that applies)."""
+    """What is judged: the score of a run, given by name or file, or its difference from the run `against`.
+
+    `measure` is by default the first one that applies to the key."""
 
     root: Path
     run: str
@@ -42,10 +43,11 @@ class JudgingSubject:
 
 @dataclass(frozen=True)
 class PendingPair:
-    """Does this response carry this nugget? `side` is 0 for the run, 1 for the one that it is compared with; `share`
-    what the verdict is expected to take off the variance of the score, None where it was not asked for that.
+    """A pair to judge: does this response carry this nugget?
 
-    In an `audit` (what its verdicts are marked with) the whole answer is asked about, and no response is pointed at."""
+    `side` is 0 for the run and 1 for the run it is compared with. `share` of the score's variance that the verdict is
+    expected to remove; None if the pair was not suggested. In an audit, `audit` is what the verdicts are marked with;
+    the question is then about the whole answer, and `response` is −1."""
 
     side: int
     nugget: int
@@ -55,40 +57,53 @@ class PendingPair:
 
 
 class JudgingState:
-    """The score of a subject and what would make it surer, as the verdicts on disk have it.
-
-    `before` is an earlier state on the same subject, whose marked texts need not be marked again."""
+    """The score of a subject, and the verdicts that would make it more certain, as of the verdicts on disk."""
 
     def __init__(
-        self, subject: JudgingSubject, before: JudgingState | None = None, ahead: int = SUGGESTIONS_AHEAD
+        self,
+        subject: JudgingSubject,
+        scorer: Scorer,
+        matched_runs: Sequence[MatchedRun],
+        interval: Interval,
+        suggested: Sequence[Suggestion],
+        forecast: Forecast | None,
     ) -> None:
-        self.subject = subject
-        self.collection: Collection = read_collection(subject.root)
-        measures = [subject.measure] if subject.measure else DEFAULT
-        self.scorer = Scorer(self.collection, measures, seed=subject.seed)
-        self.measure: Measure = self.scorer.measures[0]
-        self.scorer.measures = (self.measure,)
-        names = [subject.run] if subject.against is None else [subject.run, subject.against]
-        self.matched_runs: list[MatchedRun] = [self.scorer.read(name) for name in names]
-        self.interval: Interval = self._interval()
-        self.forecast: Forecast | None = None
-        self.suggested: list[Suggestion] = []
-        if self.scorer.draws is not None:
-            new, old = self.matched_runs[0], self.matched_runs[1] if len(names) > 1 else None
-            values = VerdictValues(self.scorer, new, self.measure, old)
-            self.forecast = values.forecast()
-            self.suggested = values.suggest(ahead)
+        self.subject, self.scorer, self.matched_runs = subject, scorer, matched_runs
+        self.collection: Collection = scorer.collection
+        self.measure: Measure = scorer.measures[0]
+        self.interval, self.suggested, self.forecast = interval, suggested, forecast
         self._chance: dict[tuple[int, int], float | None] = {}
+        self._marked: dict[tuple[int, str], tuple[Span, ...]] = {}
         self._explained: dict[tuple[int, str], Explanation | None] = {}
-        for side in range(len(names)):  # now, so that no key has to wait for it
-            self._guess(side, [self._pair(side, one.nugget, one.response) for one in self.suggested if one.run == side])
-        alike = before is not None and before._telling == self._telling
-        self._marked: dict[tuple[int, str], tuple[Span, ...]] = before._marked if before and alike else {}
 
-    def _interval(self) -> Interval:
-        if len(self.matched_runs) > 1:
-            return diff_matched_runs(self.scorer, self.matched_runs[1], self.matched_runs[0]).headline.interval
-        return self.scorer.score(self.matched_runs[0]).measures[self.measure.name]
+    @classmethod
+    def read(
+        cls, subject: JudgingSubject, earlier: JudgingState | None = None, ahead: int = SUGGESTIONS_AHEAD
+    ) -> JudgingState:
+        """Read the collection, score the subject and compute `ahead` suggestions.
+
+        `earlier` is an earlier state of the same subject. The texts marked for it are not marked again."""
+        collection = read_collection(subject.root)
+        scorer = Scorer(collection, [subject.measure] if subject.measure else DEFAULT, seed=subject.seed)
+        scorer.measures = scorer.measures[:1]
+        measure = scorer.measures[0]
+        new = scorer.read(subject.run)
+        old = scorer.read(subject.against) if subject.against is not None else None
+        if old is None:
+            interval = scorer.score(new).measures[measure.name]
+        else:
+            interval = diff_matched_runs(scorer, old, new).headline.interval
+        forecast, suggested = None, list[Suggestion]()
+        if scorer.draws is not None:
+            values = VerdictValues(scorer, new, measure, old)
+            forecast, suggested = values.forecast(), values.suggest(ahead)
+        state = cls(subject, scorer, [new] if old is None else [new, old], interval, suggested, forecast)
+        for side in range(len(state.matched_runs)):  # now, so that no key press has to wait for it
+            pairs = [state._pair(side, pair.nugget, pair.response) for pair in suggested if pair.run == side]
+            state._guess(side, pairs)
+        if earlier is not None and earlier._marks_basis == state._marks_basis:
+            state._marked = earlier._marked
+        return state
 
     @property
     def key(self) -> AnswerKey:
@@ -99,46 +114,46 @@ class JudgingState:
 
     @property
     def title(self) -> str:
-        """What the interval is of."""
+        """The run or the two runs whose score the interval is for."""
         name = self.run(0).name
         return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
 
     def pending_pairs(self) -> Iterator[PendingPair]:
-        """What is suggested; then all that is open, in the order of the key, a nugget's likeliest response first.
+        """The suggestions, then every open pair in the order of the key, the best matching response of a nugget first.
         Nuggets that an answer is known to have are not open."""
-        for one in self.suggested:
-            yield PendingPair(one.run, one.nugget, one.response, one.share)
+        for pair in self.suggested:
+            yield PendingPair(pair.run, pair.nugget, pair.response, pair.share)
         for side, matched in enumerate(self.matched_runs):
             open_ = matched.undecided & ~matched.certain(len(self.key.nuggets))[matched.pairs.nugget]
             where = np.flatnonzero(open_)
             order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
-            for pair in where[order].tolist():
-                response = int(np.searchsorted(matched.begin, pair, side="right")) - 1
-                yield PendingPair(side, int(matched.pairs.nugget[pair]), response)
+            for position in where[order].tolist():
+                response = int(np.searchsorted(matched.begin, position, side="right")) - 1
+                yield PendingPair(side, int(matched.pairs.nugget[position]), response)
 
     def audit(self, count: int | None) -> list[PendingPair] | None:
-        """The first nuggets of the run's audit, in its order; it is drawn and recorded now if there is none. None if
-        none is asked for."""
+        """The first `count` nuggets of the run's audit, in its order; None without a count. An audit is drawn and
+        recorded now if there is none yet."""
         if count is None:
             return None
-        # All measures that may be asked of it later.
+        # With all measures that `score --audited` may be asked for later.
         every = Scorer(self.collection, [self.measure, *DEFAULT], seed=self.subject.seed)
         drawn = draw_audit(every, self.matched_runs[0], self.measure, count)
         return [PendingPair(0, nugget, -1, audit=mark) for nugget, mark in units_to_judge(drawn, count)]
 
     def responses(self, side: int, nugget: int) -> range:
-        """The answer in which the nugget is looked for: positions in the run."""
+        """The positions in the run of the answer in which the nugget is looked for."""
         question = int(self.key.question[nugget])
         offsets = self.run(side).offsets
         return range(int(offsets[question]), int(offsets[question + 1]))
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
-        """What is known of a pair."""
+        """The known verdict on a pair; None if it is not known."""
         state = self.matched_runs[side].states[self._pair(side, nugget, response)]
         return None if state == UNKNOWN else bool(state == YES)
 
     def guesses(self, side: int, nugget: int, responses: Sequence[int]) -> list[tuple[float | None, float]]:
-        """Of each response, the probability that it carries the nugget, None where the model cannot say; and its match
+        """For each response the probability that it carries the nugget, None if the model gives none, and its match
         score."""
         pairs = [self._pair(side, nugget, response) for response in responses]
         if any((side, pair) not in self._chance for pair in pairs):
@@ -146,13 +161,13 @@ class JudgingState:
         return [(self._chance[side, pair], float(self.matched_runs[side].pairs.scores[pair])) for pair in pairs]
 
     def _guess(self, side: int, pairs: Sequence[int]) -> None:
-        """Work out and keep the probabilities of pairs."""
+        """Compute and keep the probabilities of pairs."""
         matched, chances = self.matched_runs[side], None
         if self.scorer.draws is not None and len(pairs):
             drawn = self.scorer.draws.chances(matched.pairs[np.array(pairs)], matched.group, np.arange(len(pairs)))
             chances = drawn.mean(axis=0, dtype=float).tolist()
-        for place, pair in enumerate(pairs):
-            self._chance[side, pair] = None if chances is None else chances[place]
+        for i, pair in enumerate(pairs):
+            self._chance[side, pair] = None if chances is None else chances[i]
 
     def _pair(self, side: int, nugget: int, response: int) -> int:
         first = int(self.key.offsets[self.key.question[nugget]])
@@ -163,19 +178,19 @@ class JudgingState:
         return Marker(self.scorer.ngrams)
 
     @property
-    def _telling(self) -> tuple[object, ...]:
-        """What marks depend on."""
+    def _marks_basis(self) -> tuple[object, ...]:
+        """What the marks depend on."""
         idf = self.scorer.material.idf
         return self.key.nuggets, self.scorer.ngrams.signature, idf.name if idf else None
 
     def marks(self, text: str, nugget: int) -> tuple[Span, ...]:
-        """Where the words stand that made the match score."""
+        """The spans of the words that made the match score."""
         if (nugget, text) not in self._marked:
             self._marked[nugget, text] = self._marker(text, nugget)
         return self._marked[nugget, text]
 
     def explanation(self, text: str, nugget: int) -> Explanation | None:
-        """What spoke for the guess, where that is more than what is marked."""
+        """The evidence for the guess, if it is more than the marked words."""
         if (nugget, text) not in self._explained:
             self._explained[nugget, text] = self._explainer(text, nugget)
         found = self._explained[nugget, text]
@@ -195,6 +210,6 @@ class JudgingState:
         return found
 
     def examples(self, nugget: int) -> dict[str, str]:
-        """Texts that were judged yes for a nugget, by their identity."""
-        one = self.key.nuggets[nugget]
-        return self._examples.get((one.qid, one.nugget), {})
+        """Texts judged yes for a nugget, by their normalised text."""
+        wanted = self.key.nuggets[nugget]
+        return self._examples.get((wanted.qid, wanted.nugget), {})

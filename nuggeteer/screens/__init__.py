@@ -1,1 +1,1 @@
-"""Judging by hand: a session, and the ways in which it is put before a person."""
+"""The screens of `judge`: a terminal application, plain lines, and a browser page."""

@@ -1,4 +1,4 @@
-"""The terminal application of `judge`: one screen, one key a verdict."""
+"""The terminal application of `judge`: one screen, and one key press for a verdict."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from rich.text import Text
 from textual import events, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.geometry import Size
-from textual.screen import ModalScreen
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
@@ -22,79 +17,22 @@ from nuggeteer.judging.state import JudgingState
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
 from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_out
+from nuggeteer.screens.widgets import KEYS, MARKING, Help, TextPane
 from nuggeteer.text import escaped
-
-KEYS = "y yes  n no  N none of them  s skip  u undo  m mark  r reason  ? help  q quit"
-MARKING = "←→ word  ↑↓ ten words  space from here on  Enter yes, these  Esc leave"
-HELP = """\
-Does the response between the bars carry the nugget? A paraphrase does; a hint that the reader must finish does not.
-
-  y        yes
-  n        no, not this response
-  N        no, none of this answer's responses (those not yet judged)
-  s        skip; it comes back when all else is done
-  u, b     take the last verdict back (it is retracted, and asked again)
-  m        mark the words that carry it, and say yes
-  r        give a reason first; it goes with the next verdict
-  p        a fact is in this response but not in the key: propose it
-  ← →      the response before, or after
-  ↑ ↓      scroll (also Page Up, Page Down, Home, End)
-  f        only one question or nugget
-  g        show what the tool guesses. It biases: whoever sees a guess tends to
-           agree with it. The verdict will say that it was shown
-  q        leave. Every verdict is on disk already; start again to go on
-
-Underlined words are those that the nugget's description shares with the text.
-In an audit none are, and neither guess nor score is shown: they would tell
-what the tool thinks."""
-
-
-class TextPane(ScrollView, can_focus=False):
-    """Lines that are laid out already; only those in view are drawn, so that a long text scrolls as a short one."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(id=name)
-        self._lines: list[Text] = []
-
-    def show(self, lines: list[Text]) -> None:
-        self._lines = lines
-        self.virtual_size = Size(0, len(lines))
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        place = y + self.scroll_offset.y
-        width = self.size.width
-        if place >= len(self._lines):
-            return Strip.blank(width, self.rich_style)
-        line = Strip(self._lines[place].render(self.app.console))
-        return line.adjust_cell_length(width).apply_style(self.rich_style)
-
-
-class Help(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter,space", "dismiss", "close")]
-    DEFAULT_CSS = """
-    Help { background: $background; }
-    Help VerticalScroll { padding: 1 2; }
-    """
-
-    def compose(self) -> ComposeResult:
-        with VerticalScroll():
-            yield Static(HELP, markup=False)
-            yield Static("\nEsc closes this.", markup=False)
 
 
 class JudgeApp(App[None]):
-    """Puts a session's cards before a person."""
+    """Shows the questions of a session and passes on the answers."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = ""  # keys are verdicts until a prompt is opened
     CSS = """
     Screen { layout: vertical; }
-    #standing { height: 1; text-style: bold; }
-    #ahead { height: 1; color: $text-muted; }
+    #headline { height: 1; text-style: bold; }
+    #forecast { height: 1; color: $text-muted; }
     #asked { margin: 1 0 0 0; overflow: hidden; }
     #answer { height: 1fr; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
-    #said { height: 1; text-style: bold; }
+    #message { height: 1; text-style: bold; }
     #keys { height: 1; color: $text-muted; }
     Input { height: 1; border: none; padding: 0; display: none; }
     Input:focus { border: none; }
@@ -128,18 +66,18 @@ class JudgeApp(App[None]):
         super().__init__()
         self.session = session
         self.width = width
-        self._marking: tuple[int, int] | None = None  # words, from where and to where
+        self._marking: tuple[int, int] | None = None  # the first and the last word
         self._words: list[Span] = []
         self._asking: Callable[[str], None] | None = None
-        self._stale = self._looking = False
-        self._said = ""
+        self._stale = self._refreshing = False
+        self._message = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="standing", markup=False)
-        yield Static(id="ahead", markup=False)
+        yield Static(id="headline", markup=False)
+        yield Static(id="forecast", markup=False)
         yield TextPane("asked")
         yield TextPane("answer")
-        yield Static(id="said", markup=False)
+        yield Static(id="message", markup=False)
         yield Input()
         yield Static(KEYS, id="keys", markup=False)
 
@@ -153,16 +91,16 @@ class JudgeApp(App[None]):
     # What is on the screen.
 
     def _draw(self, keep: bool = False) -> None:
-        """Everything anew; scrolled to the response in question, unless it is to `keep` its place."""
+        """Draw everything and scroll to the response in question, unless it is to `keep` its position."""
         session = self.session
-        self._stand()
-        self._put("said", self._said)
+        self._draw_status()
+        self._put("message", self._message)
         self._put("keys", KEYS if self._marking is None else MARKING)
         asked, answer = self.query_one("#asked", TextPane), self.query_one("#answer", TextPane)
         card = session.card()
         if card is None:
             only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
-            asked.show([Text(escaped(f"Nothing left to ask{only}. q leaves, u takes the last verdict back."), "bold")])
+            asked.show([Text(escaped(f"Nothing left to ask{only}. q quits, u takes back the last verdict."), "bold")])
             asked.styles.height = 1
             answer.show([])
             return
@@ -179,47 +117,47 @@ class JudgeApp(App[None]):
             height = max(answer.size.height, 1)
             if answer.scroll_offset.y <= top < answer.scroll_offset.y + height:
                 return
-        # Some of the response before it stays in sight, when there is room.
+        # Some of the response before it stays visible if there is room.
         height = max(answer.size.height, 1)
         above = max(0, min(3, height - (bottom - top)))
         answer.scroll_to(y=max(0, top - above), animate=False)
 
-    def _stand(self) -> None:
-        """The two lines on how things stand; dots while a new score is being worked out."""
+    def _draw_status(self) -> None:
+        """Draw the two status lines, with dots while a new score is being computed."""
         state, session = self.session.state, self.session
         title = (
             audit_headline(state.title, state.measure.title)
             if session.blind
             else headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1)
         )
-        self._put("standing", f"{title}{'  …' if self._looking else ''}")
+        self._put("headline", f"{title}{'  …' if self._refreshing else ''}")
         if session.audit is not None:
             self._put(
-                "ahead", f"audit: {session.left()} of {len(session.audit)} left; {session.judged} verdicts so far"
+                "forecast", f"audit: {session.left()} of {len(session.audit)} left; {session.judged} verdicts so far"
             )
         else:
-            self._put("ahead", f"{session.judged} judged; {forecast_line(state.forecast, self.width)}")
+            self._put("forecast", f"{session.judged} judged; {forecast_line(state.forecast, self.width)}")
 
     def _put(self, name: str, text: str) -> None:
         self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
 
     def _say(self, text: str) -> None:
-        self._said = text
+        self._message = text
         self._draw(keep=True)
 
     def _attempt(self, act: Callable[[], str]) -> None:
-        """Do what a key asks; what goes wrong is said, and nothing moves on."""
+        """Do what a key asks for. If it fails, show why and stay at the question."""
         try:
-            self._said = act()
+            self._message = act()
         except (NuggeteerError, OSError) as error:
-            self._said = f"NOT DONE: {error}"
+            self._message = f"NOT DONE: {error}"
             self.bell()
         self._draw()
 
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While words are marked, keys mean other things."""
+        """While words are being marked, keys have other meanings."""
         return self._marking is None or action == "escape"
 
     def action_judge(self, verdict: bool) -> None:
@@ -240,7 +178,7 @@ class JudgeApp(App[None]):
             return f"{'yes' if verdict else 'no'}{many}: {where}, written. u takes it back"
 
         self._attempt(act)
-        self.call_after_refresh(self._look)
+        self.call_after_refresh(self._refresh_state)
 
     def action_skip(self) -> None:
         def act() -> str:
@@ -254,15 +192,15 @@ class JudgeApp(App[None]):
         def act() -> str:
             back = self.session.undo()
             if not back:
-                return "nothing of yours to take back here"
+                return "there is no verdict of yours to take back here"
             return f"taken back: {'yes' if back[0].verdict else 'no'} on {back[0].qid}/{back[0].nugget}; asked again"
 
         self._attempt(act)
-        self._look()
+        self._refresh_state()
 
     def action_turn(self, by: int) -> None:
         if self.session.move(by):
-            self._said = ""
+            self._message = ""
             self._draw()
 
     def action_scroll(self, by: int) -> None:
@@ -279,7 +217,7 @@ class JudgeApp(App[None]):
     def action_guess(self) -> None:
         def act() -> str:
             self.session.show_guess()
-            return "the guess is shown, and the verdict will say so"
+            return "the guess is shown, and the verdict will record that"
 
         if self.session.pending is not None:
             self._attempt(act)
@@ -295,34 +233,33 @@ class JudgeApp(App[None]):
     def action_reason(self) -> None:
         def keep(text: str) -> None:
             self.session.reason = text.strip() or None
-            self._said = "the reason goes with your next verdict" if self.session.reason else ""
+            self._message = "the reason will be recorded with your next verdict" if self.session.reason else ""
 
         if self.session.pending is not None:
-            self._prompt("Why? (Enter keeps it, Esc leaves)", keep, self.session.reason or "")
+            self._prompt("Why? (Enter keeps it, Esc cancels)", keep, self.session.reason or "")
 
     def action_filter(self) -> None:
         def narrow(text: str) -> None:
-            qid, _, nugget = text.strip().partition("/")
-            self.session.narrow(Filter(qid or None, nugget or None))
-            self._said = f"asking about {self.session.filter}"
+            self.session.narrow(Filter.parse(text))
+            self._message = f"asking about {self.session.filter}"
 
         now = str(self.session.filter)
         self._prompt("Only which question, or question/nugget? (empty: all)", narrow, "" if now == "all" else now)
 
     def action_propose(self) -> None:
         def importance(text: str) -> None:
-            self._prompt("Is it vital or okay? (v or o)", lambda said: write(text, said))
+            self._prompt("Is it vital or okay? (v or o)", lambda grade: write(text, grade))
 
-        def write(text: str, said: str) -> None:
+        def write(text: str, letter: str) -> None:
             grades: dict[str, Importance] = {"v": "vital", "o": "okay"}
-            grade = grades.get(said.strip()[:1].lower())
+            grade = grades.get(letter.strip()[:1].lower())
             if grade is None:
                 raise NuggeteerError("write v for vital or o for okay; nothing was proposed")
             self.session.propose(text, grade)
-            self._said = "proposed, in proposals.jsonl; it counts when the key's owner takes it in"
+            self._message = "proposed, in proposals.jsonl; it counts once the owner of the key adds it"
 
         if self.session.pending is not None:
-            self._prompt("Which fact does the key lack? (Esc leaves)", importance)
+            self._prompt("Which fact does the key lack? (Esc cancels)", importance)
 
     def _prompt(self, label: str, then: Callable[[str], None], value: str = "") -> None:
         field = self.query_one(Input)
@@ -338,9 +275,9 @@ class JudgeApp(App[None]):
             return
 
         def act() -> str:
-            self._said = ""
+            self._message = ""
             then(event.value)
-            return self._said
+            return self._message
 
         self._attempt(act)
 
@@ -370,7 +307,7 @@ class JudgeApp(App[None]):
         marks = card.response.marks
         inside = [i for i, (a, b) in enumerate(self._words) if marks and marks[0][0] <= a and b <= marks[0][1]] or [0]
         self._marking, self._anchored = (inside[0], inside[-1]), False
-        self._said = "which words carry the nugget?"
+        self._message = "which words carry the nugget?"
         self._draw()
 
     def _chosen(self) -> Span | None:
@@ -400,41 +337,41 @@ class JudgeApp(App[None]):
         event.stop()
         self._draw()
 
-    # The score, worked out behind the next question.
+    # The new score, computed in a thread while the next question is in view.
 
-    def _look(self) -> None:
-        if self._looking:
+    def _refresh_state(self) -> None:
+        if self._refreshing:
             self._stale = True
         else:
-            self._looking = True
-            self._look_in_thread(self.session.revision)
-            self._stand()
+            self._refreshing = True
+            self._read_state_in_thread(self.session.revision)
+            self._draw_status()
 
     @work(thread=True)
-    def _look_in_thread(self, said: int) -> None:
+    def _read_state_in_thread(self, revision: int) -> None:
         state: JudgingState | None = None
         problem = ""
         try:
-            state = JudgingState(self.session.state.subject, self.session.state)
-        except (NuggeteerError, OSError) as error:  # somebody else's edit of a file, say: verdicts go on
+            state = JudgingState.read(self.session.state.subject, self.session.state)
+        except (NuggeteerError, OSError) as error:  # a file that somebody else edits, for example; judging goes on
             problem = f"the score stays as it was: {error}"
         if self.is_running:
-            self.call_from_thread(self._looked, state, said, problem)
+            self.call_from_thread(self._take_over, state, revision, problem)
 
-    def _looked(self, state: JudgingState | None, said: int, problem: str) -> None:
-        self._looking = False
+    def _take_over(self, state: JudgingState | None, revision: int, problem: str) -> None:
+        self._refreshing = False
         if state is not None:
-            self.session.refresh(state, said)
+            self.session.refresh(state, revision)
         if problem:
-            self._said = problem
+            self._message = problem
         if self._stale:
             self._stale = False
-            self._look()
+            self._refresh_state()
         self._draw(keep=True)
 
     def _fatal_error(self) -> None:
-        """Leave the screen in silence: whoever called `run` raises what went wrong, and says it harmlessly. (The
-        library's own account shows local variables, and with them texts.)"""
+        """Leave the screen silently. `run` raises the error, and its caller shows it with texts escaped. (The library
+        would show local variables, and with them texts of the collection.)"""
         self._close_messages_no_wait()
 
 

@@ -1,8 +1,8 @@
 """The terminal application in a browser on the same machine, by `textual-serve`.
 
-It listens on the loopback address only, and everything it serves lies under a random token, which only the printed
-address has. Without it, or under another host's name (a page elsewhere whose name was made to lead here), or for a page
-of another origin, the answer is 403: for the page, its files and the websocket that carries the keys. Nothing is
+It listens on the loopback address only. Everything is served under a random token that only the printed address
+contains. The answer is 403 without the token, for another host name (such as a domain made to resolve to this machine),
+and for a page of another origin. This holds for the page, its files and the websocket that carries the keys. Nothing is
 fetched from anywhere else.
 """
 
@@ -26,7 +26,7 @@ POLICY = (
 
 
 def application(command: str, port: int, token: str) -> Any:
-    """The server's pages and its websocket, behind the token. A coroutine, as aiohttp takes it."""
+    """The pages and the websocket of the server, behind the token: a coroutine for aiohttp."""
     try:
         from aiohttp import web
         from textual_serve.server import Server
@@ -36,7 +36,7 @@ def application(command: str, port: int, token: str) -> Any:
     host = f"{HOST}:{port}"
 
     class Quiet(Server):  # type: ignore[misc, unused-ignore]
-        """Says nothing of its own."""
+        """Prints nothing itself."""
 
         async def on_startup(self, app: Any) -> None:
             pass
@@ -70,7 +70,7 @@ def application(command: str, port: int, token: str) -> Any:
 
 
 def serve(words: Sequence[str]) -> None:
-    """Serve `judge` with these words of a command line until it is interrupted."""
+    """Serve `judge` with these command-line arguments until interrupted."""
     with socket.create_server((HOST, 0)) as listening:
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(24)

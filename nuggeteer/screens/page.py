@@ -1,7 +1,7 @@
-"""A card as lines of text of a given width, for the terminal application and for plain lines alike.
+"""A question laid out as lines of text of a given width, for the terminal application and for plain lines.
 
-Texts of files are made harmless here (`text.escaped`), and stand in rich `Text`, which reads no markup. What matters
-can be seen without colour: marked words are underlined (or in « » on plain lines), the response in question has bars.
+Texts from files are escaped here (`text.escaped`) and kept in rich `Text`, which reads no markup. Nothing depends on
+colour: marked words are underlined (in « » on plain lines), and the response in question has bars.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
-EXAMPLES, EXAMPLE = 2, 150  # shown above the answer, and characters of each; all stand in full below it
-NEIGHBOUR = 150  # characters of another response where there is no scrolling
+EXAMPLES, EXAMPLE = 2, 150  # how many are shown above the answer, and characters of each
+NEIGHBOUR = 150  # characters of another response on plain lines, which do not scroll
 _console = Console(markup=False, highlight=False, emoji=False, width=80)
 
 
 @dataclass(frozen=True)
 class Page:
-    """`asked` is the question and the nugget, `answer` the responses and then all examples; the response in question
-    begins at line `top` of it and ends before `bottom`."""
+    """`asked` is the question and the nugget; `answer` has the responses and then all examples. The response in
+    question begins at line `top` of `answer` and ends before `bottom`."""
 
     asked: list[Text]
     answer: list[Text]
@@ -41,21 +41,23 @@ class Page:
 
 
 def lay_out(card: Card, width: int, room: int | None = None, chosen: Span | None = None, plain: bool = False) -> Page:
-    """All of a card. What is asked takes `room` lines at most, and stands in full below the answer if it needs more.
-    `chosen` are the words that the assessor is marking; `plain`, for what does not scroll, sets marks in « » and keeps
-    the other responses and the examples short."""
-    asked, said = _asked(card, width, plain), _said(card, width)
+    """Lay out a whole card.
+
+    The question takes at most `room` lines; if it needs more, it is repeated in full below the answer. `chosen` are the
+    words that the assessor is marking. `plain` lines do not scroll: marks are set in « », and the other responses and
+    the examples are shortened."""
+    asked, notes = _asked(card, width, plain), _notes(card, width)
     whole: list[Text] = []
-    if room is not None and len(asked) + len(said) > room:
+    if room is not None and len(asked) + len(notes) > room:
         more = Text("  … and more, below the answer", QUIET)
-        asked, whole = [*asked[: max(room - len(said) - 1, 1)], more], asked
+        asked, whole = [*asked[: max(room - len(notes) - 1, 1)], more], asked
     answer: list[Text] = []
     top = bottom = 0
-    for place, one in enumerate(card.answer):
-        focus = place == card.focus
+    for i, response in enumerate(card.answer):
+        focus = i == card.focus
         if focus:
             top = len(answer)
-        answer += _response(one, len(card.answer), width, focus, chosen if focus else None, plain)
+        answer += _response(response, len(card.answer), width, focus, chosen if focus else None, plain)
         if focus:
             bottom = len(answer)
     if card.examples and not plain:
@@ -64,16 +66,16 @@ def lay_out(card: Card, width: int, room: int | None = None, chosen: Span | None
             answer += _wrapped(_example(card, pieces(_passage(text, marks)), plain), width, "  ")
     if whole:
         answer += [Text(), Text("The question and the nugget in full:", HEAD), *whole]
-    return Page(asked + said, answer, top, bottom)
+    return Page(asked + notes, answer, top, bottom)
 
 
 def _asked(card: Card, width: int, plain: bool) -> list[Text]:
     question, nugget = card.question, card.nugget
     lines = _wrapped(Text.assemble((escaped(question.qid), HEAD), "  ", escaped(question.text)), width, "")
-    said = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (_importance(nugget), HEAD))
+    heading = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (_importance(nugget), HEAD))
     if nugget.tags:
-        said.append(escaped(f" · {', '.join(nugget.tags)}"), QUIET)
-    lines += _wrapped(said, width, "")
+        heading.append(escaped(f" · {', '.join(nugget.tags)}"), QUIET)
+    lines += _wrapped(heading, width, "")
     for description in nugget.descriptions:
         lines += _wrapped(Text(escaped(description), HEAD), width, "  ")
     for text, marks in card.examples[:EXAMPLES]:
@@ -85,13 +87,13 @@ def _asked(card: Card, width: int, plain: bool) -> list[Text]:
     return lines
 
 
-def _said(card: Card, width: int) -> list[Text]:
-    """What was asked for, or said beforehand; a line each."""
+def _notes(card: Card, width: int) -> list[Text]:
+    """The guess and its explanation, if shown, and the reason given; one line each."""
     lines = []
     if card.guess is not None:
         probability, score = card.guess
-        said = "no probability" if probability is None else f"{chance(probability)} that it is there"
-        lines.append(Text(f"guess: {said}; match {number(score, 2)}"))
+        likely = "no probability" if probability is None else f"{chance(probability)} that it is there"
+        lines.append(Text(f"guess: {likely}; match {number(score, 2)}"))
     if card.explanation is not None:
         lines += [Text(f"  {line}", QUIET) for line in in_words(card.explanation, width - 2)]
     if card.reason is not None:
@@ -108,24 +110,26 @@ def _importance(nugget: Nugget) -> str:
     return f"{nugget.importance}, {vital} of {len(nugget.votes)} assessors say vital"
 
 
-def _response(one: ShownResponse, of: int, width: int, focus: bool, chosen: Span | None, plain: bool) -> list[Text]:
-    head = Text.assemble(("> " if focus else "  "), f"response {one.rank} of {of}", style=HEAD if focus else QUIET)
-    if one.docid is not None:
-        head.append(escaped(f" · {one.docid}"), QUIET)
-    if one.verdict is not None:
-        head.append(" · judged yes" if one.verdict else " · judged no", HEAD if one.verdict else "")
+def _response(
+    response: ShownResponse, of: int, width: int, focus: bool, chosen: Span | None, plain: bool
+) -> list[Text]:
+    head = Text.assemble(("> " if focus else "  "), f"response {response.rank} of {of}", style=HEAD if focus else QUIET)
+    if response.docid is not None:
+        head.append(escaped(f" · {response.docid}"), QUIET)
+    if response.verdict is not None:
+        head.append(" · judged yes" if response.verdict else " · judged no", HEAD if response.verdict else "")
     head.truncate(width, overflow="ellipsis")
     if plain and not focus:
-        body = _marked(excerpt(_passage(one.text, one.marks), NEIGHBOUR), QUIET, plain)
+        body = _marked(excerpt(_passage(response.text, response.marks), NEIGHBOUR), QUIET, plain)
     elif chosen is not None:
-        body = _marked(pieces(_passage(one.text, (chosen,))), "", plain, CHOSEN)
+        body = _marked(pieces(_passage(response.text, (chosen,))), "", plain, CHOSEN)
     else:
-        body = _marked(pieces(_passage(one.text, one.marks)), "" if focus else QUIET, plain)
+        body = _marked(pieces(_passage(response.text, response.marks)), "" if focus else QUIET, plain)
     return [head, *_wrapped(body, width, "| " if focus else "  ")]
 
 
 def _example(card: Card, parts: Sequence[tuple[str, bool]], plain: bool) -> Text:
-    """Some of a text judged yes; in an audit cut to what matters as elsewhere, and not marked."""
+    """Part of a text judged yes. In an audit it is shortened in the same way, but nothing is marked."""
     return _marked([(text, marked and not card.blind) for text, marked in parts], "", plain)
 
 
@@ -149,20 +153,20 @@ def _wrapped(text: Text, width: int, indent: str) -> list[Text]:
 
 
 def headline(title: str, measure: str, interval: Interval, difference: bool) -> str:
-    """The headline: a score, or a difference, and its interval."""
+    """The first status line: a score or a difference, with its interval."""
     sign = "+" if difference else ""
     if interval.value is None:
         return f"{title}  {measure} is undefined"
-    said = f"{title}  {measure} {interval.value:{sign}.3f}".replace("-", "−") if difference else ""
-    said = said or f"{title}  {measure} {interval.value:.3f}"
+    line = f"{title}  {measure} {interval.value:{sign}.3f}".replace("-", "−") if difference else ""
+    line = line or f"{title}  {measure} {interval.value:.3f}"
     for name, part in (("95 %", (interval.low, interval.high)), ("judging", interval.judging)):
         if part and part[0] is not None and part[1] is not None:
-            said += f"  {name} {_from_to(part[0], part[1], difference)}"
-    return said
+            line += f"  {name} {_from_to(part[0], part[1], difference)}"
+    return line
 
 
 def audit_headline(title: str, measure: str) -> str:
-    """The headline of an audit: a score that moves with each verdict would tell what had been guessed."""
+    """The first status line of an audit. A score that moves with each verdict would reveal the guesses."""
     return f"{title}  {measure} stays hidden in an audit"
 
 
@@ -173,9 +177,9 @@ def _from_to(low: float, high: float, difference: bool) -> str:
 
 
 def forecast_line(forecast: Forecast | None, width: float | None) -> str:
-    """What is left to do, as far as the model can tell."""
+    """What the model expects further verdicts to bring."""
     if forecast is None:
-        return "this threshold model cannot say how sure it is"
+        return "this threshold model gives no probabilities"
     low, high = forecast.now
     if width is None:
         later = ", ".join(f"{forecast.width_after(k):.3f} after {k} more" for k in (10, 50))
@@ -183,5 +187,5 @@ def forecast_line(forecast: Forecast | None, width: float | None) -> str:
     if high - low <= width:
         return f"judging {high - low:.3f} wide: the target {width:g} is reached"
     needed = forecast.needed(width)
-    left = "not even all verdicts are likely to do" if needed is None else f"about {needed} more verdicts"
+    left = "all remaining verdicts are not likely to be enough" if needed is None else f"about {needed} more verdicts"
     return f"judging {high - low:.3f} wide; for {width:g}, {left}"

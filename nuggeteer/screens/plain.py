@@ -1,4 +1,4 @@
-"""The same session line by line, for a pipe, a screen reader or a terminal that cannot do more."""
+"""The same session line by line, for a pipe, a screen reader or a simple terminal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from nuggeteer.text import escaped
 WIDTH = 78
 PROMPT = "y n N s u r p f g + - ? q > "
 HELP = """\
-y yes; n no; N no to all of this answer that is not judged; s skip, it comes back last; u take back the last verdict
-y WORDS    yes, and these words of the response carry it
-r TEXT     a reason, which goes with the next verdict
-p v TEXT   propose a vital nugget that is in the response and not in the key; p o TEXT an okay one
-f QID, f QID/NUGGET, f   only these; all
-g          show the tool's guess: it biases, and the verdict will say that it was shown
-+ -        the next response of the answer, the one before
-q          leave; every verdict is on disk already
+y yes; n no; N no to all responses of this answer that are not judged yet; s skip, it comes back last
+u          take back the last verdict
+y WORDS    yes, and these words of the response carry the nugget
+r TEXT     a reason, which is recorded with the next verdict
+p v TEXT   propose a vital nugget that is in the response but not in the key; p o TEXT an okay one
+f QID, f QID/NUGGET, f   ask only about these; ask about all
+g          show the guess of the tool. It biases, and the verdict will record that it was shown
++ -        the next response of the answer, the previous one
+q          quit; every verdict is already on disk
 """
 
 
 class PlainScreen:
-    """Asks on `out`, and reads a line at a time."""
+    """Asks on `out`, and reads the answers line by line from `source`."""
 
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
         self.session, self.source, self.out, self.width = session, source, out, width
@@ -48,8 +49,8 @@ class PlainScreen:
         }
 
     def run(self) -> None:
-        """Ask until the assessor leaves or there is no more to read."""
-        self._stand()
+        """Ask until the assessor quits or the input ends."""
+        self._write_status()
         self._show()
         while True:
             self.out.write(PROMPT)
@@ -64,38 +65,38 @@ class PlainScreen:
             if not word:
                 continue
             if word not in self._commands:
-                self._tell(f"{word!r} is no command; ? lists them")
+                self._write(f"{word!r} is not a command; ? lists them")
                 continue
             before = (self.session.pending, self.session.response, self.session.reason, self.session.shown)
             try:
-                said = self._commands[word](rest.strip())
+                message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self._tell(f"not done: {error}")
+                self._write(f"not done: {error}")
                 continue
-            for part in said.split("\n"):
-                self._tell(part)
+            for part in message.split("\n"):
+                self._write(part)
             if word in "ynNub":
-                self._look()
+                self._refresh_state()
             if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
                 self._show()
 
-    def _tell(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         self.out.write(escaped(text) + "\n")
 
-    def _stand(self) -> None:
+    def _write_status(self) -> None:
         state = self.session.state
         if self.session.audit is None:
-            self._tell(headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1))
-            self._tell(f"{self.session.judged} judged; {forecast_line(state.forecast, self.width)}")
+            self._write(headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1))
+            self._write(f"{self.session.judged} judged; {forecast_line(state.forecast, self.width)}")
         else:
-            self._tell(audit_headline(state.title, state.measure.title))
-            self._tell(f"audit: {self.session.left()} of {len(self.session.audit)} left")
+            self._write(audit_headline(state.title, state.measure.title))
+            self._write(f"audit: {self.session.left()} of {len(self.session.audit)} left")
 
     def _show(self) -> None:
         card = self.session.card()
         if card is None:
             only = "" if str(self.session.filter) == "all" else f" in {self.session.filter} (f: all)"
-            self._tell(f"Nothing left to ask{only}; u takes the last verdict back, q leaves")
+            self._write(f"Nothing left to ask{only}; u takes back the last verdict, q quits")
             return
         drawn = lay_out(card, WIDTH, plain=True)
         self.out.write("\n")
@@ -103,13 +104,13 @@ class PlainScreen:
             self.out.write((line.plain.rstrip() if line else "") + "\n")
         self.out.write("\n")
 
-    def _look(self) -> None:
+    def _refresh_state(self) -> None:
         try:
-            said = self.session.revision
-            self.session.refresh(JudgingState(self.session.state.subject, self.session.state), said)
+            revision = self.session.revision
+            self.session.refresh(JudgingState.read(self.session.state.subject, self.session.state), revision)
         except (NuggeteerError, OSError) as error:
-            self._tell(f"the score stays as it was: {error}")
-        self._stand()
+            self._write(f"the score stays as it was: {error}")
+        self._write_status()
 
     def _yes(self, rest: str) -> str:
         if not rest:
@@ -119,14 +120,14 @@ class PlainScreen:
             raise NuggeteerError("there is nothing left to judge")
         start = card.response.text.find(rest)
         if start < 0:
-            raise NuggeteerError("these words do not stand in the response like that; copy them, or give y alone")
+            raise NuggeteerError("the response does not have these words in this form; copy them, or answer y alone")
         return self._judge(True, span=(start, start + len(rest)))
 
     def _judge(self, verdict: bool, whole: bool = False, span: tuple[int, int] | None = None) -> str:
         written = self.session.judge(verdict, whole, span)
-        one = written[0]
+        first = written[0]
         many = f" to {len(written)} responses" if whole else ""
-        return f"{'yes' if verdict else 'no'}{many}: {one.qid}/{one.nugget}, written"
+        return f"{'yes' if verdict else 'no'}{many}: {first.qid}/{first.nugget}, written"
 
     def _skip(self, rest: str) -> str:
         self.session.skip()
@@ -135,12 +136,12 @@ class PlainScreen:
     def _undo(self, rest: str) -> str:
         back = self.session.undo()
         if not back:
-            return "nothing of yours to take back here"
+            return "there is no verdict of yours to take back here"
         return f"taken back: {'yes' if back[0].verdict else 'no'} on {back[0].qid}/{back[0].nugget}"
 
     def _reason(self, rest: str) -> str:
         self.session.reason = rest or None
-        return "the reason goes with your next verdict" if rest else "no reason"
+        return "the reason will be recorded with your next verdict" if rest else "no reason"
 
     def _propose(self, rest: str) -> str:
         grades: dict[str, Importance] = {"v": "vital", "o": "okay"}
@@ -151,13 +152,12 @@ class PlainScreen:
         return "proposed, in proposals.jsonl"
 
     def _filter(self, rest: str) -> str:
-        qid, _, nugget = rest.partition("/")
-        self.session.narrow(Filter(qid or None, nugget or None))
+        self.session.narrow(Filter.parse(rest))
         return f"asking about {self.session.filter}"
 
     def _guess(self, rest: str) -> str:
         self.session.show_guess()
-        return "the guess is shown, and the verdict will say so"
+        return "the guess is shown, and the verdict will record that"
 
     def _turn(self, by: int) -> str:
         return "" if self.session.move(by) else "there is no other response that way"

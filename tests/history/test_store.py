@@ -21,7 +21,8 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.history import store as module
+from nuggeteer.history import database
+from nuggeteer.history.database import Database
 from nuggeteer.history.store import History, RecordedRun
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT, write_lines
@@ -249,7 +250,7 @@ STEP = "CREATE TABLE notes (build INTEGER, note TEXT); INSERT INTO notes SELECT 
 
 def test_an_older_file_is_brought_up_to_date(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
-    monkeypatch.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, STEP])
+    monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, STEP])
     assert [s.run for s in history.scorings("f3")] == ["old"]
     assert query(history, "PRAGMA user_version") == [(2,)]
     assert query(history, "SELECT * FROM notes") == [(1, "moved")]
@@ -261,7 +262,7 @@ def test_a_migration_that_fails_changes_nothing(collection, history, monkeypatch
     history.record(score(collection, ["old"]))
     before = query(history, "SELECT * FROM sqlite_master")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, f"{STEP}; DROP TABLE nowhere"])
+        patch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, f"{STEP}; DROP TABLE nowhere"])
         with pytest.raises(NuggeteerError, match="no such table: nowhere"):
             history.scorings("f3")
     assert query(history, "SELECT * FROM sqlite_master") == before
@@ -271,7 +272,7 @@ def test_a_migration_that_fails_changes_nothing(collection, history, monkeypatch
 
 def test_a_newer_file_is_refused_and_left_alone(collection, history, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MIGRATIONS", [*module.MIGRATIONS, STEP])
+        patch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, STEP])
         history.record(score(collection, ["old"]))
     before = history.path.read_bytes()
     for act in (lambda: history.scorings("f3"), lambda: history.record(score(collection, ["new"]))):
@@ -326,7 +327,7 @@ def test_a_damaged_file_is_told_and_never_written_to(collection, history, damage
 
 def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
-    connect = History._file
+    connect = Database._file
 
     def small(self, how):
         db = connect(self, how)
@@ -338,7 +339,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, m
     write_lines(path, [{"qid": "q1", "text": f"{i} " + "x" * 3000} for i in range(40)])
     scores = score(read_collection(collection.root), ["new", "long"])
     with monkeypatch.context() as patch:
-        patch.setattr(History, "_file", small)
+        patch.setattr(Database, "_file", small)
         with pytest.raises(NuggeteerError, match=r"the disk is full; nothing was recorded"):
             history.record(scores)
     assert [s.run for s in history.scorings("f3")] == ["old"]
@@ -347,7 +348,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, m
 
 def test_a_lock_that_nobody_gives_back_is_told(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
-    monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT", 0.1)
     with closing(sqlite3.connect(history.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(NuggeteerError, match="another process has kept it locked"):

@@ -40,6 +40,8 @@ def begin(fermi: Collection) -> Callable[..., Session]:
     """Starts a session of ann's, as the command does."""
 
     def start(against: str | None = None, **how: Any) -> Session:
-        return Session(JudgingState(JudgingSubject(fermi.root, "tonight", against)), Ledger(fermi.root, "ann"), **how)
+        return Session(
+            JudgingState.read(JudgingSubject(fermi.root, "tonight", against)), Ledger(fermi.root, "ann"), **how
+        )
 
     return start

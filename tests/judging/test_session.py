@@ -122,7 +122,7 @@ def test_what_others_judge_meanwhile_is_not_asked(begin, fermi):
     peek.skip()
     theirs = in_view(peek)
     Ledger(fermi.root, "carl").append(Judgement(*theirs, False))
-    session.refresh(JudgingState(session.state.subject), session.revision)
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
     session.skip()
     assert theirs not in everything(session)
 
@@ -140,7 +140,7 @@ def test_what_is_judged_already_is_not_judged_again(begin, fermi):
     other = Ledger(fermi.root, "carl")
     for text in texts(session, "q1"):
         other.append(Judgement("q1", "1", text, False))
-    session.refresh(JudgingState(session.state.subject), session.revision)
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
     for whole in (False, True):
         with pytest.raises(NuggeteerError, match="s goes on"):
             session.judge(False, whole)
@@ -201,18 +201,18 @@ def test_after_a_new_outlook_undo_still_works(begin):
     session = begin()
     asked = in_view(session)
     session.judge(True)
-    session.refresh(JudgingState(session.state.subject), session.revision)
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
     session.undo()
     assert in_view(session) == asked
     assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
-    session.refresh(JudgingState(session.state.subject), session.revision)
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
     assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
 
 
-def test_a_new_outlook_does_not_forget_what_was_said_while_it_was_worked_out(begin):
+def test_a_new_state_does_not_forget_what_was_said_while_it_was_worked_out(begin):
     session = begin()
     session.judge(False)
-    said, state = session.revision, JudgingState(session.state.subject)
+    said, state = session.revision, JudgingState.read(session.state.subject)
     asked = in_view(session)
     session.judge(False)
     session.refresh(state, said)
@@ -334,7 +334,7 @@ def test_a_proposal_goes_to_a_file_of_its_own_and_not_into_the_key(begin, fermi)
 def test_the_interval_is_that_of_score_and_the_forecast_that_of_forecast(begin, fermi):
     session = begin()
     session.judge(True)
-    state = JudgingState(session.state.subject)
+    state = JudgingState.read(session.state.subject)
     assert state.interval == score(read_collection(fermi.root), ["tonight"], ["f3"]).runs[0].measures["f3"]
     scorer = Scorer(read_collection(fermi.root), ["f3"])
     assert state.forecast.now == forecast(scorer, scorer.read("tonight"), scorer.measures[0]).now
@@ -348,7 +348,7 @@ def test_against_another_run_both_answers_are_asked_about(begin):
         session.judge(False)
     runs = {j.run for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"}
     assert runs == {"tonight", "earlier"}
-    state = JudgingState(session.state.subject)
+    state = JudgingState.read(session.state.subject)
     assert state.interval.judging == (state.interval.value, state.interval.value)
     assert state.suggested == []
 
@@ -401,14 +401,14 @@ def test_a_model_that_cannot_say_how_sure_it_is_asks_in_the_order_of_the_key(col
     from tests.judging.conftest import NUGGETS, TONIGHT
 
     root = collect(NUGGETS, {"tonight": TONIGHT}, toml='[threshold]\nmodel = "fixed"\n').root
-    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+    session = Session(JudgingState.read(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
     assert session.state.forecast is None
     assert in_view(session)[:2] == ("q1", "1")
     assert len(everything(session)) == 10
 
 
 def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
-    session = Session(JudgingState(JudgingSubject(learned.root, "build-103")), Ledger(learned.root, "ann"))
+    session = Session(JudgingState.read(JudgingSubject(learned.root, "build-103")), Ledger(learned.root, "ann"))
     assert session.card().explanation is None
     session.show_guess()
     state, card = session.state, session.card()
@@ -435,4 +435,4 @@ def test_with_ngrams_the_guess_is_shown_as_ever(begin):
 
 def test_a_measure_that_does_not_apply_is_refused(fermi):
     with pytest.raises(NuggeteerError, match="votes or weights"):
-        JudgingState(JudgingSubject(fermi.root, "tonight", measure="pyramid_f3"))
+        JudgingState.read(JudgingSubject(fermi.root, "tonight", measure="pyramid_f3"))

@@ -1,4 +1,4 @@
-"""Where to judge next: against formulas for models whose verdicts are known to be independent, or to go together; and
+"""Where to judge next, against formulas for models whose verdicts are independent or dependent in a known way, and
 against sorting the draws by verdicts."""
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.suggest import VerdictValues, _ScoreCovariance, forecast, suggest
+from nuggeteer.judging.covariance import ScoreCovariance
+from nuggeteer.judging.suggest import VerdictValues, forecast, suggest
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import FixedThreshold
@@ -189,16 +190,11 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
     score = drawn.reshape(questions, each, draws).mean(axis=1) / questions
     question = np.repeat(np.arange(questions), each)
 
-    class Cells:
-        pass
-
-    cells = Cells()
-    cells.chances, cells.drawn = chances.astype(np.float32), drawn
-    belief = _ScoreCovariance(cells, question, score)
-    load = np.concatenate([belief._score_load.sum(axis=0)[None], belief._load])
+    covariance = ScoreCovariance(chances.astype(np.float32), drawn, question, score)
+    load = np.concatenate([covariance._score_load.sum(axis=0)[None], covariance._load])
     whole = load @ load.T
-    whole[0, 0] += sum(own[0, 0] for own in belief._own)
-    for q, own in enumerate(belief._own):
+    whole[0, 0] += sum(own[0, 0] for own in covariance._own)
+    for q, own in enumerate(covariance._own):
         here = 1 + np.arange(q * each, (q + 1) * each)
         whole[0, here] += own[0, 1:]
         whole[here, 0] += own[1:, 0]
@@ -206,14 +202,14 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
     assert whole[0, 0] == pytest.approx(score.sum(axis=0).var(), rel=0.05)
     learned = [3, 4, 17, 0, 25]
     for cell in learned:
-        belief.learn(cell)
+        covariance.learn(cell)
     known = 1 + np.array(learned)
     inverse = np.linalg.inv(whole[np.ix_(known, known)])
     after = whole - whole[:, known] @ inverse @ whole[known]
     open_ = np.setdiff1d(np.arange(questions * each), learned)
     expected = after[0, 1 + open_] ** 2 / np.diag(after)[1 + open_]
-    assert belief.gain()[open_] == pytest.approx(expected, rel=1e-6)
-    assert belief.gain()[learned] == pytest.approx(0)
+    assert covariance.gain()[open_] == pytest.approx(expected, rel=1e-6)
+    assert covariance.gain()[learned] == pytest.approx(0)
 
 
 def test_what_is_suggested_is_open_and_of_its_question(sample):

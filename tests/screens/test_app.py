@@ -15,8 +15,8 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.session import Filter, Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
-from nuggeteer.screens import app as module
-from nuggeteer.screens.app import JudgeApp, TextPane
+from nuggeteer.screens.app import JudgeApp
+from nuggeteer.screens.widgets import TextPane
 from tests.judging.test_session import in_view, texts, written
 from tests.screens import hostile
 
@@ -37,7 +37,7 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
                     await pilot.press(key)
                 await pilot.pause()
                 screens.append(lines(app))
-            while settle and app._looking:
+            while settle and app._refreshing:
                 await asyncio.sleep(0.01)
             await pilot.pause()
             screens.append(lines(app))
@@ -64,7 +64,7 @@ def recompute():
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch, request):
     if "recompute" not in request.fixturenames:
-        monkeypatch.setattr(JudgeApp, "_look", lambda self: None)
+        monkeypatch.setattr(JudgeApp, "_refresh_state", lambda self: None)
 
 
 def test_the_screen_shows_the_question_the_nugget_the_answer_and_how_things_stand(begin):
@@ -261,7 +261,7 @@ def test_the_score_follows_behind_the_next_question(begin, recompute):
     before = session.state.interval
     screens = drive(session, "y", "n", "n")
     root = session.state.collection.root
-    assert session.state.interval == JudgingState(JudgingSubject(root, "tonight")).interval != before
+    assert session.state.interval == JudgingState.read(JudgingSubject(root, "tonight")).interval != before
     assert any(line.startswith(f"tonight  F(3) {session.state.interval.value:.3f}") for line in screens[-1])
     assert any(line.startswith("3 judged; ") for line in screens[-1])
 
@@ -275,23 +275,23 @@ def test_what_is_left_to_a_target_is_said(begin):
 def test_keys_do_not_wait_for_the_score(begin, recompute, monkeypatch):
     """Verdicts are written, and the next questions shown, while a score is being worked out that does not end."""
     session, gate = begin(), threading.Event()
-    real = module.JudgingState
+    real = JudgingState.read
 
     def slow(*arguments):
         gate.wait(20)
         return real(*arguments)
 
-    monkeypatch.setattr(module, "JudgingState", slow)
+    monkeypatch.setattr(JudgingState, "read", slow)
 
     async def press():
         app = JudgeApp(session)
         async with app.run_test(size=(80, 24)) as pilot:
             for _ in range(3):
                 await pilot.press("n")
-            assert app._looking
+            assert app._refreshing
             assert len(written(session)) == 3
             gate.set()
-            while app._looking:
+            while app._refreshing:
                 await asyncio.sleep(0.01)
 
     asyncio.run(press())
@@ -353,7 +353,7 @@ def test_quitting_and_starting_again_goes_on(begin):
 def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
     """Control characters, directions, markup, links, emoji names; a text of 200 KB, scrolled to its end."""
     root = hostile.collection(collect)
-    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+    session = Session(JudgingState.read(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
     session.narrow(Filter("q1", "[b]1[/b]"))
     places = session.state.responses(0, 0)
     session.response = places[1]  # the long one

@@ -70,10 +70,10 @@ def test_a_proposal(judge, fermi):
 def test_what_makes_no_sense_is_said_and_changes_nothing(judge):
     session, said = judge("maybe", "", "y words that are not there", "f nowhere", "?")
     assert written(session) == []
-    assert "'maybe' is no command" in said
+    assert "'maybe' is not a command" in said
     assert "copy them" in said
     assert "no such question" in said
-    assert "which goes with the next verdict" in said
+    assert "which is recorded with the next verdict" in said
 
 
 def test_lines_fit_eighty_columns_and_marks_need_no_colour(judge):
@@ -104,7 +104,7 @@ def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
 
     root = collection(collect)
     out = io.StringIO()
-    session = Session(JudgingState(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+    session = Session(JudgingState.read(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
     PlainScreen(session, io.StringIO("r \x1b[31mred\ng\nn\n"), out).run()
     said = out.getvalue()
     assert all(char.isprintable() or char == "\n" for char in said)
