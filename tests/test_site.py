@@ -96,3 +96,9 @@ def test_the_site_and_the_index_list_every_page():
     assert len(nav) == len(set(nav))
     index = ["README.md" if link == "../README.md" else f"docs/{link}" for link in links(DOCS / "index.md")]
     assert set(index) == set(nav) - {"docs/index.md"}
+
+
+def test_the_glossary_is_in_alphabetical_order():
+    words = re.findall(r"^\| (.+?) \| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)[1:]
+    assert len(words) > 50
+    assert words == sorted(words, key=str.casefold)

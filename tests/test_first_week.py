@@ -1,0 +1,70 @@
+"""The guide to the first week, done: its commands run as they stand, and print what it shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs/guides/first-week.md").read_text(encoding="utf-8")
+
+# In place of the person: twenty verdicts by the truth that the sample knows.
+ASSESSOR = """\
+import json, sys
+from pathlib import Path
+from nuggeteer.collection.ledger import Ledger
+from nuggeteer.judging.session import Session
+from nuggeteer.judging.state import JudgingState, JudgingSubject
+
+truth = {(line["qid"], line["nugget"], line["text"]) for line in map(json.loads, open(sys.argv[1], encoding="utf-8"))}
+folder = Path.cwd()
+session = Session(JudgingState(JudgingSubject(folder, sys.argv[2], None)), Ledger(folder, "ann"))
+for _ in range(20):
+    card = session.card()
+    session.judge((card.question.qid, card.nugget.nugget, card.response.text) in truth)
+"""
+
+
+@pytest.mark.slow
+def test_the_commands_run_and_print_what_the_page_shows(tmp_path):
+    blocks = re.findall(r"```(sh|text)\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "assessor.py").write_text(ASSESSOR, encoding="utf-8")
+    truth = ROOT / "judgements" / "truth" / "builds.jsonl"
+    judge = f'"{sys.executable}" "{tmp_path}/assessor.py" "{truth}"'
+    script = [f'nuggeteer() {{ if [ "$1" = judge ]; then {judge} "$2"; else command nuggeteer "$@"; fi; }}']
+    for number, (language, block) in enumerate(blocks):
+        script.append(block if language == "sh" else f"echo '=== before the output {number}'")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = re.split(r"=== before the output \d+\n", done.stdout)
+    shown = [block for language, block in blocks if language == "text"]
+    assert len(shown) == 4
+    for block, before in zip(shown, printed, strict=False):
+        lines = {re.sub(r"^\d\d-\d\d \d\d:\d\d", "01-05 03:17", line.rstrip()) for line in before.splitlines()}
+        for line in block.splitlines():
+            assert line in lines, before
+    assert (tmp_path / "qa" / "report.html").is_file()
+
+
+def test_the_lines_of_the_files_are_those_of_the_sample():
+    """But for the votes and the docids, which the page leaves out."""
+    nugget, response = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
+    for shown, name in ((nugget, "nuggets.jsonl"), (response, "runs/build-101.jsonl")):
+        text = (ROOT / "judgements" / "sample" / name).read_text(encoding="utf-8")
+        assert any(shown.items() <= json.loads(line).items() for line in text.splitlines()), shown
