@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.sample import copy_sample
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.trust.reliability import trust
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("NUGGETEER_DATA", ROOT.parent / "shared" / "data"))
@@ -67,10 +69,11 @@ def collect(tmp_path: Path) -> Callable[..., Collection]:
 
 @pytest.fixture(scope="session")
 def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sample for the whole session, so that a fitted model is remembered in it and not in the
-    checkout."""
+    """A copy of the sample for the whole session. What takes long is remembered in its `.nuggeteer`: the fitted
+    model and the reliability of its guesses. A copy of this folder remembers them too."""
     folder = tmp_path_factory.mktemp("sample") / "sample"
     copy_sample(folder)
+    trust(Scorer(read_collection(folder)))
     return folder
 
 

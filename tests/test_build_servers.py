@@ -53,6 +53,7 @@ def shell(script, folder, **more):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tonight", "code"), [("accepted", 0), ("build-103", 1)])
 def test_the_workflow_runs(tmp_path, tonight, code):
     yaml = pytest.importorskip("yaml")
@@ -76,6 +77,7 @@ def test_the_workflow_runs(tmp_path, tonight, code):
     assert (int(xml.parse(tmp_path / "nuggets.xml").getroot().get("failures")) > 0) == (code == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tonight", "code"), [("accepted", 0), ("build-103", 1)])
 def test_the_nightly_script_accepts_or_tells(tmp_path, tonight, code):
     folder = tmp_path / "qa"
@@ -93,6 +95,7 @@ def test_the_nightly_script_accepts_or_tells(tmp_path, tonight, code):
         assert shell(str(folder / "nightly.sh"), tmp_path).returncode == 2
 
 
+@pytest.mark.slow
 def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path):
     collection(tmp_path / "qa", "accepted")
     (tmp_path / "qa" / "runs" / "build-102.jsonl").rename(tmp_path / "qa" / "runs" / "tonight.jsonl")

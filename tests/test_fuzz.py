@@ -202,6 +202,7 @@ def check_and_use(root):
     event(f"usable: {usable}, problems: {bool(problems)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_any_bytes_in_any_file_are_read_or_refused(root, file):
     @settings(max_examples=120)
@@ -213,6 +214,7 @@ def test_any_bytes_in_any_file_are_read_or_refused(root, file):
     run()
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(data=st.data())
 def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
@@ -221,6 +223,7 @@ def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
     check_and_use(root)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(absent=st.sets(st.sampled_from(sorted(FILES))), names=st.lists(st.text(max_size=8), max_size=2))
 def test_any_files_missing_and_any_others_present_are_read_or_refused(root, absent, names):

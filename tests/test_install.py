@@ -48,6 +48,7 @@ def kept_files(*patterns):
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
+@pytest.mark.slow
 def test_the_sample_ships_in_the_wheel(wheel):
     sample = ROOT / "judgements" / "sample"
     files = {f"nuggeteer/sample/{path.relative_to(sample)}" for path in sample.rglob("*.jsonl")}
@@ -83,6 +84,7 @@ def test_all_that_git_keeps_is_in_the_source_distribution(source):
     assert kept_files() - source == set()
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_by_itself(wheel, tmp_path):
     """Unpacked elsewhere, away from the checkout, the demo finds its sample."""
     wheel.extractall(tmp_path / "site")

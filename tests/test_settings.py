@@ -42,6 +42,7 @@ def test_the_default_matcher_is_the_papers():
     assert Match() == Match(n=2, stem=False, weights="idf", stopwords="keep")
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         Match,

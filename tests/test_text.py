@@ -109,6 +109,7 @@ def test_nothing_harmful_comes_out_and_the_rest_is_left_alone(text):
         assert shown == text
 
 
+@pytest.mark.slow
 def test_every_character_of_unicode_that_could_act_is_written_out():
     """All of them, one by one, can be read back from how they are shown."""
     for code in range(sys.maxunicode + 1):

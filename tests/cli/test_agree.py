@@ -70,6 +70,7 @@ def test_what_is_wrong_has_its_place(here, capsys):
     assert re.match(r"nuggeteer: a\.txt:3: .*copy the snippet's text\n", shown(capsys))
 
 
+@pytest.mark.slow
 def test_neither_library_of_coefficients_is_loaded(here):
     """They are what ours is held to, and take a second to load."""
     (here / "a.txt").write_text("Snippet 1: Iraq can\nNugget 1: [[Iraq]] can\n")

@@ -106,6 +106,7 @@ def prepare(command, folder):
         write_lines(folder / "docs" / "a.jsonl", [{"text": "Fermi was born in Rome."}])
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_example_runs(command, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
@@ -263,6 +264,7 @@ def test_every_ending_has_its_code(monkeypatch, capsys, error, code, says):
     assert "\x1b" not in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -292,12 +294,14 @@ def test_a_reader_who_has_seen_enough_is_no_error(here, arguments):
     assert done.returncode == (0 if arguments else 2)
 
 
+@pytest.mark.slow
 def test_output_that_cannot_show_every_character_does_not_fail(here):
     done = process("score", "aurora", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert b"aurora" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_neither_colours_nor_progress(here):
     done = process("score", "--questions", "--nuggets", env={**os.environ, "TERM": "xterm-256color"})
     assert done.returncode == 0
@@ -395,6 +399,7 @@ def test_the_table_shows_the_numbers_of_the_json(here, capsys, monkeypatch):
             assert row[column] == f"{run[key]['value']:.3f}"
 
 
+@pytest.mark.slow
 def test_without_a_name_all_runs_are_scored_and_a_name_or_a_file_chooses(here, capsys):
     (here.parent / "tonight.jsonl").write_bytes((here / "runs" / "build-103.jsonl").read_bytes())
     chosen = {
@@ -427,6 +432,7 @@ def test_when_there_is_nothing_to_score_that_is_said(here, capsys, prepare, argu
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_warnings_go_to_standard_error_and_never_into_the_json(here, capsys):
     with (here / "runs" / "aurora.jsonl").open("a") as file:
         file.writelines(f'{{"qid": "unknown-{i}", "text": "x"}}\n' for i in range(20))
@@ -437,6 +443,7 @@ def test_warnings_go_to_standard_error_and_never_into_the_json(here, capsys):
     assert captured.err.splitlines()[-1].endswith("more; nuggeteer check lists them all")
 
 
+@pytest.mark.slow
 def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypatch, capsys):
     """Also in a folder that a shell would take apart."""
     monkeypatch.chdir(tmp_path)
@@ -467,6 +474,7 @@ def large(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_same_bytes_come_every_time_and_from_any_number_of_workers(large):
     """41,000 responses of one run, in processes of their own."""
     outputs = [

@@ -24,6 +24,7 @@ def here(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_two_equal_runs_pass_every_gate(here, capsys):
     shutil.copy("runs/build-101.jsonl", "../same.jsonl")
     for new in ("build-101", "../same.jsonl"):
@@ -34,6 +35,7 @@ def test_two_equal_runs_pass_every_gate(here, capsys):
         assert "Gained" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code"),
     [
@@ -55,6 +57,7 @@ def test_the_exit_code_is_the_gates_and_one_line_says_why(here, capsys, gate, co
     assert any(line.startswith("gate failed: ") for line in said) == (code == 1)
 
 
+@pytest.mark.slow
 def test_a_build_that_is_worse_for_sure_fails(here, capsys):
     """One that answers nothing."""
     (here / "runs" / "silent.jsonl").write_text("")
@@ -68,6 +71,7 @@ def test_a_build_that_is_worse_for_sure_fails(here, capsys):
     assert main(["diff", "silent", "aurora", "--fail-if-worse", "0"]) == 0
 
 
+@pytest.mark.slow
 def test_every_output_is_written_also_when_a_gate_fails(here, capsys):
     outputs = ["--json", "d.json", "--markdown", "d.md", "--junit", "d.xml"]
     assert main(["diff", "build-102", "build-103", "--max-lost-vital", "0", *outputs]) == 1
@@ -78,6 +82,7 @@ def test_every_output_is_written_also_when_a_gate_fails(here, capsys):
     assert not list(here.glob(".d*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["--json", "--markdown"])
 def test_standard_output_can_be_one_of_them_and_the_gates_go_to_standard_error(here, capfdbinary, output):
     assert main(["diff", "build-102", "build-103", "--max-lost-vital", "0", output, "-"]) == 1
@@ -91,6 +96,7 @@ def test_standard_output_can_be_one_of_them_and_the_gates_go_to_standard_error(h
     assert said[0].startswith(b"gate failed: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -121,6 +127,7 @@ def test_what_cannot_be_done_is_said_with_code_2(here, capsys, arguments):
     assert {path for path in here.rglob("*") if ".nuggeteer" not in path.parts} == before
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_library_agree(here, capsys):
     assert main(["diff", "build-101", "build-102", "--seed", "3", "--measures", "f1", "--json", "-"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -130,6 +137,7 @@ def test_the_command_line_and_the_library_agree(here, capsys):
     assert data["signature"] == result.signature
 
 
+@pytest.mark.slow
 def test_the_same_bytes_come_every_time(here):
     for name in ("one", "other"):
         outputs = ["--json", f"{name}.json", "--markdown", f"{name}.md", "--junit", f"{name}.xml"]
@@ -147,6 +155,7 @@ def test_a_measure_that_these_nuggets_cannot_have(here, capsys):
     assert "no votes" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_file_of_a_hostile_name_is_shown_harmless_everywhere(here, capfdbinary):
     name = "[bold]:smile: \x1b]0;owned\x07\u202e<script>@someone\udcff.jsonl"
     shutil.copy("runs/build-102.jsonl", name)

@@ -230,6 +230,7 @@ def test_json_names_files_as_they_are(folder):
     assert {Path(p["file"]).name for p in problems} >= {f"{named}.jsonl", "nuggets.jsonl"}
 
 
+@pytest.mark.slow
 @WAYS
 def test_demo_in_a_folder_with_a_hostile_name(tmp_path, run, terminal):
     for _ in range(2):
@@ -352,6 +353,7 @@ def test_a_hostile_argument_is_refused_harmlessly(tmp_path, monkeypatch, run, te
     assert output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_process_of_its_own_behaves_as_these_tests_say(folder, terminal):
     """With the outputs as the shell gives them, and names in bytes."""

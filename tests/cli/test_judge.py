@@ -58,6 +58,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(here, capsys, wor
     assert sorted(path for path in (here / "judgements").rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_on_a_pipe_it_asks_line_by_line(here):
     done = subprocess.run(
         [sys.executable, "-m", "nuggeteer", "judge", "build-103", "--question", "rag-02"],
@@ -77,6 +78,7 @@ def test_on_a_pipe_it_asks_line_by_line(here):
     ]
 
 
+@pytest.mark.slow
 def test_the_list_is_that_of_suggest(here, capsys):
     assert main(["judge", "build-103", "--list", "3", "--json", "-"]) == 0
     listed = json.loads(capsys.readouterr().out)
@@ -90,6 +92,7 @@ def test_the_list_is_that_of_suggest(here, capsys):
     assert listed["width_after"]["100"] < listed["width_after"]["10"] < listed["width_after"]["0"]
 
 
+@pytest.mark.slow
 def test_an_audit_is_drawn_once_and_gone_on_with(here, capsys, monkeypatch):
     """What is settled is not asked again, and the file that was drawn does not change."""
     import io
@@ -112,6 +115,7 @@ def test_an_audit_is_drawn_once_and_gone_on_with(here, capsys, monkeypatch):
     assert "2/3" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_was_judged_is_in_the_log(here, capsys, monkeypatch):
     import io
 

@@ -54,6 +54,7 @@ def test_nuggets_are_shown_in_brackets_and_told_with_offsets(model, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_standard_input_is_read(model):
     done = subprocess.run(
         [sys.executable, "-m", "nuggeteer", "nuggetize", "-", "--json", "-"], input=VISIT.encode(), capture_output=True
@@ -62,6 +63,7 @@ def test_standard_input_is_read(model):
     assert [n["type"] for n in json.loads(done.stdout)["snippets"][0]["nuggets"]] == ["PER", "EVT", "LOC", "TMP"]
 
 
+@pytest.mark.slow
 def test_hostile_texts_do_nothing_to_the_terminal(model, capsys):
     text = "Smith [bold]visited[/bold] \x1b[31mParis\u202e :smile: ]] on Monday [[ and said \\[[that\\]]"
     write_lines(Path("t.jsonl"), [{"text": text, "snippet": "[red]x", "qid": "[b]"}])

@@ -85,6 +85,7 @@ def test_public_files_come_back_object_for_object(tmp_path, format_, name):
     assert done.counts["garbled"] == len(done.problems) == garbled.get(name, 0)
 
 
+@pytest.mark.slow
 def test_public_assignments_score_as_their_metrics_files_say(tmp_path):
     """All 200 rows to 1e-9, both runs in one collection, without a guess."""
     folder = shared("autonuggetizer")
@@ -389,6 +390,7 @@ usable = st.fixed_dictionaries(
 rag = st.lists((usable | values).map(orjson.dumps), max_size=4).map(b"\n".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(st.sampled_from(list(FORMATS)), st.binary(max_size=40) | trec | rag)
 def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, content):
@@ -406,6 +408,7 @@ def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, 
         assert snapshot(folder) == before
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rag, st.sampled_from(["rag-answers", "nuggetizer-assignments"]))
 def test_nothing_is_lost_on_the_way_in_and_out_and_in_again(content, format_):

@@ -293,6 +293,7 @@ def child(folder, who, first, last, text=TEXT, program=CHILD):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_kill_9_at_random_moments_of_a_thousand_appends_loses_no_acknowledged_verdict(folder):
     # What a process has written outlives it without a flush, which takes the time of a thousand appends; it is for the
     # plug, and tested below.
@@ -428,6 +429,7 @@ def test_what_a_torn_line_is(content, rest):
     assert appending.torn(content) == rest
 
 
+@pytest.mark.slow
 def test_8_processes_at_once_interleave_whole_lines_and_lose_none(folder):
     """Four assessors, two processes each, with lines larger than a pipe's or a page's worth."""
     each, long = 20, "x" * 20_000

@@ -25,6 +25,7 @@ JUDGED = ["aurora", "basalt", "cobalt", "dune"]
 BUILDS = ["build-101", "build-102", "build-103"]
 
 
+@pytest.mark.slow
 def test_runs_are_ranked_by_their_scores(sample):
     result = compare(sample, sample.run_names)
     values = {run.name: run.measures["f3"].value for run in score(sample, sample.run_names).runs}
@@ -60,6 +61,7 @@ def test_what_is_guessed_makes_the_tests_careful(sample):
     assert result.tukey.critical[0, 2] > 1.5 * result.tukey.critical[0, 1]
 
 
+@pytest.mark.slow
 def test_correlations_are_over_answers_and_over_runs(sample):
     result = compare(sample, sample.run_names)
     frame = {m: np.stack([r.by_question[m] for r in result.scores.runs]) for m in ("f3", "pyramid_f3", "macro_f3")}
@@ -72,6 +74,7 @@ def test_correlations_are_over_answers_and_over_runs(sample):
         assert one.runs.kendall_tau == pytest.approx(stats.kendalltau(*means).statistic)
 
 
+@pytest.mark.slow
 def test_official_scores_are_those_of_the_manifest(sample):
     result = compare(sample, sample.run_names)
     ((measure, agreement),) = result.official
@@ -86,6 +89,7 @@ def test_one_official_score_is_compared_with_nothing(sample):
     assert compare(sample, ["aurora", *BUILDS]).official == ()
 
 
+@pytest.mark.slow
 def test_identical_runs_cannot_be_told_apart_in_any_way(sample, tmp_path):
     """A copy of a run that is mostly guessed, said to be of another system: same ranks, p = 1."""
     shutil.copytree(sample.root, tmp_path / "twins")
@@ -129,6 +133,7 @@ def test_slices_are_means_of_their_questions(sample):
         assert one.difference[1:] == pytest.approx(f3[1:] - f3[0])
 
 
+@pytest.mark.slow
 def test_p_in_slices_is_corrected_for_all_that_is_shown(sample):
     """Each slice's own contrasts with the first run, Holm over slices × runs. Two runs that are all known: the
     paired t-test."""
@@ -225,6 +230,7 @@ def test_measures_that_do_not_apply_are_left_out(collect):
     assert result.correlations == ()
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything_random(sample):
     first, again, other = (compare(sample, BUILDS, by="kind", seed=seed).standings[0].above for seed in (1, 1, 2))
     assert first.tolist() == again.tolist() != other.tolist()
@@ -235,6 +241,7 @@ def run_cli(collection, capsys, *arguments):
     return code, capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_json_holds_what_the_comparison_found(sample, capsys):
     code, output = run_cli(sample, capsys, *BUILDS, "--by", "kind", "--json", "-")
     data = json.loads(output.out)
@@ -252,6 +259,7 @@ def test_json_holds_what_the_comparison_found(sample, capsys):
     assert data["by"]["slices"][0]["runs"][1]["p_holm"] == result.slices.slices[0].p_holm[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 @pytest.mark.parametrize("by", ["kind", "tag", "target"])
 def test_output_fits_the_terminal(sample, capsys, monkeypatch, columns, by):

@@ -182,6 +182,7 @@ def test_the_probability_of_a_change_is_that_of_the_texts_that_are_not_shared(co
     assert result.expected_gained == pytest.approx(3 * 0.147 + 2 * 0.21, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_difference_is_what_counting_draw_by_draw_gives(sample):
     """Δ, its parts and p again from the joint verdicts, with loops and the formula as it is printed."""
     scorer = Scorer(sample, ["f3"])
@@ -221,6 +222,7 @@ def test_new_less_old_is_the_difference(sample, pair):
         assert delta.new - delta.old == pytest.approx(delta.interval.value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_gains_and_losses_are_those_of_the_scores(sample):
     """What is found in one and not in the other by `score` is what a diff lists, where the texts differ."""
     result = diff(sample, "build-101", "build-103")
@@ -264,6 +266,7 @@ def test_a_run_differs_from_itself_by_nothing(sample, collect, toml):
     nothing_changed(diff(collect(NUGGETS, RUNS, JUDGED[:3], toml=toml), "new", "new"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["another-group", "z-group"])
 def test_the_same_texts_in_another_order_of_another_group_differ_by_nothing(sample, tmp_path, other):
     """Responses turned about, other docids, spelled in capitals with more space, of a system that judges unlike."""
@@ -294,6 +297,7 @@ def test_the_same_texts_in_another_order_of_another_group_differ_by_nothing(samp
     assert len(chances) == 2
 
 
+@pytest.mark.slow
 def test_equal_texts_of_unlike_systems_are_found_alike(sample, monkeypatch):
     """Even where each by itself would be decided otherwise."""
     scorer = Scorer(sample)
@@ -336,6 +340,7 @@ def mirrored(one, other):
         assert (delta.p, delta.p_randomisation, delta.p_bootstrap) == (back.p, back.p_randomisation, back.p_bootstrap)
 
 
+@pytest.mark.slow
 def test_turning_the_two_about_turns_everything_about(sample):
     for pair in (("build-101", "build-103"), ("aurora", "build-101")):
         mirrored(diff(sample, *pair), diff(sample, *pair[::-1]))
@@ -345,6 +350,7 @@ texts = st.sampled_from([text for _, text in OLD + NEW] + ["", "Rome", "nothing 
 answers = st.lists(st.tuples(st.sampled_from(["q1", "q2", "q3"]), texts), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(old=answers, new=answers, judged=st.lists(st.sampled_from(JUDGED), max_size=4), fixed=st.booleans())
 def test_any_two_runs_mirror_each_other_and_equal_answers_never_differ(tmp_path_factory, old, new, judged, fixed):
@@ -410,6 +416,7 @@ def some(tmp_path_factory):
     return diff(read_collection(folder), "build-101", "build-103")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "low", "high", "by", "passes"),
     [

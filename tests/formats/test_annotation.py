@@ -57,6 +57,7 @@ def through(name, snippets):
         return read_snippets(path, []), lost
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(snippet_lists())
 @example([Snippet("1", "a-LOC b", (Extent(((0, 1),)), Extent(((0, 1), (6, 7)))))])

@@ -249,6 +249,7 @@ def records(bundle: Bundle) -> tuple[Any, ...]:
     return bundle.questions, bundle.nuggets, bundle.runs, bundle.responses, bundle.judgements
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(nugget_lines())
 def test_nuggets_come_back_as_they_were(lines):
@@ -259,6 +260,7 @@ def test_nuggets_come_back_as_they_were(lines):
     assert records(read(read_nuggets, written)) == records(bundle)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(assignment_lines())
 def test_assignments_come_back_as_they_were(lines):
@@ -270,6 +272,7 @@ def test_assignments_come_back_as_they_were(lines):
         assert canonical(assignment_objects(bundle, run)) == canonical(own)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(names, st.tuples(texts, st.lists(st.tuples(texts, st.sampled_from(["vital", "okay", "unrated"])))))
 )
@@ -318,6 +321,7 @@ def told(bundle: Bundle) -> list[bytes]:
     return canonical(orjson.loads(raw) for raw in bundle.garbled)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(changed | st.dictionaries(st.sampled_from(KEYS), anything), min_size=1, max_size=4))
 def test_any_objects_are_read_or_kept_aside_whole(lines):

@@ -163,6 +163,7 @@ def test_every_wrong_key_of_a_line_is_listed():
     ]
 
 
+@pytest.mark.slow
 @EVERY
 @given(value=json_values)
 def test_a_key_takes_only_what_it_should(layout, least, value):

@@ -36,6 +36,7 @@ def read(tmp_path, content: bytes, keys=()):
     return records, [(p.line, p.severity, p.what) for p in problems]
 
 
+@pytest.mark.slow
 @given(records=st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, max_size=5))
 def test_what_is_written_is_read_again_and_is_json_to_the_standard_library(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("written") / "file.jsonl"

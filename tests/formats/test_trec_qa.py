@@ -298,6 +298,7 @@ judged = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(ids, st.tuples(questions, nuggets), max_size=4))
 def test_a_key_comes_back_from_its_lines(made):
     """Question texts, nugget numbers, importances and descriptions, in their order."""
@@ -311,6 +312,7 @@ def test_a_key_comes_back_from_its_lines(made):
     assert not again.garbled
 
 
+@pytest.mark.slow
 @given(st.dictionaries(ids, ranked, max_size=3))
 def test_runs_come_back_from_their_lines(made):
     """Several runs in one file, with ranks and docids, and responses without text."""
@@ -324,6 +326,7 @@ def test_runs_come_back_from_their_lines(made):
     assert not again.garbled
 
 
+@pytest.mark.slow
 @given(st.dictionaries(ids, judged, max_size=3))
 def test_judgements_come_back_from_their_lines(made):
     """Each yes goes to its own response, even where a text stands twice with two docids."""
@@ -414,6 +417,7 @@ def count_lines(content: bytes) -> int:
     return sum(bool(line) and not line.startswith(b"#") for line in lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(contents)
 def test_any_bytes_are_a_key_or_kept_aside_as_they_were(content):
@@ -422,6 +426,7 @@ def test_any_bytes_are_a_key_or_kept_aside_as_they_were(content):
     assert len(bundle.nuggets) + len(bundle.garbled) <= count_lines(content)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(contents, st.sampled_from(["qid,run,docid,rank,text", "qid,run,docid,text", "qid,text"]))
 def test_any_line_is_a_response_or_kept_aside_as_it_was(content, columns):
@@ -433,6 +438,7 @@ def test_any_line_is_a_response_or_kept_aside_as_it_was(content, columns):
 layouts = st.sampled_from(["qid,run,docid,nuggets,text", "qid,run,item,docid,text", "qid,item,nuggets,text"])
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(contents, layouts)
 def test_any_line_is_a_judged_response_a_mark_or_kept_aside_as_it_was(content, columns):

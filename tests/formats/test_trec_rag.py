@@ -220,6 +220,7 @@ def answer_lines(draw: st.DrawFn) -> list[Object]:
     return lines
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(answer_lines())
 def test_answers_come_back_as_they_were(lines):
@@ -275,6 +276,7 @@ changed = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(changed | st.dictionaries(st.sampled_from(KEYS), anything), min_size=1, max_size=4))
 def test_any_object_is_an_answer_or_kept_aside_whole(lines):

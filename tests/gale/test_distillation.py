@@ -124,6 +124,7 @@ def test_the_printed_digits_count_the_order_of_magnitude_once(example):
 whole_tables = st.tuples(*[st.integers(0, 30)] * 3, st.integers(0, 200)).filter(any)
 
 
+@pytest.mark.slow
 @given(whole_tables)
 def test_measures_are_scikit_learns_on_the_nuggets_one_by_one(table):
     """Relevant and given, yes or no, of each; rightness is Jaccard's index of the two."""
@@ -206,6 +207,7 @@ def test_each_nug_is_one_count_and_each_redundant_nugget_its_degree(rows):
             assert (counts.cells[i, k] >= 0).all()
 
 
+@pytest.mark.slow
 @given(nug_rows, st.floats(0, 1), degrees.filter(bool), st.sampled_from(gale.MODELS))
 def test_a_nug_of_world_knowledge_credits_the_finder_and_costs_nobody_recall(rows, relevance, degree, model):
     """X finds one nug more; Y does not."""
@@ -349,6 +351,7 @@ def test_intervals_are_scipys_on_the_same_resamples(name):
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     """150 evaluations of 30 queries; the machine finds 60 % of nugs, the human 80 %. Ratios too."""
     rng = np.random.default_rng(3)

@@ -340,6 +340,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
 def test_any_text_gives_nuggets_that_are_annotations_of_it(nuggetizer, said):
@@ -354,6 +355,7 @@ def test_any_text_gives_nuggets_that_are_annotations_of_it(nuggetizer, said):
     assert [one for _, one in nuggetizer.all(["Other.", text, "More."])][1] == found
 
 
+@pytest.mark.slow
 def test_lists_of_lists_stay_whole_and_long_chains_end(nuggetizer):
     many = ", ".join(f"thing{i}" for i in range(300))
     for text in (f"He bought {many} and milk.", " and ".join(["he ate"] * 400), "'" * 3000, "1," * 5000):

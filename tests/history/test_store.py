@@ -218,6 +218,7 @@ for i in range(6):
 """
 
 
+@pytest.mark.slow
 def test_eight_processes_that_record_at_once_lose_nothing(collection, history):
     """From the first moment, when there is no file yet."""
     writers = [
@@ -235,6 +236,7 @@ def test_eight_processes_that_record_at_once_lose_nothing(collection, history):
     assert query(history, "PRAGMA foreign_key_check") == []
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_it_records_leaves_the_file_as_it_was(collection, history):
     history.record(score(collection, ["old"]))
     kill = "import os\nHistory._add_scoring = lambda *rest: os.kill(os.getpid(), 9)\nfor i in range(6):"
@@ -413,6 +415,7 @@ def here(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_the_commands_record_and_show(here, capsys):
     assert main(["history"]) == 2
     assert "no build is recorded yet; nuggeteer score RUN --record keeps one" in capsys.readouterr().err
@@ -442,6 +445,7 @@ def test_the_commands_record_and_show(here, capsys):
     assert gained == [False] + [now and not before for before, now in pairwise(found)]
 
 
+@pytest.mark.slow
 def test_after_a_judgement_history_says_what_does_not_compare_and_rescoring_mends_it(here, capsys):
     for build in ("build-101", "build-102"):
         main(["score", build, "--record"])

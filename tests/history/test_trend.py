@@ -57,6 +57,7 @@ def test_each_bet_is_fair_whatever_came_before():
         assert np.mean(then) == pytest.approx(now)
 
 
+@pytest.mark.slow
 def test_equal_scores_never_pay_more_than_ties_broken_any_way():
     for scores in product((0.0, 1.0, 2.0), repeat=5):
         tied = np.array(scores)
@@ -72,6 +73,7 @@ def test_builds_that_are_all_the_same_never_raise_an_alarm():
     assert watch(wobble).evidence.tolist() == seen.evidence.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "cauchy", "lumpy"])
 def test_false_alarms_are_rarer_than_one_in_twenty(noise):
     """300 histories of 80 nights without a change. 5 % would be 15; more than 23 has a chance of 1 % at 5 %."""

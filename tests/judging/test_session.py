@@ -407,6 +407,7 @@ def test_a_model_that_cannot_say_how_sure_it_is_asks_in_the_order_of_the_key(col
     assert len(everything(session)) == 10
 
 
+@pytest.mark.slow
 def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
     session = Session(JudgingState.read(JudgingSubject(learned.root, "build-103")), Ledger(learned.root, "ann"))
     assert session.card().explanation is None

@@ -154,6 +154,7 @@ def test_of_a_difference_texts_that_both_runs_return_do_not_matter(collect):
     assert forecast(scorer, after, RECALL, after).now == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("against", [None, "build-101"])
 def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(sample, against):
     """For one verdict and for three, of the fitted model."""
@@ -228,6 +229,7 @@ def test_what_is_suggested_is_open_and_of_its_question(sample):
         assert one.probability == pytest.approx(chance, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_is_suggested_every_time(sample):
     found = []
     for _ in range(2):

@@ -82,10 +82,12 @@ def with_matcher(folder, name, tmp_path):
     return read_collection(copy)
 
 
+@pytest.mark.slow
 def test_learned_is_taken_where_others_words_tell_more(told_by_others, tmp_path):
     took(told_by_others, "learned", tmp_path)
 
 
+@pytest.mark.slow
 def test_ngrams_are_taken_where_descriptions_tell_all(told_by_descriptions, tmp_path):
     took(told_by_descriptions, "ngram", tmp_path)
 
@@ -159,6 +161,7 @@ def test_with_a_threshold_that_learns_nothing_it_says_what_to_write(told_by_othe
         score(read_collection(folder), ["s6"])
 
 
+@pytest.mark.slow
 def test_thresholds_are_compared_on_the_one_that_was_taken(told_by_others, tmp_path):
     auto, learned = (
         compare_thresholds(with_matcher(told_by_others, name, tmp_path)).models[1] for name in ("auto", "learned")

@@ -126,6 +126,7 @@ def test_the_settings_know_what_is_installed(installed, tmp_path):
         read_settings(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*MATCHERS} - {"external", "auto"}))  # a file's, and either of two
 def test_every_matcher_of_ours_scores_whole_texts_alike_whatever_else_is_asked(sample, name):
     """Between 0 and 1, the same one by one as all together; and the threshold models take them."""
@@ -141,6 +142,7 @@ def test_every_matcher_of_ours_scores_whole_texts_alike_whatever_else_is_asked(s
     np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_the_matcher_that_is_chosen(sample):
     ours, theirs = (compare_thresholds(matched_by(sample, name)).models[1] for name in ("ngram", "qaviar"))
     assert ours.name == theirs.name == "global"

@@ -105,6 +105,7 @@ def scores_of_judged(matcher, jobs=1):
 WORLDS = [paraphrasing, counting]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("groups", [3, 6])
 def test_no_verdict_on_a_group_reaches_the_scores_of_its_texts(world, groups):
@@ -140,6 +141,7 @@ def test_where_texts_are_too_many_to_compare_with_no_verdict_decides_on_others_t
         assert (before[~own] != after[~own]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_scores_are_the_same_whatever_the_batch_the_order_and_the_workers(world):
     world = world(1)
@@ -159,6 +161,7 @@ def test_scores_are_the_same_whatever_the_batch_the_order_and_the_workers(world)
     assert again.signature == matcher.signature
 
 
+@pytest.mark.slow
 def test_before_they_are_rounded_scores_are_the_same_too(monkeypatch):
     """Rounding to six digits hides last bits most of the time only: a score may lie on the border."""
     monkeypatch.setattr(learned, "DIGITS", 17)
@@ -334,6 +337,7 @@ def test_a_second_score_learns_nothing_anew(folder, monkeypatch):
     assert second["s6"].measures == first["s6"].measures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [np.zeros(3), np.full(len(clues.CLUES) + 1, np.inf), np.array("x"), np.array(1.0)])
 def test_a_damaged_state_is_learned_anew_with_a_word(folder, state):
     first = score(read_collection(folder), ["s6"])
@@ -356,6 +360,7 @@ def test_nothing_in_the_file_is_pickled(folder):
         assert all(name.endswith(".npy") for name in file.namelist())
 
 
+@pytest.mark.slow
 def test_in_cross_validation_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     """All verdicts on a system are turned round: its guesses stay, to the bit, and others' do not."""
     whole = read_collection(simulated)
@@ -392,6 +397,7 @@ def part_of(name, folder, questions):
     return read_collection(folder)
 
 
+@pytest.mark.slow
 def test_on_realsumm_answers_of_systems_left_out_are_guessed_better_than_by_ngrams(tmp_path):
     """The page on the learned matcher has the figures of all of it: the F1 of answers is 0.012 higher."""
     collection = part_of("realsumm", tmp_path / "part", 20)

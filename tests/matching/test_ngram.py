@@ -74,6 +74,7 @@ def naive_score(text: str, nugget: int, question: list[tuple[str, ...]], match: 
     return best
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     match=st.sampled_from(ALL),

@@ -177,6 +177,7 @@ def test_macro_f_is_not_zero_where_pyramid_f_is_not(kinds, data, length, beta):
     assert value(f"macro_f{beta:g}", key, found, length) > 0
 
 
+@pytest.mark.slow
 @given(kinds=nuggets, data=st.data(), length=st.integers(0, 2000))
 def test_finding_one_more_vital_nugget_never_lowers_a_measure(kinds, data, length):
     """The text stays the same; only a nugget more is seen in it."""
@@ -199,6 +200,7 @@ def test_every_measure_lies_between_0_and_1(kinds, data, length):
         assert math.isnan(score) or 0 <= score <= 1
 
 
+@pytest.mark.slow
 @given(kinds=nuggets, data=st.data(), length=st.integers(0, 2000))
 def test_the_order_of_nuggets_never_matters(kinds, data, length):
     found = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))

@@ -83,6 +83,7 @@ kinds = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(kinds, st.data())
 def test_who_does_not_find_it_scores_as_if_it_were_not_in_the_key(kinds, data):
     ordinary = [kind for kind in kinds if not kind[2]]
@@ -95,6 +96,7 @@ def test_who_does_not_find_it_scores_as_if_it_were_not_in_the_key(kinds, data):
         assert value(measure, whole, found) == pytest.approx(value(measure, without, own), nan_ok=True)
 
 
+@pytest.mark.slow
 @given(kinds, st.data())
 def test_who_finds_it_never_loses_by_it_and_no_score_is_above_1(kinds, data):
     found = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
@@ -112,6 +114,7 @@ def test_who_finds_it_never_loses_by_it_and_no_score_is_above_1(kinds, data):
             assert math.isnan(before) or after >= before - 1e-12
 
 
+@pytest.mark.slow
 @given(kinds, st.data())
 def test_drawn_verdicts_are_scored_one_by_one(kinds, data):
     size = len(kinds)

@@ -91,6 +91,7 @@ def drawn(result, width=80, gates=(), everything=False, **console):
 # On a terminal.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("everything", [False, True])
 def test_it_fits(builds, width, everything):
@@ -140,6 +141,7 @@ def test_the_change_is_that_of_the_printed_numbers(builds, old, new, value, show
     assert difference(delta) == shown
 
 
+@pytest.mark.slow
 def test_thousands_of_changes_do_not_flood_the_screen(tmp_path):
     simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=0, responses=3), seed=1)
     result = diff(read_collection(tmp_path / "made"), "s1", "s2")
@@ -309,6 +311,7 @@ def test_nothing_hostile_is_read_as_markdown_or_html(hostile):
         assert block.count("<code>") == block.count("</code>")
 
 
+@pytest.mark.slow
 def test_markdown_stays_within_what_a_summary_may_be(tmp_path):
     simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=0, responses=3), seed=1)
     result = diff(read_collection(tmp_path / "made"), "s1", "s2")

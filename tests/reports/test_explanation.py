@@ -80,6 +80,7 @@ def explained(_learned_folder):
     return diff(read_collection(_learned_folder), "build-101", "build-103", explain=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_diff_is_explained_by_two_lines_a_change_at_most_and_only_if_asked(explained, width, everything):
@@ -118,6 +119,7 @@ def test_nobody_pays_for_an_explanation_that_was_not_asked_for(sample, monkeypat
     assert all(side.explanation is None for change in result.gained for side in (change.old, change.new))
 
 
+@pytest.mark.slow
 def test_the_command_explains_ngrams_too(sample, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(sample.root)

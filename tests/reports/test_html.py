@@ -178,6 +178,7 @@ def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
             assert [word for word in words[1::2] if word] == marked
 
 
+@pytest.mark.slow
 def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
     said = (WordEvidence("ran aground", 2.0, True), WordEvidence(TRICKS[0], -1.0, False))
     why = Explanation("log odds", said, (SimilarText(f"It ran aground. {TRICKS[5]}", True, 0.83),))
@@ -197,6 +198,7 @@ def island(page):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
+@pytest.mark.slow
 def test_long_passages_are_cut_around_the_marked_words_and_this_is_said(folder, monkeypatch):
     monkeypatch.setattr(html, "EVIDENCE", 1000)
     found = brief(read_collection(folder))
@@ -235,6 +237,7 @@ def test_nothing_is_asked_of_the_network_and_no_style_or_handler_stands_in_an_el
         assert risky not in script
 
 
+@pytest.mark.slow
 def test_hostile_texts_stand_in_the_page_as_text(tmp_path):
     """The elements and attributes are those of a page of harmless texts; the texts are all there to read."""
     found = brief(read_collection(hostile(tmp_path / "bad")))
@@ -311,10 +314,12 @@ def test_every_colour_of_text_can_be_read_on_its_ground(page, theme):
     assert contrast(colour["soft"], colour["page"]) > 1.5
 
 
+@pytest.mark.slow
 def test_the_same_data_make_the_same_bytes(folder, page):
     assert html.page(brief(read_collection(folder))) == page
 
 
+@pytest.mark.slow
 def test_without_a_history_the_trend_says_how_to_start_one(sample):
     found = brief(read_collection(sample.root))
     text = Reader(html.page(found)).text
@@ -351,6 +356,7 @@ def test_a_fixed_threshold_has_guesses_without_probabilities(collect):
     assert "none can be said to matter most" in reader.text
 
 
+@pytest.mark.slow
 def test_equal_runs_have_nothing_to_tell(folder):
     found = brief(read_collection(folder), "build-101", str(folder / "runs" / "build-101.jsonl"))
     reader = Reader(html.page(found))
@@ -361,6 +367,7 @@ def test_equal_runs_have_nothing_to_tell(folder):
 # The command
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page_and_says_where_and_of_what(folder, page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["report", "--collection", str(folder)]) == 0
@@ -371,6 +378,7 @@ def test_the_command_writes_the_page_and_says_where_and_of_what(folder, page, tm
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.slow
 def test_json_has_what_the_page_has(folder, found, tmp_path, capsys):
     where = ["--collection", str(folder), "--output", str(tmp_path / "r.html")]
     assert main(["report", *where, "--json", "-"]) == 0
@@ -386,6 +394,7 @@ def test_json_has_what_the_page_has(folder, found, tmp_path, capsys):
     assert (tmp_path / "r.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["nobody"], ["--against", "nobody"], ["--output", "."], ["--output", "x/../runs.jsonl/y.html"]]
 )

@@ -83,6 +83,7 @@ def visit(browser, demo_page):
     seen.page.close()
 
 
+@pytest.mark.slow
 def test_it_opens_without_a_complaint_and_asks_for_nothing(visit):
     assert visit.complaints == []
     assert [url for url in visit.requests if url != visit.url and not url.startswith("data:")] == []
@@ -227,6 +228,7 @@ def test_it_says_the_same_to_those_who_listen(visit, demo):
     assert page.locator("#evidence").get_attribute("aria-live") == "polite"
 
 
+@pytest.mark.slow
 def test_hostile_texts_do_nothing(browser, tmp_path):
     """Wherever they stand, and whatever is pressed."""
     path = tmp_path / "report.html"
@@ -315,6 +317,7 @@ def big_page(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
     """Under 5 MB. How fast it opens is measured (`scripts/bench`), not tested."""
     assert big_page.stat().st_size < 5_000_000

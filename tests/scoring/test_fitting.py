@@ -37,6 +37,7 @@ def test_a_second_score_does_not_fit_again(folder, monkeypatch):
     assert second.notes == ()
 
 
+@pytest.mark.slow
 def test_a_new_judgement_fits_anew_and_says_so(folder):
     before = score(read_collection(folder), ["build-103"]).signature
     text = json.loads((folder / "runs" / "build-103.jsonl").read_text().splitlines()[0])["text"]
@@ -48,6 +49,7 @@ def test_a_new_judgement_fits_anew_and_says_so(folder):
     assert score(read_collection(folder), ["build-103"]).notes == ()
 
 
+@pytest.mark.slow
 def test_another_grouping_of_the_judged_systems_fits_anew(folder):
     before = score(read_collection(folder), ["build-103"]).signature
     manifest = folder / "runs.jsonl"
@@ -57,6 +59,7 @@ def test_another_grouping_of_the_judged_systems_fits_anew(folder):
     assert "fitted anew" in after.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "pickle", "other arrays", "folder"])
 def test_a_damaged_file_is_fitted_anew_with_a_word_and_never_executed(folder, damage):
     expected = score(read_collection(folder), ["build-103"])
@@ -121,6 +124,7 @@ def test_without_judgements_the_report_says_that_nobody_checked(collect):
     assert high - low >= 0.5
 
 
+@pytest.mark.slow
 def test_each_batch_of_judgements_narrows_the_judging_part_down_to_nothing(folder):
     """The truth of build-103 is told in six batches of questions; the judging part of every measure ends at
     exactly 0, and with each batch it is narrower than two batches before."""

@@ -98,6 +98,7 @@ def test_the_threshold_of_the_settings_decides(collect):
     assert found == {0.05: True, 0.9: False}
 
 
+@pytest.mark.slow
 def test_the_order_of_runs_never_matters(sample):
     names = ["build-101", "aurora", "build-103"]
     first = score(sample, names)
@@ -107,6 +108,7 @@ def test_the_order_of_runs_never_matters(sample):
         assert again.signature == first.signature
 
 
+@pytest.mark.slow
 def test_the_order_of_lines_in_the_key_and_the_judgements_never_matters(sample, tmp_path):
     """Files written backwards give the same scores, to the last bit, and the same signature."""
     import shutil

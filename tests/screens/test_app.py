@@ -212,6 +212,7 @@ def test_a_filter(begin):
     assert str(session.filter) == "all"
 
 
+@pytest.mark.slow
 def test_the_guess_is_hidden_until_it_is_asked_for(begin):
     session = begin()
     screens = drive(session, "g", "y")
@@ -256,6 +257,7 @@ def test_it_follows_when_the_terminal_changes_its_size(begin):
     assert any("In 1942 his team started the first nuclear reactor." in line for line in screens[2])
 
 
+@pytest.mark.slow
 def test_the_score_follows_behind_the_next_question(begin, recompute):
     session = begin()
     before = session.state.interval
@@ -350,6 +352,7 @@ def test_quitting_and_starting_again_goes_on(begin):
     assert any("judged no" in line for screen in screens for line in screen)
 
 
+@pytest.mark.slow
 def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
     """Control characters, directions, markup, links, emoji names; a text of 200 KB, scrolled to its end."""
     root = hostile.collection(collect)

@@ -105,6 +105,7 @@ async def judge_one(address):
                 await socket.send_json(["stdin", keys.pop(sign)])
 
 
+@pytest.mark.slow
 def test_it_is_the_same_application_in_a_browser(fermi):
     """From the printed address to a verdict in the ledger; Ctrl+C ends it."""
     command = [sys.executable, "-m", "nuggeteer", "judge", "tonight", "--browser", "--assessor", "ann"]

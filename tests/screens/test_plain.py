@@ -50,6 +50,7 @@ def test_when_all_is_judged_it_says_so_and_still_takes_commands(judge):
     assert "no command" not in said
 
 
+@pytest.mark.slow
 def test_every_command_does_what_the_help_says(judge):
     session, said = judge("f q1/1", "-", "+", "-", "y first nuclear reactor", "u", "r so it seems", "n", "g", "s", "q")
     own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
@@ -95,6 +96,7 @@ def test_an_audit_hides_the_score_and_marks_nothing(judge, begin):
     assert "an audit is blind" in said
 
 
+@pytest.mark.slow
 def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
     """Of question, nugget, answer and example, each with all that is bad."""
     from nuggeteer.collection.ledger import Ledger

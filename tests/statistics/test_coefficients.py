@@ -135,6 +135,7 @@ def test_intervals_are_scipys_bca_on_the_same_resamples(coefficient, seed):
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_where_questions_differ_and_those_of_single_pairs_do_not():
     """Of 300 made-up collections with 40 questions of 20 pairs. Resampling pairs takes these for independent.
     experiments/agreement.md has more of this."""

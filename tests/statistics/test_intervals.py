@@ -60,6 +60,7 @@ def test_the_seed_decides_the_draws():
     assert a != c
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_true_mean_about_as_often_as_it_says():
     """1,000 samples of 40 skewed, often zero scores, as F is: between 92 and 97 % hold the truth.
 

@@ -176,6 +176,7 @@ def guessed_experiment(rng, runs=6, questions=20, draws=100):
     ]
 
 
+@pytest.mark.slow
 def test_guesses_that_may_be_wrong_are_not_taken_for_differences():
     """300 experiments with equal runs: some pair is told apart in at most about 5 %. Expected scores alone would tell
     most of them apart."""

@@ -16,6 +16,7 @@ from nuggeteer.thresholds.steps import StepFit, fit_step_errors, fit_steps
 from tests.test_docs import blocks
 
 pytestmark = [
+    pytest.mark.slow,  # any test may be the first to sample
     pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning"),
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation:UserWarning"),
 ]
@@ -107,7 +108,7 @@ def test_the_probability_of_a_yes_is_that_of_the_exact_engine(name, pymc_models)
         assert chances == pytest.approx(fit.probability(usual(np.full(5, score), np.arange(5))), abs=0.03)
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", ["nugget", "nugget-errors"])  # shared rates, and each nugget its own
 def test_the_evidence_is_that_of_the_exact_engine(name, pymc_models):
     estimate = pymc_models.log10_evidence(sampled(name).model, seed=2, draws=2000, chains=6)
     assert estimate.error < 0.1

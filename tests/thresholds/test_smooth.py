@@ -81,6 +81,7 @@ def test_the_curve_and_the_effects_of_a_simulation_are_recovered():
     assert v.std() / 2 < fit.spreads[3] < 2 * v.std()
 
 
+@pytest.mark.slow
 def test_effects_of_systems_are_recovered_and_slopes_not_made_up():
     """Over 8 simulations, in which systems differ in level only."""
     levels, slopes = [], []
@@ -93,6 +94,7 @@ def test_effects_of_systems_are_recovered_and_slopes_not_made_up():
     assert np.mean(slopes) < 0.1
 
 
+@pytest.mark.slow
 def test_slopes_of_systems_are_recovered():
     """Half of 16 systems follow score and length more than the others."""
     true = np.where(np.arange(16) % 2, 0.3, -0.3)
@@ -153,6 +155,7 @@ def test_the_mean_chance_of_one_response_is_its_probability():
             assert drawn == pytest.approx(exact, abs=0.03)
 
 
+@pytest.mark.slow
 def test_probabilities_of_held_out_systems_are_calibrated():
     """Over 24 simulated collections: expected calibration error of held-out pairs below 0.03."""
     chance, truth = [], []
@@ -168,6 +171,7 @@ def test_probabilities_of_held_out_systems_are_calibrated():
     assert error < 0.03
 
 
+@pytest.mark.slow
 def test_intervals_of_held_out_systems_hold_the_truth():
     """40 simulated collections, the share of a held-out system's nuggets that were found: at least 35 of the
     95 % intervals hold the truth (fewer would happen once in 70 times, were they right), and they are not
@@ -187,6 +191,7 @@ def test_intervals_of_held_out_systems_hold_the_truth():
     assert np.mean(widths) < 0.4
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_the_order_of_pairs_changes_no_bit(seed, order):

@@ -135,6 +135,7 @@ def log_evidence(fit) -> float:
     return fit.log10_evidence * math.log(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHARED)
 @pytest.mark.parametrize("data", DATA)
 def test_step_models_equal_brute_force(name, data):
@@ -303,6 +304,7 @@ def test_much_data_of_one_unit_equals_the_closed_form():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("high", "low"), [(0.7, 0.01), (0.06, 0.05)])
 def test_a_sample_finds_what_all_data_find(monkeypatch, high, low):
     evidence = simulated(21, 200, 33_000, high, low)
@@ -313,6 +315,7 @@ def test_a_sample_finds_what_all_data_find(monkeypatch, high, low):
     assert sampled.errors == pytest.approx(whole.errors, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_sample_that_misleads_is_noticed(monkeypatch):
     evidence = simulated(22, 200, 33_000, 0.7, 0.01)
     right = log_evidence(fit_steps("nugget", evidence))
@@ -326,6 +329,7 @@ def test_a_sample_that_misleads_is_noticed(monkeypatch):
     assert log_evidence(fit_steps("nugget", evidence)) == pytest.approx(right, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_true_thresholds_are_recovered():
     rng = np.random.default_rng(30)
     theta = rng.uniform(0.1, 0.9, 40)

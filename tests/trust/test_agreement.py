@@ -107,6 +107,7 @@ def test_all_together_are_krippendorffs_alpha(folder):
     assert found.kappa.value is None
 
 
+@pytest.mark.slow
 def test_the_tool_guesses_as_a_fit_that_never_saw_the_system(folder):
     """Each group by hand: fitted without it, asked of it."""
     collection = read_collection(folder)
@@ -122,6 +123,7 @@ def test_the_tool_guesses_as_a_fit_that_never_saw_the_system(folder):
     assert found.positive.value == pytest.approx(f1_score(evidence.yes, chance >= 0.5))
 
 
+@pytest.mark.slow
 def test_the_tool_has_not_seen_the_answers(folder, sample):
     """With every verdict on one system turned about, its guesses about that system stay, to the bit; others do not."""
 
@@ -182,6 +184,7 @@ def test_who_differs_from_whom_is_listed(folder):
     assert [one.among_people for one in found.disputes] == sorted(one.among_people for one in found.disputes)[::-1]
 
 
+@pytest.mark.slow
 def test_the_order_of_files_and_lines_and_the_number_of_workers_mean_nothing(folder, sample):
     first = agree(read_collection(folder))
     lines = lines_of(folder)
@@ -190,6 +193,7 @@ def test_the_order_of_files_and_lines_and_the_number_of_workers_mean_nothing(fol
     assert sorted(first.disputes, key=repr) == sorted(other.disputes, key=repr)
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_does_not_count(folder):
     collection = read_collection(folder)
     before = agree(collection).people[0]
@@ -200,6 +204,7 @@ def test_what_was_taken_back_does_not_count(folder):
     assert after.pairs == before.pairs - 1
 
 
+@pytest.mark.slow
 def test_a_machine_is_held_against_people_and_is_none_of_them(folder):
     before = agree(read_collection(folder))
     ann = [one for one in lines_of(folder) if one["assessor"] == "ann"]
@@ -246,6 +251,7 @@ def test_where_no_verdict_names_anybody_the_tool_is_held_against_what_is_known(c
     assert (found.unnamed, found.tool.known.pairs) == (6, 6)
 
 
+@pytest.mark.slow
 def test_the_sample_has_nobody_to_compare(sample):
     found = agree(sample)
     assert found.together is None
@@ -253,6 +259,7 @@ def test_the_sample_has_nobody_to_compare(sample):
     assert found.tool.together is None
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_the_json_says(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["agree", "--collection", str(folder), "--list", "2", "--json", str(folder / "out.json")]) == 0

@@ -92,6 +92,7 @@ def kill_one_at_work(address, workers, watching, killed):
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["experiment", "crossval"])
 def test_a_cluster_gives_the_same_to_the_bit_though_a_worker_dies_at_work(cluster, folder, tmp_path, command):
     address, workers = cluster

@@ -126,6 +126,7 @@ def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     assert before["s1"].value != after["s1"].value
 
 
+@pytest.mark.slow
 def test_the_result_is_the_same_from_two_workers(simulated):
     one, two = (crossval(read_collection(simulated), jobs=jobs) for jobs in (1, 2))
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)

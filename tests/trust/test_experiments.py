@@ -59,6 +59,7 @@ def rows_of(result):
     return [dict(zip(result.table.columns, row, strict=True)) for row in result.table.rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.stem)
 def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
     definition = replace(read_definition(path), steps=4)
@@ -130,6 +131,7 @@ def test_true_scores_are_those_of_score_with_all_judgements(collection):
     assert leave_out_groups(collection).true_scores(parse("f3")) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_official_scores_count_where_the_manifest_has_them(collection):
     official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
     manifest = {n: replace(info, official=official.get(n, {})) for n, info in collection.manifest.items()}
@@ -195,6 +197,7 @@ def test_a_matcher_taught_by_responses_has_read_only_those_of_others(collection)
     assert (taught.score(run.normalised_texts, run.question) > plain.score(run.normalised_texts, run.question)).any()
 
 
+@pytest.mark.slow
 def test_the_results_are_the_same_from_two_workers(folder, collection):
     for what in ("thresholds", "scatter", "responses"):
         definition = Definition("x", "t", "s", what, steps=5, match=({"n": 1}, {"n": 2}))

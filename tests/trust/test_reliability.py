@@ -41,6 +41,7 @@ def test_chances_that_are_right_make_a_small_error_and_wrong_ones_a_large_one():
     assert reliability.reliability(chance, rng.random(100_000) < chance**3).error > 0.2
 
 
+@pytest.mark.slow
 def test_no_pair_is_given_a_chance_by_a_fit_that_saw_its_system(folder):
     """Each group by hand: fitted without it, asked of it. The sample has five, which is one a fold."""
     scorer = Scorer(read_collection(folder))
@@ -55,6 +56,7 @@ def test_no_pair_is_given_a_chance_by_a_fit_that_saw_its_system(folder):
     assert sum(one.pairs for one in found.bins) == len(evidence)
 
 
+@pytest.mark.slow
 def test_models_are_compared_as_thresholds_compares_them(folder):
     collection = read_collection(folder)
     found, asked = trust(Scorer(collection)).thresholds, compare_thresholds(collection)
@@ -69,6 +71,7 @@ def test_models_are_compared_as_thresholds_compares_them(folder):
     ]
 
 
+@pytest.mark.slow
 def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
     told: list[str] = []
     first = trust(Scorer(read_collection(folder)), told.append)
@@ -83,6 +86,7 @@ def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
     assert len(told) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -94,7 +98,8 @@ def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
         lambda text: "[]",
     ],
 )
-def test_a_damaged_file_is_made_anew(folder, damage):
+def test_a_damaged_file_is_made_anew(sample, tmp_path, damage):
+    folder = shutil.copytree(sample.root, tmp_path / "here")
     first = trust(Scorer(read_collection(folder)))
     path = folder / ".nuggeteer" / "reliability.json"
     whole = path.read_text()
@@ -105,6 +110,7 @@ def test_a_damaged_file_is_made_anew(folder, damage):
     assert json.loads(path.read_text())["trust"]["reliability"] == json.loads(whole)["trust"]["reliability"]
 
 
+@pytest.mark.slow
 def test_of_many_judgements_some_nuggets_are_taken_whole(folder, monkeypatch):
     monkeypatch.setattr(reliability, "PAIRS", 500)
     scorer = Scorer(read_collection(folder))
@@ -143,6 +149,7 @@ def test_without_judgements_there_is_nothing_to_look_at(collect):
     assert not (collection.root / ".nuggeteer" / "reliability.json").exists()
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_it_is_said_all_the_same(folder, monkeypatch):
     def refuse(*_):
         from nuggeteer.errors import NuggeteerError

@@ -159,6 +159,7 @@ GUESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guesses", GUESSES)
 @pytest.mark.parametrize("name", ["recall", "f3"])
 def test_of_20_nuggets_the_interval_holds_the_true_score_95_times_in_100(name, guesses):
@@ -241,6 +242,7 @@ def now(folder, name="build-103"):
     return scorer, matched
 
 
+@pytest.mark.slow
 def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
     scorer, matched = now(folder)
     first = audit.draw_audit(scorer, matched, scorer.measures[0], 30)
@@ -298,6 +300,7 @@ def test_another_seed_draws_another_order_and_other_responses_another_audit(fold
         audit.audit_result(changed, matched, changed.measures)
 
 
+@pytest.mark.slow
 def test_only_nuggets_before_which_all_are_settled_count(folder):
     scorer, matched = now(folder)
     audit.draw_audit(scorer, matched, scorer.measures[0], 10)
@@ -310,6 +313,7 @@ def test_only_nuggets_before_which_all_are_settled_count(folder):
     assert audit.audit_result(*now(folder), scorer.measures).judged == 7
 
 
+@pytest.mark.slow
 def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
     """The same verdicts agree with what the guesses said, and not with what they might have said."""
     scorer, matched = now(folder)
@@ -323,6 +327,7 @@ def test_guesses_that_were_sure_and_wrong_are_found_out(folder):
     assert bound_measure(sure, state, 60, scorer.measures[0], scorer.key).disagrees is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -344,6 +349,7 @@ def test_an_audit_that_was_changed_is_refused(folder, spoil):
     assert str(path) in {problem.file for problem in check(folder)}
 
 
+@pytest.mark.slow
 def test_a_verdict_withdrawn_since_the_draw_leaves_nothing_to_say(folder):
     """A nugget that was known then could not be drawn; now it is open."""
     scorer, matched = now(folder)
@@ -369,6 +375,7 @@ def test_what_cannot_be_audited_is_said(folder):
     assert not (folder / "judgements" / "audits").exists()
 
 
+@pytest.mark.slow
 def test_score_says_what_the_audit_proves(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")

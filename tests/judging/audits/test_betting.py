@@ -62,6 +62,7 @@ def test_the_true_mean_is_inside_at_least_95_times_in_100_whatever_the_guesses(k
     assert (student > 0.07 * 150) == (kind == "rarely wrong")
 
 
+@pytest.mark.slow
 def test_no_moment_to_stop_is_better_than_another_for_who_wants_to_be_wrong():
     """The bounds of all counts of draws together miss the truth no oftener: it is Ville's inequality."""
     rng = np.random.default_rng(1)

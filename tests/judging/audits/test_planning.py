@@ -54,6 +54,7 @@ def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     assert np.mean(widths) == pytest.approx(made.part, rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_plan_in_words(sample, tmp_path, capsys, monkeypatch):
     folder = shutil.copytree(sample.root, tmp_path / "sample")
     monkeypatch.chdir(folder)
