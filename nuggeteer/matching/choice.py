@@ -47,8 +47,8 @@ class Checked(Matcher):
     """A matcher of another package, whose scores are checked before they are used.
 
     It may be any object with `signature` and `score`, and may also have `notes`, `explain(text, nugget)` and
-    `score_judged(jobs)` (docs/guides/matchers.md); or a subclass of `Matcher`. Its scores are not taken to be overlaps, whatever
-    it is called or derived from."""
+    `score_judged(jobs)` (docs/guides/matchers.md); or a subclass of `Matcher`. Its scores are not taken to be
+    overlaps, whatever it is called or derived from."""
 
     def __init__(self, name: str, theirs: Any, material: Material) -> None:
         self.name, self._theirs, self._counts = name, theirs, material.key.counts
