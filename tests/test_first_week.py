@@ -25,7 +25,7 @@ from nuggeteer.judging.state import JudgingState, JudgingSubject
 
 truth = {(line["qid"], line["nugget"], line["text"]) for line in map(json.loads, open(sys.argv[1], encoding="utf-8"))}
 folder = Path.cwd()
-session = Session(JudgingState(JudgingSubject(folder, sys.argv[2], None)), Ledger(folder, "ann"))
+session = Session(JudgingState.read(JudgingSubject(folder, sys.argv[2], None)), Ledger(folder, "ann"))
 for _ in range(20):
     card = session.card()
     session.judge((card.question.qid, card.nugget.nugget, card.response.text) in truth)
