@@ -11,6 +11,7 @@ from email import message_from_bytes
 
 import pytest
 
+from nuggeteer.collection.sample import copy_sample
 from tests.conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -97,3 +98,20 @@ sys.exit(main(["demo", "d"]))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "build-103" in done.stdout
     assert (tmp_path / "d" / "nuggets.jsonl").is_file()
+
+
+@pytest.mark.slow
+def test_scoring_and_judging_on_a_pipe_need_no_charts_no_screen_and_no_learning(tmp_path):
+    """What installation.md says is imported only when it is used."""
+    copy_sample(tmp_path / "c")
+    code = """
+import sys
+for name in ("matplotlib", "sklearn", "textual"):
+    sys.modules[name] = None
+from nuggeteer.cli.main import main
+for words in ("score build-103", "diff build-102 build-103", "compare", "judge build-103 --assessor ann"):
+    assert main([*words.split(), "--collection", "c"]) == 0, words
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, input="y\nq\n", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "c" / "judgements" / "ann.jsonl").read_text(encoding="utf-8").count("\n") == 1

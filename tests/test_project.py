@@ -128,3 +128,16 @@ def test_contributors_are_told_of_names_that_exist():
     for name, path in found:
         source = (ROOT / "nuggeteer" / path.removeprefix("nuggeteer/")).read_text(encoding="utf-8")
         assert re.search(rf"^(class )?{name}\b", source, re.M), (name, path)
+
+
+def test_no_page_names_a_download_that_does_not_work_yet():
+    """The project is in no package index and at no public address: only an extra of an installed one can be named."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        assert "git clone" not in text, page.name
+        assert not re.search(r"pip install '?nuggeteer(?!\[)\b", text), page.name
+
+
+def test_the_page_on_installing_lists_every_extra():
+    page = (ROOT / "docs" / "reference" / "installation.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(PROJECT["project"]["optional-dependencies"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from importlib.resources import files
 
@@ -280,3 +281,12 @@ def test_a_key_that_is_not_in_the_schema_is_a_fault():
     assert faults("thresholds", {**data, "more": 1})
     assert faults("thresholds", {key: data[key] for key in data if key != "chosen"})
     assert validator("thresholds").is_valid({**data, "more": 1})
+
+
+def test_the_page_on_json_lists_every_schema_and_finds_them():
+    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8").partition("## JSON Schemas")[2]
+    rows = re.findall(r"^\| (`.*`) \|", page, re.M)
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(rows))) == sorted(SCHEMAS)
+    names: dict[str, object] = {}
+    exec(re.findall(r"```python\n(.*?)```", page, re.S)[0], names)
+    assert names["schema"] == SCHEMAS["score"]

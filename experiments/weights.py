@@ -1,0 +1,72 @@
+"""How much disk each dependency takes: python experiments/weights.py > experiments/weights.md
+
+Run it in an environment with the extra `all`. A package's own size is that of the files it installed. What it adds is
+what would go if only that dependency were dropped: itself and whatever nothing else needs.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from importlib.metadata import distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+EVERY = {normal: found for found in distributions() if (normal := re.sub(r"[-_.]+", "-", found.name).lower())}
+
+
+def named(requirement: Requirement) -> str:
+    return re.sub(r"[-_.]+", "-", requirement.name).lower()
+
+
+def required(name: str, extra: str = "") -> list[str]:
+    """What a package asks for here, with an extra or without."""
+    found = map(Requirement, (EVERY[name].requires or []) if name in EVERY else [])
+    return [named(one) for one in found if one.marker is None or one.marker.evaluate({"extra": extra})]
+
+
+def closure(names: list[str]) -> set[str]:
+    """These packages and all that they need."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += required(name)
+    return seen
+
+
+def megabytes(names: set[str]) -> float:
+    paths = [Path(str(file.locate())) for name in names & EVERY.keys() for file in EVERY[name].files or []]
+    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
+
+
+def row(name: str, others: set[str]) -> str:
+    adds = closure([name]) - others
+    return f"| {name} | {megabytes({name}):.0f} | {megabytes(adds):.0f} | {len(adds)} |"
+
+
+def main() -> None:
+    default = required("nuggeteer")
+    whole = closure(default)
+    print("# What the dependencies weigh\n")
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    print(f"Megabytes on disk, by `python experiments/weights.py`; {system}.\n")
+    print(f"The default installation: {len(whole)} packages, {megabytes(whole):.0f} MB.\n")
+    print("| dependency | itself | what it adds | packages added |\n|---|--:|--:|--:|")
+    rows = [(name, closure([other for other in default if other != name])) for name in default]
+    for name, others in sorted(rows, key=lambda one: -megabytes(closure([one[0]]) - one[1])):
+        print(row(name, others))
+    print("\nNumPy and SciPy add nothing, because other dependencies need them too.\n")
+    print("What each extra adds to the default installation:\n")
+    print("| extra | packages added | what it adds |\n|---|--:|--:|")
+    extras = EVERY["nuggeteer"].metadata.get_all("Provides-Extra") or []
+    for extra in extras:
+        adds = closure(required("nuggeteer", extra)) - whole - {"nuggeteer"}
+        print(f"| {extra} | {len(adds)} | {megabytes(adds):.0f} |")
+
+
+if __name__ == "__main__":
+    main()
