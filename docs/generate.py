@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from nuggeteer.cli.main import COMMANDS, parser
-from nuggeteer.measures import DEFAULT, FIXED
+from nuggeteer.measures import ALL
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
@@ -90,7 +90,7 @@ def measures() -> str:
         "`pyramid_f3` and `macro_f3`; it is the β of F. [Measures](../understanding/measures.md) explains the choices\n"
         "behind them.",
     ]
-    for measure in {m.name: m for m in (*DEFAULT, *FIXED.values())}.values():
+    for measure in ALL:
         rows = [("formula", measure.formula), ("edge cases", measure.edge_cases), ("source", measure.citation)]
         table = [f"| {measure.title} | |", "|---|---|", *(f"| {key} | {cell(text)} |" for key, text in rows)]
         page += [f"## `{measure.name}`", "\n".join(table)]

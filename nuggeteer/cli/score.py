@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nuggeteer.cli import options, output
 
@@ -21,6 +21,19 @@ EXAMPLES = """\
 """
 
 
+class _HelpMeasures(argparse.Action):
+    """Works as --help does: nothing is scored, whatever else stands on the command line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, default=argparse.SUPPRESS, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from nuggeteer.reports.measures import describe_measures
+
+        print(describe_measures())
+        parser.exit()
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a name or a file (default: all runs)")
     parser.add_argument(
@@ -29,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
         "six: vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
     )
+    parser.add_argument("--help-measures", action=_HelpMeasures, help="explain every measure and exit")
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
     parser.add_argument("--nuggets", action="store_true", help="show every nugget: found, known or guessed, where")
     parser.add_argument("--audited", action="store_true", help="add what audits prove (nuggeteer judge RUN --audit N)")

@@ -1,4 +1,4 @@
-"""Measures, each a value whose name is its string in Python, on the command line and in tables."""
+"""The measures. Each is a value, and goes by the same name in Python, on the command line and in tables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from nuggeteer.measures.f import f, precision, recall
 from nuggeteer.measures.pyramid import macro_f, pyramid_f
 from nuggeteer.records import AnswerKey
 
-__all__ = ["DEFAULT", "FIXED", "Answers", "Measure", "applicable", "parse"]
+__all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "parse"]
 
 FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES)}
 FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f}
 DEFAULT = (f(3), recall, precision, pyramid_f(3), macro_f(3))
+ALL = (*DEFAULT, *autonuggetizer.SCORES)
 
 
 def parse(name: str) -> Measure:
-    """The measure of a name: f3, f1, recall, precision, pyramid_f3, macro_f3, vital_score, ..."""
+    """The measure with this name: f3, f1, recall, precision, pyramid_f3, macro_f3, vital_score, ..."""
     if name in FIXED:
         return FIXED[name]
     parts = re.fullmatch(r"(f|pyramid_f|macro_f)(\d+(?:\.\d+)?)", name)

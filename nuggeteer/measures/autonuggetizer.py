@@ -1,7 +1,7 @@
-"""AutoNuggetizer's six scores (Pradeep et al. 2024): support counts 1, partial support ½ or, strictly, 0.
+"""AutoNuggetizer's six scores (Pradeep et al. 2024): support earns 1, partial support ½, or 0 in the strict scores.
 
-Worked by hand: vital nuggets supported, partly and not, and an okay nugget supported: vital = 1.5/3,
-strict vital = 1/3, all = 2.5/4, weighted = (1.5 + ½)/(3 + ½).
+Worked by hand: three vital nuggets are supported, partly supported and not supported, and an okay nugget is supported:
+vital = 1.5/3, strict vital = 1/3, all = 2.5/4, weighted = (1.5 + ½)/(3 + ½).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SOURCE = "Pradeep et al. 2024, the AutoNuggetizer framework of TREC RAG"
 
 
 def _share(answers: Answers, weight: Vector, partly: float) -> Vector:
-    """Credit over the weight of the set: 1 for a nugget supported, `partly` for one partly supported."""
+    """The share of the weight that is earned: all of a supported nugget's, `partly` of a partly supported one's."""
     credit = answers.found_weight(weight) + partly * answers.partly_weight(weight)
     return ratio(credit, answers.asked_weight(weight, partly), otherwise=0.0)
 
@@ -24,9 +24,9 @@ def _share(answers: Answers, weight: Vector, partly: float) -> Vector:
 def _score(kind: str, strict: bool) -> Measure:
     partly = 0.0 if strict else 0.5
     formulas = {
-        "vital": "ΣV / |V|",
-        "all": "ΣA / |A|, vital, okay and unrated nuggets alike",
-        "weighted": "(ΣV + ½ΣO) / (|V| + ½|O|)",
+        "vital": "ΣV / |V|: the credit of vital nuggets, over their number",
+        "all": "ΣA / |A|: vital, okay and unrated nuggets alike",
+        "weighted": "(ΣV + ½ΣO) / (|V| + ½|O|): an okay nugget weighs half",
     }
 
     def weights(key: AnswerKey) -> Vector:
@@ -37,9 +37,10 @@ def _score(kind: str, strict: bool) -> Measure:
     return Measure(
         name=f"strict_{kind}_score" if strict else f"{kind}_score",
         title=f"strict {kind}" if strict else kind,
-        formula=formulas[kind] + (", partial support 0" if strict else ", partial support ½"),
+        formula=formulas[kind]
+        + ("; support earns 1, partial support 0" if strict else "; support earns 1, partial support ½"),
         citation=SOURCE,
-        edge_cases="0 over an empty set, and without an answer",
+        edge_cases="0 if no nugget counts, and 0 without an answer",
         values=lambda answers: _share(answers, weights(answers.key), partly),
         composition=lambda key: Composition(key, "linear", weights(key), partly=partly, empty=0.0),
     )

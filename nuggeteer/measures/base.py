@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a run's answers hold: all that a measure needs to know of them.
+    """What a run's answers contain: all that a measure needs to know about them.
 
-    `found` says of each nugget of the key whether the answer has it; axes before the last (draws,
-    say) are kept. `partly` marks nuggets judged partly supported. `length` counts the non-white-space
-    characters of each question's whole answer.
+    `found` says for each nugget of the key whether the answer has it. Axes before the last, such as draws, are kept.
+    `partly` marks nuggets judged partly supported. `length` is the number of non-white-space characters in each
+    question's whole answer.
     """
 
     key: AnswerKey
@@ -31,17 +31,18 @@ class Answers:
     length: Ints
 
     def found_weight(self, weight: npt.NDArray[Any]) -> Vector:
-        """What the found nuggets of each question weigh together."""
+        """The total weight of the nuggets found, for each question."""
         return self._sum(self._found, weight)
 
     def partly_weight(self, weight: npt.NDArray[Any]) -> Vector:
-        """The same of those partly supported."""
+        """The total weight of the nuggets partly supported, for each question."""
         return self._sum(self.partly.T.astype(float), weight)
 
     def asked_weight(self, weight: npt.NDArray[Any], partly: float = 0.0) -> Vector:
-        """What recall is out of: the weight of all nuggets, but for those that take knowledge of the world, which weigh
-        what they earn (`partly`: what partial support earns). 0 where there are no others: then nothing was asked."""
-        # Added in the order in which what is found is, so that a whole is never less than its part by the last bit.
+        """The denominator of recall: the total weight of a question's nuggets. A nugget that takes world knowledge adds
+        only what it earns (`partly` is what partial support earns), so missing it costs nothing. A question that has no
+        other nuggets asks for nothing, and has 0."""
+        # Summed in the same order as `found_weight`, so that rounding never makes a part larger than its whole.
         asked = self._sum((~self.key.world_knowledge).astype(float), weight)
         if not self.key.world_knowledge.any():
             return asked
@@ -53,7 +54,7 @@ class Answers:
         return np.ascontiguousarray(self.found.T, dtype=float)
 
     def _sum(self, flags: Vector, weight: npt.NDArray[Any]) -> Vector:
-        """By a sparse product: of thousands of draws ten times as fast as adding slices."""
+        """Sums by question. A sparse product takes a tenth of the time of adding slices, for thousands of draws."""
         from scipy.sparse import csr_array
 
         size = len(self.key.nuggets)

@@ -15,7 +15,7 @@ SOURCE = "Voorhees 2003; Marton & Radul 2006, figure 3"
 
 
 def precision_values(answers: Answers) -> Vector:
-    """1 up to the allowance, then allowance / length: 1 − (l − allowance) / l."""
+    """1 up to the allowance, then 1 − (l − allowance) / l, which is allowance / l."""
     rated = answers.key.vital | answers.key.okay
     allowance = ALLOWANCE * answers.found_weight(rated)
     share = ratio(allowance, answers.length.astype(float), otherwise=0.0)
@@ -41,7 +41,7 @@ def f(beta: float) -> Measure:
         title=f"F({beta:g})",
         formula="(β²+1)PR / (β²P+R), P and R as in precision and recall",
         citation=SOURCE,
-        edge_cases="0 without an answer or a vital nugget found; undefined without vital nuggets in the key",
+        edge_cases="0 without an answer, or if no vital nugget is found; undefined where recall is",
         values=values,
         composition=lambda key: Composition(key, "f", key.vital.astype(float), beta),
     )
@@ -50,9 +50,10 @@ def f(beta: float) -> Measure:
 recall = Measure(
     name="recall",
     title="recall",
-    formula="vital nuggets found / vital nuggets in the key (of world knowledge: those found)",
+    formula="vital nuggets found / vital nuggets in the key; a nugget that takes world knowledge counts in the key "
+    "only if it is found",
     citation=SOURCE,
-    edge_cases="0 without an answer; undefined without vital nuggets in the key that take no knowledge of the world",
+    edge_cases="0 without an answer; undefined if the key has no vital nuggets, or only such as take world knowledge",
     values=lambda answers: recall_of(answers, answers.key.vital),
     composition=lambda key: Composition(key, "linear", key.vital.astype(float)),
 )
@@ -60,9 +61,9 @@ recall = Measure(
 precision = Measure(
     name="precision",
     title="precision",
-    formula="1 if l < a, else 1 − (l − a)/l; l = non-white characters, a = 100 · (vital + okay found)",
+    formula="1 if l < a, else 1 − (l − a)/l; l = non-white-space characters, a = 100 · (vital + okay found)",
     citation=SOURCE,
-    edge_cases="0 without an answer, or with one of no characters",
+    edge_cases="0 without an answer, or if the answer is empty",
     values=precision_values,
     composition=lambda key: Composition(key, "precision", key.vital.astype(float)),
 )

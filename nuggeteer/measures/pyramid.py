@@ -1,7 +1,7 @@
-"""Nugget pyramids: importance by the votes of several assessors, averaged by nugget or by assessor.
+"""Nugget pyramids: several assessors vote on importance, and their votes are averaged by nugget or by assessor.
 
-Worked by hand: nuggets of weight 1, ⅔ and ⅓, of which the second and third are found, have recall
-1 / 2 = 0.5. Under three assessors' own votes (V V O, V O O for the last two) the recalls are ½, ½ and 0.
+Worked by hand: of three nuggets with weights 1, ⅔ and ⅓ the second and third are found, so recall is 1 / 2 = 0.5. Under
+each of three assessors' own votes (V V O on the second nugget, V O O on the third) recall is ⅔, ½ and 0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pyramid_f(beta: float) -> Measure:
         title=f"pyramid F({beta:g})",
         formula="F with recall = weight found / weight in the key; weight = share of votes for vital",
         citation=SOURCE,
-        edge_cases="undefined where all weights are 0; not reported for a key without votes or weights",
+        edge_cases="undefined where all weights are 0; not reported if the key has neither votes nor weights",
         values=lambda answers: combine(precision_values(answers), _weighted_recall(answers), beta),
         applies=lambda key: key.weighted,
         composition=lambda key: Composition(key, "f", key.weight, beta),
@@ -47,10 +47,10 @@ def macro_f(beta: float) -> Measure:
     return Measure(
         name=f"macro_f{beta:g}",
         title=f"macro F({beta:g})",
-        formula="mean over assessors of F under each one's own vital/okay votes",
+        formula="mean over assessors of F, by each assessor's own vital and okay votes",
         citation=MACRO_SOURCE,
-        edge_cases="assessors without a vital vote in the question are left out; undefined without any; "
-        "not reported for a key without votes",
+        edge_cases="assessors who call no nugget of the question vital are left out; undefined if none is left; "
+        "not reported if the key has no votes",
         values=values,
         applies=lambda key: bool(key.assessors),
     )

@@ -56,6 +56,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "help-judge": (["judge", "--help"], [], 0),
     "help": (["--help"], [], 0),
     "help-score": (["score", "--help"], [], 0),
+    "help-measures": (["score", "--help-measures"], [], 0),
     "help-diff": (["diff", "--help"], [], 0),
     "help-compare": (["compare", "--help"], [], 0),
     "help-report": (["report", "--help"], [], 0),
