@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +66,6 @@ runs_ = st.lists(
 ).map(lambda rs: [run_of(f"r{i}", judged, responses) for i, (judged, responses) in enumerate(rs, 1)])
 
 
-@pytest.mark.slow
 @settings(max_examples=300)
 @given(judgements=judgements_, runs=runs_)
 def test_all_rules_together_agree_with_a_naive_reading(judgements, runs):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from nuggeteer.statistics.intervals import bca_levels, mean_interval, question_draws
+from nuggeteer.statistics.intervals import Interval, bca_levels, mean_interval, question_draws
 
 
 @settings(max_examples=50)
@@ -73,3 +73,9 @@ def test_the_interval_holds_the_true_mean_about_as_often_as_it_says():
         interval = mean_interval(values, question_draws(40, trial, 400))
         hits += interval.low <= truth <= interval.high
     assert 920 <= hits <= 970
+
+
+def test_the_judging_share_is_the_judging_part_over_the_whole():
+    assert Interval(0.5, low=0.2, high=0.6, judging=(0.4, 0.5)).judging_share == pytest.approx(0.25)
+    assert Interval(0.5, low=0.2, high=0.6, judging=(0.5, 0.5)).judging_share == 0
+    assert Interval(0.5, low=0.2, high=0.6).judging_share is None
