@@ -2,11 +2,11 @@
 
     python experiments/alarm.py > experiments/alarm.md
 
-Builds of a simulated system answer 50 questions every night. Without a change there should be any alarm in a year
-(365 builds) in fewer than 5 % of years. With one, what counts is the number of nights until the alarm. Beside it stand
-two alarms of another kind, which compare answers question by question by a paired t-test: tonight against last night;
-and tonight against the mean of all nights before, with the 5 % spread over the nights
-(α_t = 0.05 · 6 / (π t)²), which is valid where the noise of different questions is independent.
+Builds of a simulated system answer 50 questions every night. Without a change, fewer than 5 % of years (365 builds)
+should have any alarm. With a change, what counts is the number of nights until the alarm. Two other alarms serve as
+comparison. They compare answers question by question with a paired t-test: tonight against last night; and tonight
+against the mean of all earlier nights, with the 5 % spread over the nights (α_t = 0.05 · 6 / (π t)²), which is valid if
+the noise of different questions is independent.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _KEY = make_key(
 
 
 def sampled(rng: np.random.Generator, nights: int, night: float = 0.0, flaky: float = 1.0) -> Vector:
-    """F(3) of sampled answers: a nugget is found each night with a chance that its question's and its own ease
-    make, which stay. `night` is the spread of what all questions of one night share; only a share `flaky` of the
-    nuggets changes at all."""
+    """F(3) of sampled answers. A nugget is found each night with a probability given by its own ease and that of its
+    question, which stay the same. `night` is the spread of what all questions of a night share. Only a share `flaky` of
+    the nuggets changes at all."""
     ease = np.repeat(rng.normal(-0.5, 1.0, QUESTIONS), NUGGETS) + rng.normal(0, 1.0, QUESTIONS * NUGGETS)
     certain = rng.random(len(ease)) >= flaky
     ease[certain] = np.where(rng.random(int(certain.sum())) < 0.4, np.inf, -np.inf)
@@ -52,8 +52,8 @@ def sampled(rng: np.random.Generator, nights: int, night: float = 0.0, flaky: fl
 
 
 def noisy(rng: np.random.Generator, nights: int, freedom: float = np.inf, memory: float = 0.0) -> Vector:
-    """A fixed score for each question, and noise of its own each night: normal, or Student's. With `memory`, a
-    night's noise is that share of the last night's, and new noise."""
+    """A fixed score for each question plus its own noise each night, normal or Student's. With `memory`, that share of
+    the previous night's noise remains."""
     shape = (nights, QUESTIONS)
     noise = NOISE * (rng.normal(size=shape) if np.isinf(freedom) else rng.standard_t(freedom, shape))
     for i in range(1, nights):
@@ -73,7 +73,7 @@ UNCHANGED: dict[str, Nights] = {
     "the same, nights unlike too": partial(sampled, night=0.5),
     "heavy tails (Student, 1.5)": partial(noisy, freedom=1.5),
 }
-# Here a night is like the one before it, so that builds could not have come in any order.
+# Here a night resembles the one before it, so the order of builds matters, and the guarantee does not hold.
 OUTSIDE: dict[str, Nights] = {
     "noise with memory 0.2": partial(noisy, memory=0.2),
     "noise with memory 0.5": partial(noisy, memory=0.5),
@@ -81,7 +81,7 @@ OUTSIDE: dict[str, Nights] = {
 
 
 def paired_p(now: Vector, before: Vector) -> float:
-    """Of a drop, by a paired t-test over questions."""
+    """The p-value of a drop, by a paired t-test over questions."""
     difference = now - before
     spread = difference.std(ddof=1)
     if spread == 0:
@@ -99,7 +99,7 @@ def by_spending(scores: Vector, now: int) -> bool:
 
 
 def a_year(name: str, seed: int) -> tuple[bool, ...]:
-    """Whether there was an alarm, one of them for worse, two or more, and any of the other kinds."""
+    """Whether there was an alarm, an alarm for worse, two or more alarms, and an alarm by each of the other rules."""
     scores = (UNCHANGED | OUTSIDE)[name](np.random.default_rng([seed, len(name)]), YEAR)
     changes = watch(scores.mean(axis=1)).changes
     others = (any(rule(scores, now) for now in range(1, YEAR)) for rule in (by_last_night, by_spending))
@@ -108,7 +108,7 @@ def a_year(name: str, seed: int) -> tuple[bool, ...]:
 
 def nights_until(nights: Nights, drop: float, before: int, seed: int) -> list[float]:
     """Nights from a drop to each kind of alarm, ∞ if later than `MOST`. Trials with an alarm before the drop are
-    passed by."""
+    skipped."""
     rng = np.random.default_rng([seed, before, int(10000 * drop)])
     while True:
         scores = nights(rng, before + MOST)

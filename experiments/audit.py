@@ -2,8 +2,8 @@
 
     python experiments/audit.py COLLECTION...   > experiments/audit.md
 
-On a collection that humans judged whole each run in turn is tonight's build, with nothing of it judged. Its guesses are
-taken as the model makes them, or spoilt; audits are drawn, and answered by the recorded humans.
+On a fully judged collection each run in turn acts as tonight's build, with all its judgements hidden. Its guesses are
+used as the model makes them, or spoilt. Audits are drawn and answered with the recorded verdicts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def by_question(measure: Measure, key: AnswerKey, state: NuggetState, found: Boo
 
 
 class Audits:
-    """Of one run with its guesses: the truth, what the guesses say, and what audits of it say."""
+    """One run with its guesses: the truth, what the guesses predict, and what audits prove."""
 
     def __init__(
         self, key: AnswerKey, state: NuggetState, truth: Bools, guess: Vector, own: Pair | None, measure: Measure
@@ -83,11 +83,11 @@ class Audits:
         self.own = own or tuple(np.quantile(np.nanmean(scores, axis=1), [0.025, 0.975]).tolist())
 
     def intervals(self, rng: np.random.Generator) -> dict[int, dict[str, Pair]]:
-        """By the number judged, the interval of each method."""
+        """The interval of each method, by the number of nuggets judged."""
         nugget, size = order_at_random(self.state, self.guess, self.composition, rng)
         head = Head("", "", "", "", self.measure.name, 0, 0, "", "", {})
         drawn = DrawnAudit(head, nugget, self.guess[nugget], size)
-        # estimate_sequences() takes the truth of those that count from the state, and knows of no others.
+        # estimate_sequences() takes the truth of the judged nuggets from the state and sees no others.
         below, above = estimate_sequences(
             drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.composition
         )
@@ -100,7 +100,7 @@ class Audits:
                 for side, ends in ((below, (0.0, 1.0)), (above, (-1.0, 0.0)))
             ]
             middle = (below.sequence.estimate[:count] - above.sequence.estimate[:count]) / 2
-            # Student's interval knows of no correction for what is left, as the estimates have it built in.
+            # Student's interval gets no correction for a finite population; the estimates already include it.
             asked = max(round(count / len(nugget) * len(differences)), 2)
             low, high = student(differences[order[:asked]])
             few = np.sqrt(1 - asked / len(differences))

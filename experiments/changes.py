@@ -2,10 +2,10 @@
 
     python experiments/changes.py COLLECTION...   > experiments/changes.md
 
-On collections that humans judged whole, each run in turn plays the old build and the next one tonight's. Both runs'
-judgements are hidden but for a share of their pairs; what `diff` then says is compared with what it says from all
-judgements. Questions stay the same, so it is the *judging* part that should hold the true difference 95 % of the time.
-Between unlike systems, as here, few texts are shared, which makes guesses harder than between builds of one system.
+On fully judged collections, each run in turn acts as the old build and the next one as tonight's. The judgements of
+both runs are hidden except for a share of their pairs. The result of `diff` is compared with its result from all
+judgements. Questions stay the same, so the *judging* part should contain the true difference 95 % of the time.
+Different systems, as here, share few texts, which makes guesses harder than between builds of one system.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def on_collection(folder: str) -> None:
 
 
 def changes(result: Diff, true: Diff) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of every nugget, twice: the probability that it is gained, and lost; whether it is; whether it is listed."""
+    """For every nugget, gained and then lost: the probability, whether it is true, and whether it is listed."""
     old, new = true.old.found, true.new.found
     guessed = ~(result.old.known & result.new.known)
     chance = np.concatenate([result.gain[guessed], result.loss[guessed]])
@@ -75,6 +75,6 @@ def changes(result: Diff, true: Diff) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 if __name__ == "__main__":
-    print("# Changes: are they as probable as said?\n\nMade by `python experiments/changes.py COLLECTION...`.\n")
+    print("# Changes: are they as probable as predicted?\n\nMade by `python experiments/changes.py COLLECTION...`.\n")
     for folder in sys.argv[1:]:
         on_collection(folder)

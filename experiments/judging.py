@@ -1,16 +1,16 @@
-"""Does `judge` ask for what matters: how fast does the interval narrow, and does it stay right?
+"""Does `judge` ask about the right pairs: how fast does the interval narrow, and does it stay correct?
 
     python experiments/judging.py COLLECTION...   > experiments/judging.md     (and judging.svg)
 
-On collections that humans judged whole, some runs in turn play tonight's build: all their judgements are hidden, then
-asked for one by one and answered as the humans did, in three orders:
+On fully judged collections, some runs in turn act as tonight's build. All their judgements are hidden, then asked for
+one by one and answered as the humans did, in three orders:
 
     suggest      as `nuggeteer judge` asks
     uncertain    the pair whose probability is nearest to a half
     random       any pair
 
-A pair is asked only while it can matter: not where the answer is known to have the nugget. The model is fitted anew
-after every few verdicts, more as there are more.
+A pair is asked about only if it can matter, that is unless the answer is known to have the nugget. The model is fitted
+again after every few verdicts; the steps grow with the number of verdicts.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ HONEST = {"realsumm": (25, 50, 100, 200, 400)}  # steps for all runs of a collec
 
 
 @dataclass(frozen=True)
-class State:
-    """After so many verdicts: the score as it stands, and its judging part."""
+class JudgedSoFar:
+    """The score and its judging part after so many verdicts."""
 
     judgements: int
     value: float
@@ -59,7 +59,7 @@ def by_suggestion(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, 
         int(matched.begin[one.response] + one.nugget - scorer.key.offsets[matched.run.question[one.response]])
         for one in wanted
     ]
-    return np.array(pairs, dtype=np.int64) if pairs else open_  # where nothing matters any more, anything
+    return np.array(pairs, dtype=np.int64) if pairs else open_  # if nothing matters any more, any pair
 
 
 def by_uncertainty(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
@@ -74,8 +74,8 @@ def by_chance(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng:
 ORDERS: dict[str, Callable[..., Ints]] = {"suggest": by_suggestion, "uncertain": by_uncertainty, "random": by_chance}
 
 
-def judged(collection: Collection, name: str, order: str, truth: States, steps: Sequence[int]) -> list[State]:
-    """Judge a run, and say how its score and interval go."""
+def judged(collection: Collection, name: str, order: str, truth: States, steps: Sequence[int]) -> list[JudgedSoFar]:
+    """Judge a run and follow its score and interval."""
     rng = np.random.default_rng(1)
     known: dict[int, bool] = {}
     states = []
@@ -94,7 +94,7 @@ def judged(collection: Collection, name: str, order: str, truth: States, steps: 
                     known[pair] = bool(truth[pair] == YES)
                     certain[nugget] |= known[pair]
         found = scorer.score(matched).measures[MEASURE]
-        states.append(State(len(known), float(found.value), found.judging))
+        states.append(JudgedSoFar(len(known), float(found.value), found.judging))
     return states
 
 
@@ -147,24 +147,24 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
-def means(runs: dict[str, Any], order: str, what: Callable[[str, State], float]) -> list[float]:
-    """Of each step, the mean over runs."""
+def means(runs: dict[str, Any], order: str, what: Callable[[str, JudgedSoFar], float]) -> list[float]:
+    """The mean over runs for each step."""
     rows = [
-        [what(name, State(**{**one, "interval": tuple(one["interval"])})) for one in run[order]]
+        [what(name, JudgedSoFar(**{**one, "interval": tuple(one["interval"])})) for one in run[order]]
         for name, run in runs.items()
     ]
     return [float(value) for value in np.mean(rows, axis=0)]
 
 
-def width(name: str, state: State) -> float:
+def width(name: str, state: JudgedSoFar) -> float:
     return state.interval[1] - state.interval[0]
 
 
-def told(folder: str, found: dict[str, Any]) -> str:
+def report(folder: str, found: dict[str, Any]) -> str:
     truth, runs = found["truth"], found["runs"]
     steps = [one["judgements"] for one in next(iter(runs.values()))["random"]]
 
-    def tau(name: str, state: State) -> float:
+    def tau(name: str, state: JudgedSoFar) -> float:
         others = np.array([value for other, value in truth.items() if other != name])
         return float((np.sign(others - state.value) * np.sign(others - truth[name])).mean())
 
@@ -211,7 +211,7 @@ def told(folder: str, found: dict[str, Any]) -> str:
 
 
 def drawing(results: dict[str, Any], path: Path) -> None:
-    """Width against verdicts, both on a logarithmic scale."""
+    """Plot width against verdicts, both on a logarithmic scale."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -245,7 +245,7 @@ def show(results: dict[str, Any]) -> None:
     )
     print("order of suggest.\n\n![width against verdicts](judging.svg)\n")
     for folder, found in results.items():
-        print(told(folder, found))
+        print(report(folder, found))
     drawing(results, Path(__file__).parent / "judging.svg")
 
 

@@ -1,4 +1,4 @@
-"""Many runs side by side: which can be told apart, by which measure, and in which slice of the questions."""
+"""Many runs compared: which ones differ, by which measure, and in which slice of the questions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class PairOfRuns:
 class Standing:
     """The runs under one measure; arrays are in the order of the scores' runs.
 
-    `questions` counts those in which the measure is defined. `order` has the places of the runs, the highest
-    mean first. The next two come of draws of guesses and questions together, and are None with one question:
-    `ranks`, runs × (low, high), and `above`, runs × runs, the share of draws in which the one run's mean is
-    above the other's (half of the ties count).
+    `questions` counts those in which the measure is defined. `order` has the indices of the runs, the highest mean
+    first. `ranks`, runs × (low, high), and `above`, runs × runs, come from draws of guesses and questions together and
+    are None with one question. `above` is the share of draws in which the first run's mean is above the second's, with
+    ties counted as half.
     """
 
     measure: Measure
@@ -75,7 +75,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two measures agree: on each answer (a run's to a question), and on runs' means."""
+    """How two measures agree: on single answers, and on the means of runs."""
 
     measures: tuple[Measure, Measure]
     answers: Agreement
@@ -84,10 +84,10 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Slice:
-    """The questions, or nuggets, with one value (None: without any), and how the runs do on them.
+    """The questions or nuggets with one value (None: without a value), and the scores of the runs on them.
 
-    `scores` has each measure's mean for each run; `difference` is of the first of these measures, from the
-    first run; `p` comes of the slice's own analysis of variance, `p_holm` is corrected over all slices and runs.
+    `scores` has the mean of each run by each measure. `difference` is from the first run, by the first measure. `p` is
+    from an analysis of variance of the slice; `p_holm` is corrected over all slices and runs.
     """
 
     value: str | None
@@ -101,7 +101,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Slices:
-    """All values of one kind. `measured` says what the scores are, `against` which run differences are from."""
+    """All values of one kind. `measured` names the measure; `against` is the run that differences are from."""
 
     by: str
     measured: str
@@ -136,7 +136,7 @@ def compare(
     seed: int = 0,
     jobs: int = 1,
 ) -> Comparison:
-    """Compare two or more runs, by the first of the measures; those that do not apply to the key are left out.
+    """Compare two or more runs, ranked by the first measure. Measures that do not apply to the key are left out.
 
     `by` slices the scores by the `kind` or `target` of questions, or the `tag` of nuggets.
     """
@@ -171,8 +171,8 @@ def compare(
 
 
 def _answers(scores: Scores) -> Iterator[Answers]:
-    """What each run's answers hold: in draws that the runs share, where something is guessed and the model can say
-    how sure it is."""
+    """The answers of each run: in draws that the runs share if something is guessed and the model gives
+    probabilities."""
     for run in scores.runs:
         outcome = run.outcome
         found = outcome.found if outcome.drawn is None else outcome.drawn
@@ -180,7 +180,7 @@ def _answers(scores: Scores) -> Iterator[Answers]:
 
 
 def _defined(values: Sequence[Vector]) -> list[Vector]:
-    """The same (draws × questions for each run) without the questions in which some run has no value."""
+    """The values (draws × questions for each run) without the questions in which some run has no value."""
     kept = ~np.isnan([own[0] for own in values]).any(axis=0)
     return [own[:, kept] for own in values]
 
@@ -271,5 +271,5 @@ def _by_tag(key: AnswerKey, runs: Iterable[Answers]) -> Iterator[Part]:
 
 
 def _sorted(values: Iterable[str | None]) -> list[str | None]:
-    """Each value once, by the alphabet; those without come last."""
+    """Each value once, in alphabetical order; None comes last."""
     return sorted(set(values), key=lambda value: (value is None, value or ""))

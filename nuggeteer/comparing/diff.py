@@ -1,7 +1,7 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
-Both runs are drawn together: a text that both return has one verdict a draw, so identical answers never differ,
-and everything here comes from the same draws. Nothing depends on which of the two is called old, but for the sign.
+Both runs are drawn together. A text that both return has one verdict in each draw, so identical answers never differ,
+and all results come from the same draws. Swapping old and new changes only the sign.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ LONGER_ANSWER = 1.5  # times as long
 
 @dataclass(frozen=True)
 class Passage:
-    """A response, and where in its text (`marks`, [start, end) in characters) the words stand that speak for a
-    nugget."""
+    """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters."""
 
     text: str
     marks: tuple[Span, ...]
@@ -43,9 +42,11 @@ class Passage:
 
 @dataclass(frozen=True)
 class Sighting:
-    """A nugget in one run's answer. `passage` is what got the credit or, of a nugget that was not found, what comes
-    nearest; None where no response has a telling word of it. `probability` is None where the model cannot say.
-    `explanation` is of a guess on the passage, where it was asked for."""
+    """A nugget in the answer of one run.
+
+    `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
+    response has a marked word of it. `probability` is None if the model gives none. `explanation` is of the guess on
+    the passage, if requested."""
 
     found: bool
     known: bool
@@ -59,8 +60,8 @@ class Sighting:
 class NuggetChange:
     """A nugget that was found in one run or in both.
 
-    `probability` that this is so: that new has it and old has not, the reverse, or that both have it; None where the
-    model cannot say. `effect` is what the nugget is worth in its question's score, by the first measure."""
+    `probability` of this kind of change: that only new has the nugget, that only old has it, or that both do; None if
+    the model gives none. `effect` is what the nugget contributes to the score of its question by the first measure."""
 
     kind: Literal["gained", "lost", "kept"]
     question: Question
@@ -72,7 +73,7 @@ class NuggetChange:
 
     @property
     def known(self) -> bool:
-        """Whether humans decided both sides."""
+        """Whether human verdicts decide both sides."""
         return self.old.known and self.new.known
 
     @property
@@ -81,17 +82,17 @@ class NuggetChange:
 
     @property
     def carrier(self) -> Sighting:
-        """The side that has it; of a kept one the new."""
+        """The side that has the nugget; the new one if both do."""
         return self.old if self.kind == "lost" else self.new
 
 
 @dataclass(frozen=True)
 class Delta:
-    """NEW − OLD by one measure. None stands for what cannot be said.
+    """NEW − OLD by one measure. None stands for a value that is undefined.
 
-    `old` and `new` are of the same draws as `interval`, whose value is their difference. `p` is two-sided, from the
-    draws of verdicts and questions; the other two are of the expected scores by question, `p_randomisation` if
-    their signs could be turned, `p_bootstrap` if questions are resampled."""
+    `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, from the
+    draws of verdicts and questions. The other two are tests of the expected scores by question: `p_randomisation` flips
+    signs, `p_bootstrap` resamples questions."""
 
     measure: Measure
     old: float | None
@@ -119,9 +120,9 @@ class Delta:
 class Diff:
     """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
 
-    `gained` and `lost` are sorted by what matters to the score, `kept` as the key is. `gain` and `loss` hold the
-    probabilities of each nugget, NaN where the model cannot say. `identical` marks questions to which both runs
-    return the same texts."""
+    `gained` and `lost` are sorted by their weight in the score, `kept` is in the order of the key. `gain` and `loss`
+    are the probabilities for each nugget, NaN if the model gives none. `identical` marks the questions to which both
+    runs return the same texts."""
 
     key: AnswerKey
     old_run: Run
@@ -186,8 +187,8 @@ def diff(
     jobs: int = 1,
     explain: bool = False,
 ) -> Diff:
-    """What changed from one run to another, by name or by file, or as they are; with what spoke for the guesses, if
-    they are to be explained."""
+    """What changed from one run to another. A run is given by name, by file or as a `Run`. With `explain`, guesses come
+    with their explanations."""
     runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
     matched_runs = [scorer.read(run) for run in runs]
@@ -195,10 +196,10 @@ def diff(
 
 
 def diff_matched_runs(scorer: Scorer, old: MatchedRun, new: MatchedRun, *, explain: bool = False) -> Diff:
-    """What changed from one reading to another."""
+    """What changed from one matched run to another."""
     key = scorer.key
-    # Runs are drawn in an order of their own, so that turning the two about changes nothing but the sign.
-    turned = _place(old) > _place(new)
+    # Runs are drawn in an order that does not depend on which is old, so swapping them changes only the sign.
+    turned = _sort_key(old) > _sort_key(new)
     pair = (new, old) if turned else (old, new)
     alike, identical = _same_texts(key, *pair)
     outcomes = _unify_identical([scorer.find(matched) for matched in pair], alike[key.question])
@@ -265,7 +266,7 @@ def diff_matched_runs(scorer: Scorer, old: MatchedRun, new: MatchedRun, *, expla
 
 @dataclass(frozen=True)
 class DecidedRun:
-    """One run: what it has, decided and drawn."""
+    """One run with its decided outcome and its drawn verdicts."""
 
     key: AnswerKey
     matched: MatchedRun
@@ -273,7 +274,7 @@ class DecidedRun:
     drawn: Bools | None
 
     def answers(self, found: Bools) -> Answers:
-        """As they would be if these nuggets were found."""
+        """The answers if exactly these nuggets are found."""
         partly = np.zeros(len(self.key.nuggets), dtype=bool)
         partly[self.matched.pairs.nugget[self.matched.states == PARTLY]] = True
         return Answers(self.key, found, partly & ~found, self.matched.length)
@@ -287,30 +288,30 @@ class DecidedRun:
         return None if self.drawn is None else self.answers(self.drawn)
 
 
-def _place(matched: MatchedRun) -> tuple[str, str, list[str], list[int]]:
-    """Where a run stands in an order that does not know old from new."""
+def _sort_key(matched: MatchedRun) -> tuple[str, str, list[str], list[int]]:
+    """A sort key that does not depend on which run is old."""
     return matched.group, matched.run.name, matched.run.texts, matched.run.question.tolist()
 
 
-def _same_texts(key: AnswerKey, one: MatchedRun, other: MatchedRun) -> tuple[Bools, Bools]:
-    """Questions to which both return the same texts, however often; and exactly as often and long."""
+def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:
+    """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
         texts = [
             sorted(map(normalised, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
-            for matched in (one, other)
+            for matched in (first, second)
         ]
         alike[question] = set(texts[0]) == set(texts[1])
         identical[question] = texts[0] == texts[1]
-    return alike, identical & (one.length == other.length)
+    return alike, identical & (first.length == second.length)
 
 
 def _unify_identical(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
-    """Of answers with the same texts the same is found, whosever systems they are of."""
-    one, other = outcomes
-    found = np.where(alike, one.found, other.found)
-    probability = np.where(alike, one.probability, other.probability)
-    return [one, replace(other, found=found, probability=probability)]
+    """Answers with the same texts get the same outcome, even if the runs are from different systems."""
+    first, second = outcomes
+    found = np.where(alike, first.found, second.found)
+    probability = np.where(alike, first.probability, second.probability)
+    return [first, replace(second, found=found, probability=probability)]
 
 
 def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -> Delta:
@@ -341,7 +342,7 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -
 
 
 def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
-    """Twice the share of draws on the side of no difference that has fewer."""
+    """Twice the share of draws on the smaller side of zero difference."""
     counts = resamples[:, defined]
     size = counts.sum(axis=1)
     total = (counts * drawn[..., defined]).sum(axis=1)[size > 0]
@@ -351,7 +352,7 @@ def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
 
 
 def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sighting]:
-    """These nuggets in a run's answers, by their positions in the key."""
+    """The sightings of these nuggets in the answers of a run, by their positions in the key."""
     outcome, run = side.outcome, side.matched.run
     nearest = _nearest(side.matched, shown, len(outcome.found))
     result = {}
@@ -377,14 +378,14 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
 
 
 def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting:
-    """With what spoke for a guess; what is known needs no explanation."""
+    """The sighting with an explanation of its guess; a known verdict needs none."""
     if sighting.known or sighting.passage is None:
         return sighting
     return replace(sighting, explanation=explainer(sighting.passage.text, nugget))
 
 
 def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:
-    """The first response of the highest match score for each of these nuggets; −1 without an answer."""
+    """The first response with the highest match score for each of these nuggets; −1 without an answer."""
     wanted = np.zeros(nuggets, dtype=bool)
     wanted[shown] = True
     where = np.flatnonzero(wanted[matched.pairs.nugget])
@@ -396,7 +397,7 @@ def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:
 
 
 def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
-    """What each of these found nuggets adds to its question's value: with it, less without it."""
+    """What each of these found nuggets adds to the value of its question: with it, minus without it."""
     if not len(which):
         return np.zeros(0)
     question = side.key.question[which]

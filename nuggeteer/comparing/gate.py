@@ -1,4 +1,4 @@
-"""May it ship? Rules that a diff passes or fails, each with the reason in one line."""
+"""Gates: rules that a diff passes or fails, each with its reason in one line."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Gate:
 
 
 def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
-    """Fails when the headline is lower by more than `by`, and not by chance: the whole 95 % interval of the
-    difference lies below −`by`. With `p`, instead: the difference is below −`by`, and its p-value below `p`."""
+    """Fails if the headline measure is lower by more than `by` and not just by chance: the whole 95 % interval of the
+    difference is below −`by`. With `p`, fails if the difference is below −`by` and its p-value below `p`."""
     delta = diff.headline
     title, interval = delta.measure.title, delta.interval
     if interval.value is None or interval.low is None or interval.high is None or delta.p is None:
         raise NuggeteerError(
-            f"{title} has no interval here, which takes two questions for which it is defined: "
-            "nothing can be said of whether it is worse"
+            f"{title} has no interval here, because that takes two questions for which it is defined: "
+            "whether it is worse cannot be decided"
         )
     rule = f"{title} not worse by more than {by:g}"
     if p is None:
@@ -49,9 +49,9 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
 
 
 def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
-    """Fails when more than `most` vital nuggets are lost, of those whose loss is at least as probable as `sure`.
+    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`.
 
-    A loss that was guessed by a model which knows no probabilities counts as sure."""
+    A loss guessed by a model without probabilities counts as certain."""
     lost = tuple(change for change in diff.vital_lost if change.probability is None or change.probability >= sure)
     names = ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:5])
     more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
@@ -71,7 +71,7 @@ def _limit(by: float) -> str:
 
 
 def signed(value: float, limit: float | None = None) -> str:
-    """With a sign, to three digits, or to as many more as tell it from `limit`; nothing is neither more nor less."""
+    """With a sign, to three digits, or to as many as distinguish it from `limit`. Zero has no sign."""
     if value == 0:
         return "0"
     digits = 3

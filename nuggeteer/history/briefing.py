@@ -1,7 +1,7 @@
-"""All that is to be told of one build in the morning: its scores, what changed, the trend, the evidence for each
-nugget, where a judgement would help most, and how far the guesses are to be trusted.
+"""A briefing on one build: its scores, what changed, the trend, the evidence for each nugget, the pairs most worth
+judging, and how reliable the guesses are.
 
-Everything is computed here; `reports.html` draws it.
+Everything is computed here. `reports.html` draws it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUGGESTION_COUNT = 10
 
 @dataclass(frozen=True)
 class BriefedRun:
-    """A run, and the recorded build that it is; None where it comes from a file."""
+    """A run and its recorded build; the build is None if the run comes from a file."""
 
     run: Run
     build: Build | None = None
@@ -45,7 +45,7 @@ class BriefedRun:
 
 @dataclass(frozen=True)
 class SuggestedPair:
-    """A guess worth judging, and the response that decides it."""
+    """A guess worth judging, and its response."""
 
     suggestion: Suggestion
     passage: Passage
@@ -103,7 +103,7 @@ def brief(
     matched = scorer.read(new.run)
     score = scorer.score(matched)
     diff = diff_matched_runs(scorer, scorer.read(old.run), matched, explain=True) if old else None
-    # As the diff decides: of answers with the same texts both builds have the same.
+    # The outcome of the diff, in which answers with the same texts agree.
     outcome = diff.new if diff else score.outcome
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
@@ -127,7 +127,7 @@ def brief(
 def _newest(
     collection: Collection, history: History, recorded: Sequence[Trend], run: str | None
 ) -> tuple[BriefedRun, Trend | None]:
-    """The run that was asked for, and the trend that it belongs to."""
+    """The requested run, and the trend it belongs to."""
     wanted = [trend for trend in recorded if run is None or any(b.scoring.run == run for b in trend.builds)]
     if wanted:
         trend, build = max(
@@ -149,7 +149,7 @@ def _newest(
 def _before(
     collection: Collection, history: History, trend: Trend | None, new: BriefedRun, against: str | None
 ) -> BriefedRun | None:
-    """What it is compared with."""
+    """The run to compare the new one with; None if there is none."""
     builds = trend.builds if trend else ()
     if against is not None:
         named = [build for build in builds if build.scoring.run == against and build is not new.build]

@@ -1,8 +1,8 @@
-"""Builds in the order of time: their scores, which of them compare, the alarm, and what became of each nugget.
+"""Builds in order of time: their scores, which are comparable, the alarm, and the timeline of each nugget.
 
-Builds of one group, and all that have none, make one trend. Two builds compare when their scores have equal
-signatures. The newest build's latest scoring sets the signature; of another build, a scoring with the same one is
-taken if there is any, else its latest, which then does not compare.
+The builds of a group form a trend; so do all builds without a group. Two builds are comparable if their scores have
+equal signatures. The latest scoring of the newest build sets the signature. Every other build is represented by a
+scoring with that signature, or if it has none by its latest scoring, which is then not comparable.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MIN_FLICKERS = 3
 
 @dataclass(frozen=True)
 class Build:
-    """One recorded build, by the scoring that was chosen for it, and what keeps it from comparing with the newest:
-    `unlike`, the parts of its signature that differ; `unasked`, questions that came later."""
+    """One recorded build with the scoring chosen for it, and why it is not comparable with the newest build: `unlike`
+    are the parts of the signature that differ, `unasked` the questions that were added later."""
 
     scoring: Scoring
     unlike: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Trend:
 
     @cached_property
     def delta(self) -> Vector:
-        """Each value less the one before it that compares; NaN where there is none."""
+        """Each value minus the previous comparable one; NaN if there is none."""
         result = np.full(len(self.builds), np.nan)
         places = np.flatnonzero(self.comparable)
         result[places[1:]] = np.diff(self.value[places])
@@ -88,10 +88,10 @@ class Trend:
 
 @dataclass(frozen=True)
 class NuggetTimelines:
-    """What became of each nugget in some builds: nuggets × builds.
+    """The outcomes of each nugget in some builds: arrays are nuggets × builds.
 
-    `present`: the key had it then. `probability` is NaN where the model cannot say, `rank` 0 without a response
-    that carries it. What is counted over builds is counted over those that compare.
+    `present` says whether the key had the nugget then. `probability` is NaN if the model gives none. `rank` is 0 if no
+    response carries the nugget. Counts over builds are over comparable builds.
     """
 
     nuggets: tuple[RecordedNugget, ...]
@@ -104,18 +104,18 @@ class NuggetTimelines:
 
     @cached_property
     def compared(self) -> Bools:
-        """Whether a build compares, and one before it does."""
+        """Whether a build is comparable and has a comparable build before it."""
         comparable = np.array([build.comparable for build in self.builds], dtype=bool)
         return comparable & (comparable.cumsum() > 1)
 
     @cached_property
     def gained(self) -> Bools:
-        """Found, and not in the build before it that compares."""
+        """Found, and not found in the previous comparable build."""
         return self._turned(True)
 
     @cached_property
     def lost(self) -> Bools:
-        """Not found, and found in the build before it that compares."""
+        """Not found, and found in the previous comparable build."""
         return self._turned(False)
 
     @cached_property
@@ -125,13 +125,13 @@ class NuggetTimelines:
 
     @cached_property
     def flickering(self) -> Ints:
-        """The nuggets gained or lost more often than a loss and its repair, the most often first."""
+        """The nuggets gained or lost at least `MIN_FLICKERS` times, most often first."""
         often = np.flatnonzero(self.turns >= MIN_FLICKERS)
         return often[np.argsort(-self.turns[often], kind="stable")]
 
     @cached_property
     def last_lost(self) -> Ints:
-        """The place of the build with which each nugget was last lost; −1 if it never was."""
+        """The index of the build in which each nugget was last lost; −1 if it never was."""
         return np.where(self.lost.any(axis=1), len(self.builds) - 1 - self.lost[:, ::-1].argmax(axis=1), -1)
 
     @cached_property
@@ -149,7 +149,7 @@ class NuggetTimelines:
         return missing[np.lexsort((missing, -self.last_lost[missing], okay))]
 
     def only(self, nugget: int) -> NuggetTimelines:
-        """The same of one nugget."""
+        """The timeline of one nugget."""
         own = slice(nugget, nugget + 1)
         known, found = self.known[own], self.found[own]
         return NuggetTimelines(
@@ -167,7 +167,7 @@ class NuggetTimelines:
 
 @dataclass(frozen=True)
 class NuggetTimeline:
-    """One nugget over the builds of a trend: its fate, and the text that got the credit in each build."""
+    """One nugget over the builds of a trend: its timeline, and the text that got the credit in each build."""
 
     trend: Trend
     timelines: NuggetTimelines
@@ -175,7 +175,7 @@ class NuggetTimeline:
 
 
 def timelines_of(history: History, trends: Sequence[Trend], nugget: str) -> tuple[NuggetTimeline, ...]:
-    """The life of a nugget, `QID/NUGGET`, in each trend that has it."""
+    """The timeline of a nugget, `QID/NUGGET`, in each trend that has it."""
     found = []
     for trend in trends:
         fate = nugget_timelines(history, trend.builds)
@@ -234,7 +234,7 @@ def _differences(one: str, other: str) -> tuple[str, ...]:
 
 
 def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelines:
-    """What became of each nugget in these builds."""
+    """The timelines of all nuggets in these builds."""
     facts, rows = history.outcomes([build.scoring.id for build in builds])
     order = sorted(range(len(facts)), key=lambda i: (natural(facts[i].qid), natural(facts[i].nugget)))
     to = np.empty(len(order), dtype=int)

@@ -1,8 +1,8 @@
-"""Nuggets that assessors found in answers and missed in the key: `proposals.jsonl`, which nothing reads as nuggets.
+"""Nuggets that assessors propose because the key lacks them: `proposals.jsonl`. Nothing reads this file as nuggets.
 
     {"qid", "text", "importance", "from": the response, "run", "docid"?, "assessor", "at"}
 
-Whoever owns the key moves what is right to `nuggets.jsonl`, with an id.
+The owner of the key moves the right ones to `nuggets.jsonl` and gives them an id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nuggeteer.records import Importance
 
 @dataclass(frozen=True)
 class Proposal:
-    """A fact that somebody would add to a question's key, and the response in which it stood."""
+    """A fact that an assessor proposes for the key of a question, and the response it was found in."""
 
     qid: str
     text: str
@@ -32,7 +32,7 @@ class Proposal:
 def propose(root: Path, proposal: Proposal) -> Proposal:
     """Append a proposal to the collection's file; it is on disk when this returns."""
     if not proposal.text.strip():
-        raise NuggeteerError("a nugget needs some words")
+        raise NuggeteerError("a nugget needs at least one word")
     line: dict[str, object] = {"qid": proposal.qid, "text": proposal.text.strip(), "importance": proposal.importance}
     line |= {"from": proposal.response, "run": proposal.run}
     if proposal.docid is not None:

@@ -1,9 +1,9 @@
 """How far assessors agree on the pairs that several of them judged, and the tool with each of them.
 
-A pair is a nugget and a text (`text.normalised`). Of an assessor count the verdicts that name them; silence in a judged
-run is nobody's in particular. The tool stands beside them as one more: its verdict on a pair is its guess after a fit
-that saw no verdict on that system's answers, whoever gave it. Verdicts that are marked as a machine's are held
-against people's in the same way.
+A pair is a nugget and a text (`text.normalised`). Only verdicts that name an assessor count for that assessor; the
+silence of a judged run belongs to nobody. The tool is compared like another assessor: its verdict on a pair is its
+guess after a fit that saw no verdict on the answers of that system, whoever gave it. Verdicts marked as a machine's are
+compared with people's in the same way.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_VERDICT = -1  # no verdict
 
 @dataclass(frozen=True)
 class Assessor:
-    """Somebody's verdicts: how many, how many of them yes, and how many are on pairs that another person judged too."""
+    """An assessor: how many verdicts, how many of them yes, and how many on pairs that another person judged too."""
 
     name: str
     machine: bool
@@ -53,8 +53,8 @@ class Assessor:
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """What raters agree on: of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is each rater's share,
-    None of several. κ is of two raters only."""
+    """The agreement of two or more raters. Of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is the
+    share of yes of each of two raters, otherwise None. κ is for two raters only."""
 
     raters: tuple[str, ...]
     pairs: int
@@ -69,8 +69,8 @@ class RaterAgreement:
 
 @dataclass(frozen=True)
 class Dispute:
-    """A pair on which assessors differ, or the tool differs from all of them: who said yes, who no, and what the tool
-    made of it (its probability of a yes; None where it has none)."""
+    """A pair on which assessors differ, or on which the tool differs from all of them. `yes` and `no` name assessors;
+    `probability` is the tool's probability of a yes, None if it has none."""
 
     qid: str
     nugget: str
@@ -89,8 +89,8 @@ class Dispute:
 
 @dataclass(frozen=True)
 class MachineAgreement:
-    """Something that is no person, held against people: each of them; all, as one more of them, on the pairs that
-    several people judged; and all that `score` takes as known."""
+    """The agreement of the tool or another machine with people: with each person; with all `together`, on the pairs
+    that several people judged; and with everything that `score` takes as `known`."""
 
     name: str
     each: tuple[RaterAgreement, ...]
@@ -100,9 +100,9 @@ class MachineAgreement:
 
 @dataclass(frozen=True)
 class AssessorAgreement:
-    """`people`: each two who share a pair; `together`: all of them, None where nobody shares any. `machines`: whose
-    verdicts are marked as a machine's. `left_out` says how the tool was kept from seeing the answers. `unnamed`
-    verdicts name no assessor; on `both` pairs one assessor said yes and no."""
+    """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
+    are those whose verdicts are marked as a machine's. `left_out` says what the tool did not see when it guessed.
+    `unnamed` verdicts name no assessor. On `both` pairs one assessor said yes and no."""
 
     assessors: tuple[Assessor, ...]
     people: tuple[RaterAgreement, ...]
@@ -137,7 +137,7 @@ def agree(
     """The agreement of all assessors of a collection, and of the tool and other machines with them. `tell` hears of
     work that takes long."""
     if not collection.judgements:
-        raise NuggeteerError(f"{collection.root}: nobody has judged anything here; nuggeteer judge RUN asks you")
+        raise NuggeteerError(f"{collection.root}: nobody has judged anything here; start with nuggeteer judge RUN")
     verdicts = _verdicts(collection)
     guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), tell)
     questions = len(collection.key.questions)
@@ -221,7 +221,7 @@ def _verdicts(collection: Collection) -> _VerdictTable:
 
 
 class HeldOutGuesses:
-    """What the tool would have said of every decided pair, had its system not been judged."""
+    """The guess of the tool on every decided pair, as if the system of the pair had not been judged."""
 
     def __init__(self, scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
@@ -300,7 +300,7 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int,
 
 
 def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, probability: Vector) -> tuple[Dispute, ...]:
-    """People's first, in the order of the key; then those of the tool with all people, the surest guesses first."""
+    """Disputes between people, in the order of the key; then those of the tool with all people, surest guess first."""
     names, said = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
     yes, no = (said == 1).any(axis=0), (said == 0).any(axis=0)
     among = yes & no

@@ -1,8 +1,8 @@
-"""How good the guesses are: each group of systems is left out in turn, and guessed, and held against what humans said.
+"""How good the guesses are: each group of systems is left out in turn, guessed, and compared with the human verdicts.
 
-Of the group that is left out all judgements are hidden: its runs count as never read, and verdicts on its texts are
-unknown unless another group's judged run returned the same text, or a verdict names another group's run. Everything
-else stays known, as it would for tonight's build.
+All judgements of the group left out are hidden. Its runs count as not judged, and verdicts on its texts are unknown
+unless a judged run of another group returned the same text, or a verdict names a run of another group. Everything else
+stays known, as it would for tonight's build.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def crossval(
     groups = groups_of(collection)
     truth = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
     matcher = shared_matcher(collection, truth, jobs)
-    # A tuple, for Dask sends other large things beforehand, and loses them with the worker that has them.
+    # A tuple, because Dask sends other large arguments in advance and loses them when their worker ends.
     tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
     folds: list[_Fold] = []
     for fold in Parallel(n_jobs=min(jobs, len(groups)), return_as="generator")(tasks):
@@ -164,7 +164,7 @@ def shared_matcher(collection: Collection, truth: VerdictIndex, jobs: int = 1) -
 
 
 def without(collection: Collection, group: str) -> Collection:
-    """The collection as if nobody had judged the systems of a group."""
+    """The collection as if nobody had judged the systems of this group."""
     own, others = set[QuestionText](), set[QuestionText]()
     for run in map(collection.run, collection.run_names):
         outside = collection.group(run.name) != group
@@ -196,7 +196,7 @@ class _Fold:
 
 
 def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int]) -> _Fold:
-    """Guess a group's runs from what is known of all others. Without a matcher, one is made from that."""
+    """Guess the runs of a group from what is known about all others. Without a matcher, one is made from that."""
     collection, group, truth, matcher, model, seed = task
     key, rest = collection.key, without(collection, group)
     known = VerdictIndex(key, rest.judgements, rest.judged_runs)
@@ -274,7 +274,7 @@ def _recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunG
 
 
 def quality(guesses: Guesses) -> Quality:
-    """How good guesses are, against the truth."""
+    """The quality of guesses, measured against the truth."""
     true, found, chance = guesses.true, guesses.found, guesses.chance
     n, positive, hits = len(true), int(true.sum()), int((true & found).sum())
     has = bool(n) and not np.isnan(chance).any()

@@ -1,10 +1,9 @@
-"""How far guesses are to be trusted: the threshold models compared, and the chances that were given to systems left out
-against what humans said of them.
+"""How reliable the guesses are: the threshold models compared, and the probabilities of guesses on systems left out
+compared with the human verdicts.
 
-To fit every model six times takes time. So at most `NUGGETS` nuggets, drawn at random, are looked at, with all their
-judged pairs, of which there are at most `PAIRS`; and what was found is kept in the collection, in
-`.nuggeteer/reliability.json`. That file is worth nothing but time: it is made anew whenever key, judgements or
-settings have changed, or when it is damaged.
+Fitting every model six times is slow. So at most `NUGGETS` nuggets, drawn at random, are used, with all their judged
+pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability.json`. The file is computed
+again when key, judgements or settings have changed, or when it is damaged; it can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -88,13 +87,13 @@ def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Tr
     )
     result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
-    with suppress(NuggeteerError):  # where we may not write, it takes as long next time
+    with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
         write_whole(path, lambda file: file.write(body))
     return result
 
 
 def some_nuggets(evidence: Evidence) -> Bools:
-    """The pairs of nuggets drawn at random, as many as are to be looked at; of one at least."""
+    """The pairs of nuggets drawn at random, within the limits, but at least one nugget."""
     counts = np.bincount(evidence.nugget, minlength=evidence.nuggets)
     order = np.random.Generator(np.random.PCG64(0)).permutation(np.flatnonzero(counts))[:NUGGETS]
     fitting = order[: max(int((counts[order].cumsum() <= PAIRS).sum()), 1)]
@@ -125,7 +124,7 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
 
 
 def _trust(stored: Any) -> TrustReport:
-    """What was kept; a ValueError, KeyError or TypeError where it is not what we wrote."""
+    """The cached report; a ValueError, KeyError or TypeError if the file has another form."""
     models = tuple(
         ComparedModel(
             one["name"],

@@ -147,7 +147,7 @@ class Chance:
 
     signature = "chance"
     pairs = 1
-    together = 0.0
+    answer_correlation = 0.0
 
     def __init__(self, probability):
         self.probability = probability

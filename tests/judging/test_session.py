@@ -414,7 +414,7 @@ def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
     session.show_guess()
     state, card = session.state, session.card()
     assert card.explanation.unit == "log odds"
-    assert card.explanation.said == state.scorer.matcher.explain(card.response.text, session.pending.nugget).said
+    assert card.explanation.words == state.scorer.matcher.explain(card.response.text, session.pending.nugget).words
     lines = [line.plain for line in lay_out(card, 78).asked]
     assert any(line.startswith("  words: ") or line.startswith("  lacking: ") for line in lines)
     assert all(len(line) <= 78 for line in lines)

@@ -1,10 +1,10 @@
-"""A random sample of a run's guesses, drawn and recorded before anybody judges it.
+"""A random sample of the guesses of a run, drawn and recorded before anyone judges it.
 
-All nuggets of a run that nobody has judged are put in a random order, each drawn from those that are left with a
-probability that is higher where it weighs more and the guess is less sure. The order, the probabilities and the
-guesses are recorded before the first question is asked (`formats.audits`). A run has one audit on one key: to ask for
-more is to go on in the same order. Only a nugget before which all others in the order are settled counts, so that
-nobody, by skipping, chooses; what those prove is in `estimate`.
+All nuggets of a run that nobody has judged are put in random order. Each is drawn from those that are left; its
+probability is higher if it weighs more and if its guess is less certain. The order, the probabilities and the guesses
+are recorded before the first question is asked (`formats.audits`). A run has one audit for one key; a request for more
+nuggets continues in the same order. A nugget counts only if all nuggets before it in the order are settled. Otherwise
+assessors could choose the sample by skipping. `estimate` says what the counted nuggets prove.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from nuggeteer.text import normalised
 
 @dataclass(frozen=True)
 class AuditResult:
-    """How far an audit has come: of `planned` nuggets the first `judged` count; `waiting` are settled too, but after
-    one that is not. `units` could be drawn. `measures` has None where the audit says nothing."""
+    """The progress and the result of an audit.
+
+    Of the `planned` nuggets the first `judged` count. `waiting` are settled too, but come after one that is not.
+    `units` is the number of nuggets in the order. `measures` has None for a measure that the audit cannot bound."""
 
     head: Head
     planned: int
@@ -43,7 +45,7 @@ class AuditResult:
 
 
 def draw_audit(scorer: Scorer, matched: MatchedRun, measure: Measure, planned: int) -> DrawnAudit:
-    """The audit of a run, drawn and recorded now if there is none."""
+    """The audit of a run. If there is none yet, it is drawn and recorded now."""
     path = _path(scorer, matched)
     if not path.is_file():
         write_audit(path, *_draw_units(scorer, matched, measure, planned, path.stem))
@@ -53,7 +55,7 @@ def draw_audit(scorer: Scorer, matched: MatchedRun, measure: Measure, planned: i
 
 
 def find_audit(scorer: Scorer, matched: MatchedRun) -> DrawnAudit | None:
-    """The audit of a run, if there is one."""
+    """The audit of a run; None if there is none."""
     path = _path(scorer, matched)
     if not path.is_file():
         return None
@@ -65,17 +67,17 @@ def find_audit(scorer: Scorer, matched: MatchedRun) -> DrawnAudit | None:
 
 
 def units_to_judge(audit: DrawnAudit, count: int) -> list[tuple[int, Mapping[str, Any]]]:
-    """The first of an audit's nuggets: (position in the key, what verdicts on it are marked with)."""
+    """The first `count` nuggets of an audit: (position in the key, what verdicts on it are marked with)."""
     return [(int(nugget), audit.mark(place)) for place, nugget in enumerate(audit.nugget[:count])]
 
 
 def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure]) -> AuditResult:
-    """What the audit of a run proves by now."""
+    """What the audit of a run proves with the verdicts so far."""
     audit = find_audit(scorer, matched)
     if audit is None:
         name, folder = matched.run.name, _path(scorer, matched).parent
         older = any(folder.glob(f"{_stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
-        why = "its audit was of other responses or another key" if older else "it has no audit"
+        why = "its audit was drawn for other responses or another key" if older else "it has no audit"
         raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
     state = NuggetState.of(matched, scorer.key)
     settled = ~state.open_[audit.nugget]
@@ -123,7 +125,7 @@ def _stem(run: str) -> str:
 
 
 def _unicode(name: str) -> str:
-    """A file's name, with bytes in it that are no UTF-8 written out."""
+    """The name of a file, with bytes that are not UTF-8 written as escapes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -132,7 +134,7 @@ def _key(scorer: Scorer) -> str:
 
 
 def _responses(matched: MatchedRun, key: AnswerKey) -> str:
-    """A hash of a run's responses: what is the same text, and how long it is, in their order."""
+    """A hash of the responses of a run: their normalised texts, in order."""
     lines = (
         f"{key.questions[q].qid}\t{normalised(text)}"
         for q, text in zip(matched.run.question.tolist(), matched.run.texts, strict=True)

@@ -1,10 +1,11 @@
-"""A bound on an unknown total that holds for any number of looks, by bets at fair odds.
+"""A bound on an unknown total that stays valid however often one looks at it, by bets at fair odds.
 
-Something is drawn, then something of what is left, and so on; each draw gives an estimate of the total whose mean,
-given all draws before, is the total. Who claims that the total is no more than m offers fair odds against estimates
-above m. Capital that is bet against a true claim ever grows to 1/p with probability p at most (Ville 1939), so a claim
-that has lost 1/p is refuted, at whatever draw one stops. The bound is the least m that is not (Waudby-Smith & Ramdas
-2024; draws with unequal chances and without replacement: Shekhar, Xu, Lipton, Liang & Ramdas 2023).
+Units are drawn one after another without replacement. Each draw gives an estimate of the total, and its mean, given all
+earlier draws, is the total. Anyone who claims that the total is at most m must offer fair odds on estimates above m.
+Capital bet against a true claim ever grows to 1/p times its size with probability at most p (Ville 1939). So a claim
+against which capital has grown to 1/p is refuted, whatever draw one stops at. The bound is the smallest m that is not
+refuted (Waudby-Smith & Ramdas 2024; for draws with unequal probabilities and without replacement: Shekhar, Xu, Lipton,
+Liang & Ramdas 2023).
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import numpy as np
 
 from nuggeteer.records import Vector
 
-LOG_CAPITAL = float(np.log(40))  # 2.5 % on either side
-MAX_STAKE = 0.75  # of the capital at stake in one bet
-PRIOR_DRAWS = 4.0  # in draws, of the spread that was expected
+LOG_CAPITAL = float(np.log(40))  # refutes at 2.5 % on each side
+MAX_STAKE = 0.75  # the largest share of the capital in one bet
+PRIOR_DRAWS = 4.0  # how many draws the expected spread counts for
 
 
 @dataclass(frozen=True)
 class EstimateSequence:
-    """One entry a draw: the `estimate` of the total, the `least` that it could have been, and the `centre` that it has
-    where a guess was right. `scale` is what the spread about the centre is proportional to, as ever less is left.
-    All but `estimate` are known before the draw."""
+    """Estimates of a total, one entry for each draw.
+
+    `estimate` is the estimate of the draw, `least` the smallest it could have been, and `centre` its value if the guess
+    is right. `scale` is proportional to the spread around the centre, which falls as fewer units are left. All but
+    `estimate` are known before the draw."""
 
     estimate: Vector
     least: Vector
@@ -32,13 +35,14 @@ class EstimateSequence:
     scale: Vector
 
     def first(self, draws: int) -> EstimateSequence:
-        """As if there had been no more than these."""
+        """The first `draws` entries."""
         return EstimateSequence(self.estimate[:draws], self.least[:draws], self.centre[:draws], self.scale[:draws])
 
 
 def bound_below(sequence: EstimateSequence, spread: float, planned: int, floor: float, ceiling: float) -> float:
-    """What the total is not below, with 97.5 % confidence: a number from `floor` to `ceiling`, between which it lies
-    in any case. Bets are those that are best for `planned` draws with the `spread` seen so far, `spread` at first."""
+    """A lower bound on the total with 97.5 % confidence, between `floor` and `ceiling`, its certain limits.
+
+    The bets are the best ones for `planned` draws with the spread seen so far; at the start that is `spread`."""
     size = len(sequence.estimate)
     if not size:
         return floor

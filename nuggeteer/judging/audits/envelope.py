@@ -1,12 +1,12 @@
-"""Functions that are linear in the nuggets found and never above, or never below, a measure, whatever is found.
+"""Lower and upper bounds on a measure that are linear in the nuggets found and hold whatever is found.
 
 Recall is linear itself. Precision and F are not, but they are concave in the weight R and the number c of the nuggets
-found (F(β) is a weighted harmonic mean of recall and of min(1, 100 c / length)). So a tangent at any point is never
-below; and what is linear and not above at the corners of all that (R, c) can be is nowhere above. Of the former we take
-the tangent at what the guesses expect, of the latter the highest there.
+found, because F(β) is a weighted harmonic mean of recall and of min(1, 100 c / length). So a tangent at any point is an
+upper bound. A linear function that is not above the measure at the corners of the possible (R, c) is a lower bound. The
+upper bound is the tangent at the point that the guesses expect. The lower bound is the one that is highest there.
 
-A nugget of world knowledge counts in the whole that recall is out of only where it is found, which is not concave:
-until it is judged the function below takes none of these as found, and the one above all.
+A nugget of world knowledge enters the denominator of recall only if it is found, which is not concave. Until it is
+judged, the lower bound assumes that no such nugget is found, and the upper bound that all are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nuggeteer.records import Bools, Vector
 
 @dataclass(frozen=True)
 class LinearBound:
-    """constant + Σ slope · found, over the nuggets of a question that are open."""
+    """constant + Σ slope · found, over the open nuggets of a question."""
 
     constant: float
     slope: Vector
@@ -31,8 +31,8 @@ class LinearBound:
 def linear_bounds(
     composition: Composition, question: int, length: int, open_: Bools, found: Bools, partly: Bools, chance: Vector
 ) -> tuple[LinearBound, LinearBound]:
-    """Below and above a question's value. Of its nuggets some are `open_`, each found with a `chance`; of the others it
-    is known which were `found`, and which partly."""
+    """A lower and an upper bound on the value of a question. Its `open_` nuggets are each found with a `chance`. Of the
+    others it is known which were `found` and which `partly`."""
     if not composition.asks[question]:
         return (LinearBound(0.0, np.zeros(int(open_.sum()))),) * 2
     own = slice(int(composition.key.offsets[question]), int(composition.key.offsets[question + 1]))
@@ -55,14 +55,14 @@ def linear_bounds(
     likely = chance[open_]
     curve = _Curve(composition, length)
     return (
-        _under(curve, low, counted, low_weight, count, likely),
-        _tangent(curve, high, counted, high_weight, count, likely),
+        _lower_bound(curve, low, counted, low_weight, count, likely),
+        _upper_bound(curve, high, counted, high_weight, count, likely),
     )
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """The value of an answer as a function of its recall and of how many nuggets it has."""
+    """The value of an answer as a function of its recall and its number of nuggets."""
 
     composition: Composition
     length: int
@@ -77,7 +77,7 @@ class _Curve:
         return np.asarray((square + 1) * precision * recall / np.where(below > 0, below, 1.0))
 
     def gradient(self, recall: float, count: float) -> tuple[float, float]:
-        """By recall and by count; where the curve has a kink, one of those that make a tangent."""
+        """The derivatives by recall and by count. At a kink, those of one of the tangents."""
         if not self.length:
             return 0.0, 0.0
         precision = min(ALLOWANCE * count / self.length, 1.0)
@@ -86,14 +86,14 @@ class _Curve:
             return 0.0, more
         square = self.composition.beta**2
         below = square * precision + recall
-        if below == 0:  # as if both were small alike
+        if below == 0:  # the limit for equally small values
             precision = recall = 1.0
             below = square + 1
         by_recall = (square + 1) * square * precision**2 / below**2
         return by_recall, (square + 1) * recall**2 / below**2 * more
 
 
-def _tangent(
+def _upper_bound(
     curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector
 ) -> LinearBound:
     more, others = float(weight @ likely), float(count @ likely)
@@ -102,18 +102,22 @@ def _tangent(
     return LinearBound(value - by_recall * more - by_count * others, by_recall * weight + by_count * count)
 
 
-def _under(curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector) -> LinearBound:
+def _lower_bound(
+    curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector
+) -> LinearBound:
     corner = _corners(weight, count)
     value = curve(recall + corner[:, 0], counted + corner[:, 1])
-    plane = _highest(corner, value, np.array([weight @ likely, count @ likely]))
-    # Below at every corner, whatever the rounding.
+    plane = _highest_plane(corner, value, np.array([weight @ likely, count @ likely]))
+    # Move it below every corner, whatever the rounding.
     plane[0] -= max(float((plane[0] + corner @ plane[1:] - value).max()), 0.0)
     return LinearBound(float(plane[0]), plane[1] * weight + plane[2] * count)
 
 
-def _highest(corner: Vector, value: Vector, here: Vector) -> Vector:
-    """The plane that is not above the values at the corners and highest here: it stands on three of them, of which the
-    point is amidst. From any such three on, the corner that is lowest under the plane takes the place of one."""
+def _highest_plane(corner: Vector, value: Vector, here: Vector) -> Vector:
+    """The plane that is highest `here` among those not above the values at the corners.
+
+    It passes through three corners that have the point between them. Starting from any such three, the corner furthest
+    below the plane replaces one of them until none is below."""
     if len(corner) < 3:
         along = corner[-1] - corner[0]
         slope = (value[-1] - value[0]) / max(float(along @ along), 1e-300) * along
@@ -121,7 +125,7 @@ def _highest(corner: Vector, value: Vector, here: Vector) -> Vector:
     rows = np.column_stack([np.ones(len(corner)), corner])
     point = np.array([1.0, *here])
     fans = np.array([[0, i, i + 1] for i in range(1, len(corner) - 1)])
-    three = fans[np.argmax([_shares(rows[fan], point).min() for fan in fans])]
+    three = fans[np.argmax([_barycentric(rows[fan], point).min() for fan in fans])]
     for _ in range(10 * len(corner)):
         plane = np.linalg.solve(rows[three], value[three])
         under = value - rows @ plane
@@ -129,19 +133,19 @@ def _highest(corner: Vector, value: Vector, here: Vector) -> Vector:
         if under[lowest] >= -1e-12:
             break
         swaps = [np.where(np.arange(3) == i, lowest, three) for i in range(3)]
-        three = swaps[int(np.argmax([_shares(rows[swap], point).min() for swap in swaps]))]
+        three = swaps[int(np.argmax([_barycentric(rows[swap], point).min() for swap in swaps]))]
     return np.asarray(plane)
 
 
-def _shares(rows: Vector, point: Vector) -> Vector:
-    """Of what shares of three corners the point is made up; all are positive where it is amidst them."""
+def _barycentric(rows: Vector, point: Vector) -> Vector:
+    """The barycentric coordinates of the point in three corners; all are positive if it is between them."""
     if abs(np.linalg.det(rows)) < 1e-12:
         return np.full(3, -np.inf)
     return np.linalg.solve(rows.T, point)
 
 
 def _corners(weight: Vector, count: Vector) -> Vector:
-    """The corners of all sums of some of the (weight, count), in order around: a polygon whose edges are these."""
+    """The corners, in order, of the polygon of all sums of some (weight, count): its edges are these pairs."""
     edge, often = np.unique(weight + 1j * count, return_counts=True)
     edge = (edge * often)[edge != 0]
     edge = edge[np.argsort(np.angle(edge), kind="stable")]

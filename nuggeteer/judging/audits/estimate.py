@@ -1,9 +1,9 @@
-"""What a random sample of a run's guesses, judged, proves of its score, however wrong the guesses are.
+"""What verdicts on a random sample of guesses prove about the score of a run, however wrong the guesses are.
 
-The estimate is a difference estimator (Des Raj 1956; prediction-powered inference of Angelopoulos et al. 2023): the
-score that the guesses promise, plus what the nuggets drawn say that guesses are wrong by, each counted 1 / probability
-times. The interval is by bets at fair odds (`betting`) on functions that are linear in the nuggets found, one never
-above the score and one never below (`envelope`); it may be looked at after any number of verdicts.
+The estimate is a difference estimator (Des Raj 1956; prediction-powered inference, Angelopoulos et al. 2023). It is the
+score that the guesses predict, plus the errors of the guesses on the drawn nuggets, each weighted by 1 / probability.
+The interval comes from bets at fair odds (`betting`) on linear functions of the nuggets found, one a lower and one an
+upper bound on the score (`envelope`). It is valid after any number of verdicts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import MatchedRun
 
-MIN_GUESS_SPREAD = 0.4  # of a guess: the surest may be wrong, and one drawn too rarely would count for too much
-MIN_RELATIVE_WEIGHT = 0.1  # of the mean: what weighs nothing as yet may come to
+MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and one drawn too rarely counts for too much
+MIN_RELATIVE_WEIGHT = 0.1  # relative to the mean, because a nugget that weighs nothing now may weigh something later
 
 
 @dataclass(frozen=True)
 class DrawnAudit:
-    """An audit in terms of the key: the nuggets in the order drawn, each with its guess and its size."""
+    """An audit in terms of the key: the nuggets in the order drawn, with the guess and the sampling size of each."""
 
     head: Head
     nugget: Ints
@@ -38,18 +38,20 @@ class DrawnAudit:
 
     @property
     def probability(self) -> Vector:
-        """With which each was drawn from those that were left."""
+        """The probability with which each nugget was drawn from those left."""
         return self.size / _left(self.size)
 
-    def mark(self, place: int) -> Mapping[str, Any]:
-        """What verdicts on the nugget at that place are marked with."""
-        return {"id": self.head.audit, "place": place + 1, "probability": float(self.probability[place])}
+    def mark(self, index: int) -> Mapping[str, Any]:
+        """What verdicts on the nugget at this index are marked with."""
+        return {"id": self.head.audit, "place": index + 1, "probability": float(self.probability[index])}
 
 
 @dataclass(frozen=True)
 class AuditedMeasure:
-    """What an audit proves of one measure: the `value` on these questions if all were judged, `low` to `high` with 95 %
-    confidence; None where nothing is judged as yet. `expected` is what the guesses had said: value, low, high."""
+    """What an audit proves about one measure.
+
+    `value` estimates the measure on these questions if all pairs were judged, with the 95 % interval `low` to `high`;
+    None before the first verdict. `expected` is what the guesses predicted: value, low, high."""
 
     measure: Measure
     value: float | None
@@ -59,7 +61,7 @@ class AuditedMeasure:
 
     @property
     def disagrees(self) -> bool | None:
-        """Whether the two intervals have nothing in common: the guesses, or how sure they were, are wrong."""
+        """Whether the two intervals are disjoint: then the guesses, or their probabilities, are wrong."""
         if self.expected is None or self.low is None or self.high is None:
             return None
         return self.expected[2] < self.low or self.high < self.expected[1]
@@ -67,7 +69,7 @@ class AuditedMeasure:
 
 @dataclass(frozen=True)
 class NuggetState:
-    """What is known of a run's nuggets."""
+    """What is known about the nuggets in the answers of a run."""
 
     open_: Bools
     found: Bools
@@ -87,7 +89,7 @@ class NuggetState:
 def order_at_random(
     state: NuggetState, guess: Vector, composition: Composition, rng: np.random.Generator
 ) -> tuple[Ints, Vector]:
-    """The open nuggets that matter, and their sizes: what each weighs in the score, times how unsure its guess is."""
+    """The open nuggets that matter, in random order, with their sizes: weight in the score × doubt about the guess."""
     key = composition.key
     weight = np.zeros(len(key.nuggets))
     for question in range(len(key.questions)):
@@ -114,8 +116,9 @@ def _lines(
 def bound_measure(
     audit: DrawnAudit, state: NuggetState, judged: int, measure: Measure, key: AnswerKey
 ) -> AuditedMeasure | None:
-    """What the first `judged` nuggets of an audit, whose verdicts are in `state`, prove of a measure. None where it is
-    not made for that: a nugget that could not be drawn is open."""
+    """What the first `judged` nuggets of an audit prove about a measure, with their verdicts in `state`.
+
+    None if the measure cannot be audited, or if a nugget is open that could not be drawn."""
     composition = measure.composition(key)
     drawable = np.zeros(len(key.nuggets), dtype=bool)
     drawable[audit.nugget] = True
@@ -132,7 +135,7 @@ def bound_measure(
     below, above = estimate_sequences(audit, state, judged, composition)
     low = bound_below(below.sequence, below.spread, audit.head.planned, floor, ceiling)
     high = -bound_below(above.sequence, above.spread, audit.head.planned, -ceiling, -floor)
-    # Where between the two functions the guesses put the score, there we do.
+    # The guesses put the score at a point between the two functions. The estimate is at the same point.
     apart = -above.sequence.centre[0] - below.sequence.centre[0]
     share = min(max((expected[0] - below.sequence.centre[0]) / apart, 0.0), 1.0) if expected and apart > 1e-9 else 0.5
     value = (1 - share) * below.mean - share * above.mean
@@ -152,7 +155,7 @@ class BoundEvidence:
 
     @property
     def mean(self) -> float:
-        """The mean of the estimates, each by how little was left to draw from."""
+        """The mean of the estimates. Those drawn from fewer units are more exact and weigh more."""
         weight = self.sequence.scale**-2
         return float(weight @ self.sequence.estimate / weight.sum())
 
@@ -160,8 +163,9 @@ class BoundEvidence:
 def estimate_sequences(
     audit: DrawnAudit, state: NuggetState, judged: int, composition: Composition
 ) -> tuple[BoundEvidence, BoundEvidence]:
-    """The estimates that the first nuggets make, of the function below, and of minus the one above. Before each, all
-    that the nuggets before it settled is known, and the functions are drawn closer."""
+    """The estimates from the first `judged` nuggets, of the lower bound and of minus the upper bound.
+
+    Before each draw the verdicts on the nuggets before it are known, and the bounds are tightened."""
     key, nugget, guess, size = composition.key, audit.nugget, audit.guess, audit.size
     guesses = np.zeros(len(key.nuggets))
     guesses[nugget] = guess
@@ -172,7 +176,7 @@ def estimate_sequences(
     slope = np.zeros((2, len(key.nuggets)))
     count = int(composition.defined.sum())
 
-    def draw_closer(question: int) -> None:
+    def tighten(question: int) -> None:
         own = np.arange(key.offsets[question], key.offsets[question + 1])
         for side, line in enumerate(_lines(composition, question, state, open_, guesses)):
             constant[side, question] = line.constant / count
@@ -180,23 +184,23 @@ def estimate_sequences(
             slope[side, own[open_[own]]] = line.slope / count
 
     for question in range(len(key.questions)):
-        draw_closer(question)
+        tighten(question)
     left = _left(size)
     rows = np.zeros((2, judged, 3))
     spread = np.zeros(2)
-    for place in range(judged):
-        one, rest = nugget[place], nugget[place:]
+    for i in range(judged):
+        drawn, rest = nugget[i], nugget[i:]
         for side, sign in enumerate((1.0, -1.0)):
             own = sign * slope[side, rest]
-            centre = sign * constant[side].sum() + own @ guess[place:]
-            each = own / size[place:]
-            least = centre + left[place] * np.minimum(-each * guess[place:], each * (1 - guess[place:])).min()
-            estimate = centre + left[place] * each[0] * (worth[one] - guess[place])
-            rows[side, place] = estimate, least, centre
-            if place == 0:
+            centre = sign * constant[side].sum() + own @ guess[i:]
+            each = own / size[i:]
+            least = centre + left[i] * np.minimum(-each * guess[i:], each * (1 - guess[i:])).min()
+            estimate = centre + left[i] * each[0] * (worth[drawn] - guess[i])
+            rows[side, i] = estimate, least, centre
+            if i == 0:
                 spread[side] = np.sqrt((own**2 * guess * (1 - guess) / size).sum() / left[0])
-        open_[one] = False
-        draw_closer(int(key.question[one]))
+        open_[drawn] = False
+        tighten(int(key.question[drawn]))
     below, above = (
         BoundEvidence(EstimateSequence(row[:, 0], row[:, 1], row[:, 2], left[:judged]), float(spread[side]))
         for side, row in enumerate(rows)
@@ -205,5 +209,5 @@ def estimate_sequences(
 
 
 def _left(size: Vector) -> Vector:
-    """The sizes of all that are left before each draw, together."""
+    """The total size of the units left before each draw."""
     return np.cumsum(size[::-1])[::-1]

@@ -1,8 +1,7 @@
-"""How much judging, and how many questions, an interval of a given width takes.
+"""How many verdicts, and how many questions, an interval of a given width takes.
 
-The interval of a score has two parts, which add as squares. What guesses leave open shrinks with judging; what the
-choice of questions leaves open does not, and shrinks as 1 / √questions. Audits are rehearsed: verdicts as the model
-draws them, in orders that might be drawn.
+The interval of a score has two parts, whose squares add up. The judging part shrinks with verdicts. The sampling part
+does not; it shrinks as 1 / √questions. Audits are rehearsed, with verdicts drawn from the model, in random orders.
 """
 
 from __future__ import annotations
@@ -36,13 +35,15 @@ INTERVAL_SDS = 2 * 1.959964  # standard deviations in a 95 % interval
 
 @dataclass(frozen=True)
 class Plan:
-    """What it takes to get the whole interval of a score down to `width`.
+    """What it takes to narrow the whole interval of a score to `width`.
 
-    `sampling` is how wide it would be with every verdict known. Where that is too wide, `questions_needed` are more
-    than the `questions` there are; else it is None. `part` is how wide the judging part may be: what `sampling` leaves
-    of the `width`, or all of it where it leaves nothing and the score can be for these questions only. `guided`
-    judgements of pairs, the best next one each time, or `audited` nuggets, drawn at random, bring it there; None where
-    not even all would, or the measure cannot be audited. `open_nuggets` are left to judge."""
+    `sampling` is the width with every verdict known. If that is too wide, `questions_needed` is the number of questions
+    it takes; otherwise None. `part` is the width allowed for the judging part: what `sampling` leaves of `width`. If it
+    leaves nothing, `part` is all of `width`, for a score that holds for these questions only.
+
+    `guided` is the number of verdicts if the best next pair is judged each time, `audited` the number of nuggets in a
+    random order; None if not even all are enough, or if the measure cannot be audited. `open_nuggets` are not judged
+    yet."""
 
     run: str
     measure: Measure
@@ -58,7 +59,7 @@ class Plan:
 
 
 def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) -> Plan:
-    """What a whole interval of that width takes."""
+    """What a whole interval of this width takes."""
     ahead = forecast(scorer, matched, measure)
     composition = measure.composition(scorer.key)
     run, state = scorer.score(matched), NuggetState.of(matched, scorer.key)
@@ -69,7 +70,7 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
     count = values.shape[1]
     if count < 2:
         raise NuggeteerError(
-            f"{measure.name} is defined for {count} question: there is no telling how questions differ"
+            f"{measure.name} is defined for {count} question: that is too few to estimate how questions differ"
         )
     sampling = float(INTERVAL_SDS * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
     enough = sampling < width
@@ -93,7 +94,7 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
 def _audited(
     scorer: Scorer, state: NuggetState, guess: Vector, drawn: Bools, composition: Composition, part: float
 ) -> int | None:
-    """How many nuggets of an audit bring its interval to a width: the mean over rehearsals."""
+    """How many nuggets of an audit narrow its interval to a width, by the mean of the rehearsals."""
     rng = np.random.Generator(np.random.PCG64([scorer.seed, 7]))
     rehearsals = []
     for row in np.linspace(0, len(drawn) - 1, REHEARSALS).astype(int):

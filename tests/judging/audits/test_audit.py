@@ -296,7 +296,7 @@ def test_another_seed_draws_another_order_and_other_responses_another_audit(fold
     run.write_text("".join(run.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
     changed, matched = now(folder)
     assert audit.find_audit(changed, matched) is None
-    with pytest.raises(NuggeteerError, match="of other responses or another key"):
+    with pytest.raises(NuggeteerError, match="for other responses or another key"):
         audit.audit_result(changed, matched, changed.measures)
 
 
