@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
 
 NO_EXTRA: Mapping[str, Any] = {}
-# A tag: only who knows something of the world sees that the nugget bears on the question.
+# A tag for nuggets whose relevance to the question only someone with knowledge of the world can see.
 WORLD_KNOWLEDGE = "world-knowledge"
 
 
@@ -53,6 +53,9 @@ class Nugget:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised text
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A verdict on one (nugget, response text).
@@ -75,6 +78,11 @@ class Judgement:
     machine: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def pair(self) -> Pair:
+        """The nugget and the normalised text that this is about."""
+        return self.qid, self.nugget, normalised(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
@@ -88,6 +96,11 @@ class Retraction:
     run: str | None = None
     reason: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pair(self) -> Pair:
+        """The nugget and the normalised text that this is about."""
+        return self.qid, self.nugget, normalised(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +145,7 @@ class Run:
 
     @cached_property
     def normalised_texts(self) -> list[str]:
-        """The texts as they are compared (`text.normalised`), for who asks again and again."""
+        """The normalised texts, which is how texts are compared; kept because they are needed often."""
         return list(map(normalised, self.texts))
 
     def rank(self, response: int) -> int:
@@ -185,7 +198,7 @@ class AnswerKey:
 
     @cached_property
     def world_knowledge(self) -> Bools:
-        """Nuggets that credit who finds them and cost nobody recall (Babko-Malaya 2008, §4)."""
+        """Nuggets that earn credit if found and cost no recall if missed (Babko-Malaya 2008, §4)."""
         return np.array([WORLD_KNOWLEDGE in n.tags for n in self.nuggets], dtype=bool)
 
     @cached_property

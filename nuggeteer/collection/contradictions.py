@@ -10,8 +10,6 @@ from nuggeteer.formats.judgements import Anything, Verdict
 from nuggeteer.records import Judgement, Retraction
 from nuggeteer.text import normalised, words
 
-Place = tuple[str, str, str]
-
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
@@ -57,12 +55,12 @@ def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -
         return
     stand = {(verdict.file, verdict.line) for verdict in verdicts}
     gone = {
-        (entry.record.assessor, _place(entry.record))
+        (entry.record.assessor, entry.record.pair)
         for entry in entries
         if isinstance(entry.record, Judgement) and (entry.file, entry.line) not in stand
     }
     for entry in entries:
-        if isinstance(entry.record, Retraction) and (entry.record.assessor, _place(entry.record)) not in gone:
+        if isinstance(entry.record, Retraction) and (entry.record.assessor, entry.record.pair) not in gone:
             what = (
                 f"this takes nothing back: {entry.record.assessor!r} had not judged nugget {entry.record.nugget!r} of "
             )
@@ -91,7 +89,3 @@ def set_aside(folder: Path) -> Iterator[Problem]:
 
 def _warning(entry: Anything | Verdict, what: str, remedy: str) -> Problem:
     return Problem(entry.file, entry.line, what, remedy, "warning")
-
-
-def _place(record: Judgement | Retraction) -> Place:
-    return record.qid, record.nugget, normalised(record.text)

@@ -23,7 +23,7 @@ from nuggeteer.formats.bundle import as_id
 from nuggeteer.formats.jsonl import BOM, read_jsonl
 from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.spreadsheet import read_verdicts
-from nuggeteer.records import AnswerKey, Judgement, Retraction
+from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction
 from nuggeteer.text import normalised
 
 _SHOWN = 20
@@ -63,8 +63,8 @@ def import_verdicts(collection: Collection, path: Path, assessor: str | None = N
     _refuse(problems)
     written = tuple(ledger.extend(new))
     already, retracted = len(stand) - len(new), len(verdicts) - len(stand)
-    others = {(_pair(judgement), judgement.verdict) for judgement in collection.judgements}
-    against = sum((_pair(j), not j.verdict) in others for j in written if not j.machine)
+    others = {(judgement.pair, judgement.verdict) for judgement in collection.judgements}
+    against = sum((j.pair, not j.verdict) in others for j in written if not j.machine)
     problems += ledger.problems
     return Imported(name, ledger.path, written, already, retracted, unjudged, against, tuple(problems))
 
@@ -167,11 +167,11 @@ def _own(judgement: Judgement, assessor: str) -> Judgement:
 
 def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem]) -> Iterator[Judgement]:
     """What was not said before, here or there; a problem for each that contradicts what was."""
-    said: dict[tuple[str, str, str], list[Verdict]] = {}
+    said: dict[Pair, list[Verdict]] = {}
     for verdict in earlier:
-        said.setdefault(_pair(verdict.record), []).append(verdict)
+        said.setdefault(verdict.record.pair, []).append(verdict)
     for verdict in verdicts:
-        before = said.setdefault(_pair(verdict.record), [])
+        before = said.setdefault(verdict.record.pair, [])
         words = _words(verdict.record)
         if not before:
             before.append(verdict)
@@ -180,10 +180,6 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
             what = f"{words} on nugget {verdict.record.nugget!r} of {verdict.record.qid!r} contradicts "
             what += f"{before[0].place}, where the same assessor says {_words(before[0].record)}"
             problems.append(Problem(verdict.file, verdict.line, what, "correct it, or take the other back"))
-
-
-def _pair(judgement: Judgement) -> tuple[str, str, str]:
-    return judgement.qid, judgement.nugget, normalised(judgement.text)
 
 
 def _words(judgement: Judgement) -> str:

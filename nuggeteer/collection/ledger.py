@@ -23,9 +23,10 @@ import orjson
 
 from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.formats.append import append, append_line
-from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line, moment
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line
+from nuggeteer.formats.fields import moment
 from nuggeteer.formats.jsonl import LONGEST_LINE, write_whole
-from nuggeteer.records import Judgement, Retraction
+from nuggeteer.records import Judgement, Pair, Retraction
 from nuggeteer.text import normalised
 
 __all__ = ["Ledger", "append_line", "assessor_name", "default_assessor"]
@@ -35,7 +36,6 @@ _TICK = timedelta(microseconds=1)
 _LONGEST_NAME = 100
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no files on Windows
 _ATTRIBUTES = b"# Lines are records whose order means nothing: git keeps those of both sides.\n*.jsonl merge=union\n"
-_Place = tuple[str, str, str]
 
 
 class Ledger:
@@ -73,7 +73,7 @@ class Ledger:
             undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), b""
             written.clear()
             for judgement in judgements:
-                after = undone.get((judgement.qid, judgement.nugget, normalised(judgement.text)))
+                after = undone.get(judgement.pair)
                 line, record = self._verdict(judgement, now, after)
                 written.append(record)
                 data += line
@@ -87,10 +87,10 @@ class Ledger:
         if judgement.assessor != self.assessor:
             whose = "nobody" if judgement.assessor is None else repr(judgement.assessor)
             raise NuggeteerError(f"{self.assessor!r} cannot take back a verdict of {whose}")
-        place = (judgement.qid, judgement.nugget, normalised(judgement.text))
+        pair = judgement.pair
 
         def line(content: bytes) -> bytes:
-            said = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(place)]
+            said = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(pair)]
             at = max([_now(), *(when + _TICK for when in said if when)])
             who = (self.assessor, _time(at), judgement.run, reason)
             extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
@@ -157,16 +157,15 @@ def _safe(name: str) -> str:
     return f"_{found}" if _RESERVED.fullmatch(found) else found
 
 
-def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retraction]) -> dict[_Place, datetime]:
-    """When each place was last spoken of, in the lines that have the key."""
-    found: dict[_Place, datetime] = {}
+def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retraction]) -> dict[Pair, datetime]:
+    """When each pair was last judged or retracted, in the lines that have the key."""
+    found: dict[Pair, datetime] = {}
     for line in content.split(b"\n") if key in content else ():
         if key in line:
             with suppress(WrongLine, orjson.JSONDecodeError, AttributeError):  # reading tells of these
                 record = parse(orjson.loads(line))
                 if when := moment(record.at or ""):
-                    place = (record.qid, record.nugget, normalised(record.text))
-                    found[place] = max(when, found.get(place, when))
+                    found[record.pair] = max(when, found.get(record.pair, when))
     return found
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nuggeteer.errors import InputError, Problem
-from nuggeteer.formats.canonical import moment
+from nuggeteer.formats.fields import moment
 from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.records import Judgement
 
@@ -16,7 +16,7 @@ _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A verdict or a retraction; whether the verdict stands."""
 
     entry: Anything
@@ -25,7 +25,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class AssessorTotals:
     """What one assessor has said; `retracted` were taken back and are counted nowhere else."""
 
     assessor: str | None
@@ -42,8 +42,8 @@ class Share:
 class Log:
     """Lines, the newest last, and the sum for each assessor."""
 
-    lines: tuple[Line, ...]
-    shares: tuple[Share, ...]
+    lines: tuple[LogLine, ...]
+    shares: tuple[AssessorTotals, ...]
     problems: tuple[Problem, ...]
 
 
@@ -56,19 +56,19 @@ def read_log(root: Path, assessor: str | None = None, qid: str | None = None, nu
     stand = {(verdict.file, verdict.line) for verdict in unretracted(entries)}
     wanted = {"assessor": assessor, "qid": qid, "nugget": nugget}
     lines = [
-        Line(entry, moment(entry.record.at or ""), (entry.file, entry.line) in stand)
+        LogLine(entry, moment(entry.record.at or ""), (entry.file, entry.line) in stand)
         for entry in entries
         if all(value in (None, getattr(entry.record, name)) for name, value in wanted.items())
     ]
     lines.sort(key=lambda line: line.when or _UNKNOWN)
-    by: dict[tuple[str, bool], list[Line]] = {}
+    by: dict[tuple[str, bool], list[LogLine]] = {}
     for line in lines:
         if isinstance(line.entry.record, Judgement):
             by.setdefault((line.entry.record.assessor or "", line.entry.record.machine), []).append(line)
     return Log(tuple(lines), tuple(_share(by[who]) for who in sorted(by)), tuple(problems))
 
 
-def _share(lines: Sequence[Line]) -> Share:
+def _share(lines: Sequence[LogLine]) -> AssessorTotals:
     """The sum of one assessor's verdicts."""
     records = [line.entry.record for line in lines if line.stands]
     good = [record for record in records if isinstance(record, Judgement)]
@@ -76,7 +76,7 @@ def _share(lines: Sequence[Line]) -> Share:
     times = [line.when for line in lines if line.when]
     first = lines[0].entry.record
     machine = isinstance(first, Judgement) and first.machine
-    return Share(
+    return AssessorTotals(
         first.assessor,
         machine,
         yes,

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.canonical import _name, _Wrong
+from nuggeteer.formats.fields import WrongField, identifier
 
 Spans = tuple[tuple[int, int], ...]
 CONDITIONS = ("medium", "language", "structure")  # in the order of the paper's table
@@ -65,7 +65,7 @@ def wrong_spans(spans: Iterable[tuple[int, int]], text: str) -> str | None:
 
 def type_name(value: Any) -> str:
     """What kind of nugget it is."""
-    name = _name(value)
+    name = identifier(value)
     if set(name) & set("()[]"):
-        raise _Wrong("has brackets in it", "leave them out")
+        raise WrongField("has brackets in it", "leave them out")
     return name

@@ -21,7 +21,8 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
 from nuggeteer.formats.brat import read_brat, write_brat
-from nuggeteer.formats.canonical import Layout, _name, _text, _Wrong
+from nuggeteer.formats.canonical import Layout
+from nuggeteer.formats.fields import WrongField, identifier, string
 from nuggeteer.formats.jsonl import write_jsonl
 
 
@@ -80,14 +81,16 @@ def as_line(one: Snippet) -> dict[str, Any]:
 
 def _nuggets(value: Any) -> tuple[Extent, ...]:
     if not isinstance(value, list):
-        raise _Wrong("is not a list", 'write [{"spans": [[start, end], ...]}, ...], and [] of an irrelevant snippet')
+        raise WrongField(
+            "is not a list", 'write [{"spans": [[start, end], ...]}, ...], and [] of an irrelevant snippet'
+        )
     return tuple(map(_extent, value))
 
 
 def _extent(value: Any) -> Extent:
     spans = value.get("spans") if isinstance(value, dict) else None
     if not isinstance(spans, list) or not spans or not all(map(_is_span, spans)):
-        raise _Wrong("has a nugget without spans", 'write {"spans": [[start, end], ...]} with whole numbers')
+        raise WrongField("has a nugget without spans", 'write {"spans": [[start, end], ...]} with whole numbers')
     kind = value.get("type")
     return Extent(tuple((start, end) for start, end in spans), None if kind is None else type_name(kind))
 
@@ -98,15 +101,21 @@ def _is_span(value: Any) -> bool:
 
 def _snippet(text: str, nuggets: tuple[Extent, ...], **fields: Any) -> Snippet:
     if not text.strip():
-        raise _Wrong("the snippet has no text", "write it, or delete the line")
+        raise WrongField("the snippet has no text", "write it, or delete the line")
     for nugget in nuggets:
         if wrong := wrong_spans(nugget.spans, text):
-            raise _Wrong(wrong, "correct the offsets")
+            raise WrongField(wrong, "correct the offsets")
     return Snippet(text=text, nuggets=nuggets, **fields)
 
 
 SNIPPETS = Layout(
     _snippet,
     ("snippet", "text", "nuggets"),
-    {"snippet": _name, "text": _text, "nuggets": _nuggets, "qid": _name, **dict.fromkeys(CONDITIONS, _name)},
+    {
+        "snippet": identifier,
+        "text": string,
+        "nuggets": _nuggets,
+        "qid": identifier,
+        **dict.fromkeys(CONDITIONS, identifier),
+    },
 )

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
-from nuggeteer.records import Importance, Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
 from nuggeteer.text import normalised
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
@@ -146,11 +146,10 @@ def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
 
 def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     """A run's answers with what was judged of each nugget, in this run or, failing that, in any."""
-    own: dict[tuple[str, str, str], list[Judgement]] = {}
-    others: dict[tuple[str, str, str], list[Judgement]] = {}
+    own: dict[Pair, list[Judgement]] = {}
+    others: dict[Pair, list[Judgement]] = {}
     for j in bundle.judgements:
-        said = own if j.run == run else others
-        said.setdefault((j.qid, j.nugget, normalised(j.text)), []).append(j)
+        (own if j.run == run else others).setdefault(j.pair, []).append(j)
     answers: dict[str, list[Response]] = {}
     for response in bundle.responses[run]:
         answers.setdefault(response.qid, []).append(response)
@@ -158,8 +157,8 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     for qid, responses in answers.items():
         listed = []
         for nugget in grouped.get(qid, []):
-            places = [(qid, nugget.nugget, normalised(response.text)) for response in responses]
-            found = [j for place in places for j in own.get(place) or others.get(place, [])]
+            pairs = [(qid, nugget.nugget, normalised(response.text)) for response in responses]
+            found = [j for pair in pairs for j in own.get(pair) or others.get(pair, [])]
             listed.append({**_nugget_object(nugget), **_assignment(found)})
         question = bundle.questions.get(qid, Question(qid, ""))
         text = " ".join(response.text for response in responses)

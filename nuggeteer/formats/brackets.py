@@ -28,7 +28,7 @@ from typing import Any
 
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans, type_name, wrong_spans
-from nuggeteer.formats.canonical import _name, _Wrong
+from nuggeteer.formats.fields import WrongField, identifier
 from nuggeteer.formats.jsonl import read_lines, write_whole
 
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # so that an "[[anti]]-NATO" has none
@@ -42,7 +42,7 @@ _EDGE = {" ": r"\s", "\t": r"\t"}
 
 
 def unmark(marked: str) -> tuple[str, tuple[Extent, ...]]:
-    """A marked text without its marks, and the nuggets that they mark; raises `_Wrong` (what, what to do)."""
+    """A marked text without its marks, and the nuggets that they mark; raises `WrongField` (what, what to do)."""
     text: list[str] = []
     spans: list[tuple[int, int]] = []
     types: list[str | None] = []
@@ -51,12 +51,12 @@ def unmark(marked: str) -> tuple[str, tuple[Extent, ...]]:
         escaped, opening, closing, kind = match.groups()
         if opening:
             if start >= 0:
-                raise _Wrong("'[[' inside of '[[': brackets cannot be nested", r"close the first, or write \[")
+                raise WrongField("'[[' inside of '[[': brackets cannot be nested", r"close the first, or write \[")
             start = length
             continue
         if closing:
             if start < 0:
-                raise _Wrong("']]' without '[['", r"open it, or write \]")
+                raise WrongField("']]' without '[['", r"open it, or write \]")
             spans.append((start, length))
             types.append(kind)
             start = -1
@@ -64,16 +64,16 @@ def unmark(marked: str) -> tuple[str, tuple[Extent, ...]]:
         piece = match[0]
         if escaped is not None:
             if escaped not in "[]\\-:" + "".join(_ESCAPED) or not escaped:
-                raise _Wrong(f"a backslash before {escaped!r}", r"write \\ for a backslash")
+                raise WrongField(f"a backslash before {escaped!r}", r"write \\ for a backslash")
             piece = _ESCAPED.get(escaped, escaped)
         text.append(piece)
         length += len(piece)
     if start >= 0:
-        raise _Wrong("'[[' is not closed", r"write ]] where the nugget ends, or \[ for a bracket of the text")
+        raise WrongField("'[[' is not closed", r"write ]] where the nugget ends, or \[ for a bracket of the text")
     if not any(types):
         return "".join(text), (Extent(tuple(spans)),) if spans else ()
     if not all(types):
-        raise _Wrong("some brackets have a type and some have none", "write -TYPE after each ]], or after none")
+        raise WrongField("some brackets have a type and some have none", "write -TYPE after each ]], or after none")
     return "".join(text), tuple(Extent((span,), kind) for span, kind in zip(spans, types, strict=True))
 
 
@@ -95,26 +95,26 @@ def mark(text: str, spans: Spans) -> str:
 
 
 def fit(marked: str, spans: Spans, text: str) -> Spans:
-    """The spans in a text that is the same but for white space; raises `_Wrong` where it is not."""
+    """The spans in a text that is the same but for white space; raises `WrongField` where it is not."""
     if marked == text:
         return spans
     there = [place for place, char in enumerate(text) if not char.isspace()]
     here = [place for place, char in enumerate(marked) if not char.isspace()]
     for a, b in zip(here, there, strict=False):
         if marked[a] != text[b]:
-            raise _Wrong(
+            raise WrongField(
                 f"the nugget's text is not its snippet's: {marked[a : a + 20]!r} stands for {text[b : b + 20]!r}",
                 "copy the snippet's text",
             )
     if len(here) != len(there):
         more = "stops before" if len(here) < len(there) else "goes on after"
-        raise _Wrong(f"the nugget's text {more} its snippet's end", "copy the snippet's text whole")
+        raise WrongField(f"the nugget's text {more} its snippet's end", "copy the snippet's text whole")
     number = {place: i for i, place in enumerate(here)}
     fitted = []
     for start, end in spans:
         inside = [number[place] for place in range(start, end) if place in number]
         if not inside:
-            raise _Wrong("'[[ ]]' marks nothing", "put the brackets around words")
+            raise WrongField("'[[ ]]' marks nothing", "put the brackets around words")
         fitted.append((there[inside[0]], there[inside[-1]] + 1))
     return tuple(fitted)
 
@@ -133,28 +133,28 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
             continue
         try:
             if match := _HEAD.fullmatch(line):
-                head[match[1].lower()] = _name(match[2]) if match[2] else None
+                head[match[1].lower()] = identifier(match[2]) if match[2] else None
             elif match := _SNIPPET.fullmatch(line):
                 text, marks = unmark(match[2])
                 if marks:
-                    raise _Wrong("a snippet has no double brackets", r"write them in Nugget lines, or write \[")
+                    raise WrongField("a snippet has no double brackets", r"write them in Nugget lines, or write \[")
                 if not text.strip():
-                    raise _Wrong("the snippet has no text", "write it, or delete the line")
-                name = _name(unmark(match[1].strip())[0])
+                    raise WrongField("the snippet has no text", "write it, or delete the line")
+                name = identifier(unmark(match[1].strip())[0])
                 one = Snippet(name, text, qid=head.get("query"), file=str(path), line=number)
                 conditions: dict[str, Any] = {condition: head.get(condition) for condition in CONDITIONS}
                 snippets.append(replace(one, **conditions))
                 nuggets.append([])
             elif match := _NUGGET.fullmatch(line):
                 if not snippets:
-                    raise _Wrong("a nugget before any snippet", "write 'Snippet NAME: text' above it")
+                    raise WrongField("a nugget before any snippet", "write 'Snippet NAME: text' above it")
                 nuggets[-1] += _nuggets(match[2], match[1], snippets[-1].text)
             else:
-                raise _Wrong(
+                raise WrongField(
                     "the line is neither Snippet, Nugget, Query, Medium, Language nor Structure",
                     "write 'Snippet NAME: text' or 'Nugget: text with [[brackets]]', each on one line",
                 )
-        except _Wrong as wrong:
+        except WrongField as wrong:
             found.append(Problem(str(path), number, *wrong.args))
     # Blank lines are for the eye.
     problems += [problem for problem in found if not problem.what.startswith("blank line")]
@@ -164,14 +164,14 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
 def _nuggets(marked: str, kind: str | None, text: str) -> list[Extent]:
     own, extents = unmark(marked)
     if not extents:
-        raise _Wrong("no [[double brackets]] in this nugget", "mark the words that make it")
+        raise WrongField("no [[double brackets]] in this nugget", "mark the words that make it")
     found = []
     for extent in extents:
         if kind and extent.type:
-            raise _Wrong(f"two types, {kind!r} and {extent.type!r}", "keep one")
+            raise WrongField(f"two types, {kind!r} and {extent.type!r}", "keep one")
         spans = fit(own, extent.spans, text)
         if wrong := wrong_spans(spans, text):
-            raise _Wrong(wrong, "mark some words, each once")
+            raise WrongField(wrong, "mark some words, each once")
         found.append(Extent(spans, type_name(kind) if kind else extent.type))
     return found
 

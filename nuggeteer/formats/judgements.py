@@ -14,7 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.append import quiet, torn
-from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, moment
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine
+from nuggeteer.formats.fields import moment
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl
 from nuggeteer.records import Judgement, Retraction
 from nuggeteer.text import normalised

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import Problem
+from nuggeteer.formats.fields import WrongField
 from nuggeteer.formats.jsonl import read_jsonl
 from nuggeteer.records import AnswerKey
 from nuggeteer.text import normalised
@@ -25,10 +26,6 @@ KEYS = ("qid", "nugget", "text", "score", "verdict", "assignment", "answer_text"
 ASSIGNED = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 
 Match = tuple[int, int, str, float]  # the positions of a question and a nugget in the key, a text, its score
-
-
-class _Wrong(Exception):
-    """What is wrong with a line, and what to do."""
 
 
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
@@ -41,7 +38,7 @@ def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ma
             else:
                 qid, nugget, text = (_string(record, name) for name in ("qid", "nugget", "text"))
                 reader.add(qid, nugget, text, _score(record))
-        except _Wrong as wrong:
+        except WrongField as wrong:
             problems.append(Problem(str(path), reader.line, *wrong.args))
     return [(question, nugget, text, score) for (nugget, text), (question, score, _) in reader.found.items()]
 
@@ -70,13 +67,13 @@ class _Reader:
         pair = self.key.nugget_position[qid, nugget], normalised(text)
         _, before, line = self.found.setdefault(pair, (self.key.position[qid], score, self.line))
         if before != score:
-            raise _Wrong(f"line {line} gives another score to nugget {nugget!r} and this text", "keep one of them")
+            raise WrongField(f"line {line} gives another score to nugget {nugget!r} and this text", "keep one of them")
 
     def assignments(self, record: dict[str, Any]) -> None:
         """A line of AutoNuggetizer's. Of nuggets in the same words the first is the key's first, and so on."""
         qid, text, listed = str(record.get("qid")), _string(record, "answer_text"), record["nuggets"]
         if not isinstance(listed, list) or not all(isinstance(nugget, dict) for nugget in listed):
-            raise _Wrong("'nuggets' is not a list of objects", 'write [{"text", "assignment"}, ...]')
+            raise WrongField("'nuggets' is not a list of objects", 'write [{"text", "assignment"}, ...]')
         said = Counter[str]()
         for nugget in listed:
             words = normalised(_string(nugget, "text"))
@@ -91,14 +88,14 @@ class _Reader:
 def _string(record: dict[str, Any], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
-        raise _Wrong(f"no {key!r} that is a string", "each line says qid, nugget, text and a score")
+        raise WrongField(f"no {key!r} that is a string", "each line says qid, nugget, text and a score")
     return value
 
 
 def _score(record: dict[str, Any]) -> float:
     said = {key: record[key] for key in ("score", "verdict", "assignment") if record.get(key) is not None}
     if len(said) != 1:
-        raise _Wrong("not one of 'score', 'verdict' and 'assignment'", "say one of them")
+        raise WrongField("not one of 'score', 'verdict' and 'assignment'", "say one of them")
     ((key, value),) = said.items()
     if key == "verdict" and isinstance(value, bool):
         return float(value)
@@ -107,4 +104,4 @@ def _score(record: dict[str, Any]) -> float:
     if key == "score" and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
     allowed = {"score": "a number from 0 to 1", "verdict": "true or false", "assignment": ", ".join(ASSIGNED)}
-    raise _Wrong(f"{key!r} is {value!r:.60}", f"write {allowed[key]}")
+    raise WrongField(f"{key!r} is {value!r:.60}", f"write {allowed[key]}")

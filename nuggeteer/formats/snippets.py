@@ -19,7 +19,8 @@ from typing import Any, Literal, get_args
 
 from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.formats.annotation import CONDITIONS, Snippet, Spans, wrong_spans
-from nuggeteer.formats.canonical import Layout, _name, _one_of, _text, _Wrong
+from nuggeteer.formats.canonical import Layout
+from nuggeteer.formats.fields import WrongField, identifier, one_of, string
 from nuggeteer.formats.jsonl import read_lines
 
 Verdict = Literal["relevant", "irrelevant", "redundant"]
@@ -107,7 +108,7 @@ def _located(value: Any) -> Sequence[Any] | str:
         return value
     if isinstance(value, list) and value and all(_is_span(span) for span in value):
         return tuple((start, end) for start, end in value)
-    raise _Wrong("is no part of the text", 'write [[start, end], ...], or the words as they stand in "text"')
+    raise WrongField("is no part of the text", 'write [[start, end], ...], or the words as they stand in "text"')
 
 
 def _is_span(value: Any) -> bool:
@@ -116,17 +117,17 @@ def _is_span(value: Any) -> bool:
 
 def _judged(text: str, judged: Verdict, relevant: Any = (), **fields: Any) -> JudgedSnippet:
     if not text.strip():
-        raise _Wrong("the snippet has no text", "write it, or delete the line")
+        raise WrongField("the snippet has no text", "write it, or delete the line")
     if relevant and judged != "relevant":
-        raise _Wrong(f"a part is relevant, and the snippet {judged}", "leave out 'relevant', or judge it relevant")
+        raise WrongField(f"a part is relevant, and the snippet {judged}", "leave out 'relevant', or judge it relevant")
     if isinstance(relevant, str):
         if text.count(relevant) != 1:
             times = "nowhere" if relevant not in text else "more than once"
-            raise _Wrong(f"the relevant words stand {times} in the text", "copy them, or write [[start, end], ...]")
+            raise WrongField(f"the relevant words stand {times} in the text", "copy them, or write [[start, end], ...]")
         start = text.index(relevant)
         relevant = ((start, start + len(relevant)),)
     if wrong := wrong_spans(relevant, text):
-        raise _Wrong(wrong, "correct the offsets")
+        raise WrongField(wrong, "correct the offsets")
     return JudgedSnippet(text=text, judged=judged, relevant=relevant, **fields)
 
 
@@ -138,18 +139,24 @@ def _to_cut(text: str, snippet: str = "", **fields: Any) -> Snippet:
 TEXTS = Layout(
     _to_cut,
     ("text",),
-    {"text": _text, "snippet": _name, "query": _text, "template": _text, **dict.fromkeys(("qid", *CONDITIONS), _name)},
+    {
+        "text": string,
+        "snippet": identifier,
+        "query": string,
+        "template": string,
+        **dict.fromkeys(("qid", *CONDITIONS), identifier),
+    },
 )
 JUDGED = Layout(
     _judged,
     ("qid", "distiller", "text", "judged"),
     {
-        "qid": _name,
-        "distiller": _name,
-        "text": _text,
-        "judged": _one_of(*get_args(Verdict)),
+        "qid": identifier,
+        "distiller": identifier,
+        "text": string,
+        "judged": one_of(*get_args(Verdict)),
         "relevant": _located,
-        "query": _text,
-        "template": _text,
+        "query": string,
+        "template": string,
     },
 )

@@ -21,7 +21,7 @@ from nuggeteer.statistics.coefficients import CoefficientEstimate, estimate, kap
 
 
 @dataclass(frozen=True)
-class Row:
+class AgreementRow:
     """Agreement on some of the snippets: all, or those of one condition. `snippets` counts what both annotated,
     `relevant` what is relevant to both; `nuggets` of the two annotators, in all snippets."""
 
@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Compared:
+class SnippetPair:
     """One snippet as both left it; `tables` of its relevance, and of its letters and digits."""
 
     first: Snippet
@@ -67,13 +67,13 @@ class AnnotationAgreement:
     `resampled`: what intervals resample."""
 
     files: tuple[str, str]
-    snippets: tuple[Compared, ...]
-    rows: tuple[Row, ...]
+    snippets: tuple[SnippetPair, ...]
+    rows: tuple[AgreementRow, ...]
     alone: tuple[int, int]
     resampled: str
 
     @property
-    def differing(self) -> list[Compared]:
+    def differing(self) -> list[SnippetPair]:
         """The snippets that the two left differently, those of the most letters and digits first."""
         return sorted((one for one in self.snippets if one.differs), key=lambda one: -one.differs)
 
@@ -134,7 +134,7 @@ def agree(
     return AnnotationAgreement(files, compared, tuple(rows), alone, "queries" if by_query else "snippets")
 
 
-def _condition(one: Compared, name: str) -> str | None:
+def _condition(one: SnippetPair, name: str) -> str | None:
     """Of either annotator's file."""
     value = getattr(one.first, name) or getattr(one.second, name)
     return None if value is None else str(value)
@@ -162,10 +162,10 @@ def text_of(snippet: Snippet) -> str:
     return "".join(filter(str.isalnum, snippet.text))
 
 
-def _compare(first: Snippet, second: Snippet) -> Compared:
+def _compare(first: Snippet, second: Snippet) -> SnippetPair:
     a, b = (np.array([bool(one.nuggets)]) for one in (first, second))
     here, there = (inside(one.text, one.nuggets) for one in (first, second))
-    return Compared(first, second, _table(a, b), _table(here, there))
+    return SnippetPair(first, second, _table(a, b), _table(here, there))
 
 
 def _table(a: Bools, b: Bools) -> Vector:
@@ -173,31 +173,31 @@ def _table(a: Bools, b: Bools) -> Vector:
 
 
 def _row(
-    compared: Sequence[Compared],
+    compared: Sequence[SnippetPair],
     question: Ints,
     which: Iterable[int],
     condition: str | None,
     value: str | None,
     seed: int,
-) -> Row:
+) -> AgreementRow:
     own = list(which)
     both = [i for i in own if compared[i].relevant]
 
     def told(
-        coefficient: Callable[[Vector], Vector], of: Callable[[Compared], Vector], places: list[int]
+        coefficient: Callable[[Vector], Vector], of: Callable[[SnippetPair], Vector], places: list[int]
     ) -> CoefficientEstimate:
         summed = np.zeros((int(question.max()) + 1, 4))
         for i in places:
             summed[question[i]] += of(compared[i])
         return estimate(coefficient, summed, seed)
 
-    def relevance(one: Compared) -> Vector:
+    def relevance(one: SnippetPair) -> Vector:
         return one.relevance
 
-    def characters(one: Compared) -> Vector:
+    def characters(one: SnippetPair) -> Vector:
         return one.characters
 
-    return Row(
+    return AgreementRow(
         condition,
         value,
         len(own),

@@ -182,13 +182,13 @@ def citation_f(nug: Nug, nuggets: Sequence[DistilledNugget]) -> float:
     return 2 * len(cited & support) / both if both else float("nan")
 
 
-# Scores.
+# DistillerScores.
 
 Range = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class Scores:
+class DistillerScores:
     """Measures under one model, of each distiller or of each machine against the humans: values, NaN where undefined,
     and their intervals."""
 
@@ -204,8 +204,8 @@ class Distilled:
     counts: Counts
     tables: Vector
     prior: tuple[float, ...]
-    models: Mapping[str, Scores]
-    ratios: Mapping[str, Scores]
+    models: Mapping[str, DistillerScores]
+    ratios: Mapping[str, DistillerScores]
     seed: int
 
     @property
@@ -244,17 +244,17 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: in
     summed[..., OTHER] += other
     credit = np.einsum("wq,dqc->wdc", weights, cited)
     cw_recall = _share(credit[..., 0], credit[..., 1])
-    scores: dict[str, Scores] = {}
-    ratios: dict[str, Scores] = {}
+    scores: dict[str, DistillerScores] = {}
+    ratios: dict[str, DistillerScores] = {}
     for model, added in (("empirical", np.zeros(4)), ("bayesian", np.array(prior, dtype=float))):
         table = summed + added
         values = {name: measure(table) for name, measure in TABLE_MEASURES.items()}
         values["cw_recall"] = cw_recall
         values["cw_f"] = harmonic(values["precision"], cw_recall)
-        scores[model] = Scores(*_with_intervals(values, queries))
+        scores[model] = DistillerScores(*_with_intervals(values, queries))
         if machines and humans:
             against = {name: _share(v[:, machines], v[:, humans].mean(axis=1)[:, None]) for name, v in values.items()}
-            ratios[model] = Scores(*_with_intervals(against, queries))
+            ratios[model] = DistillerScores(*_with_intervals(against, queries))
     return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios, seed)
 
 

@@ -29,7 +29,7 @@ ALIKE = 0.3  # the least mean likeness in a class; experiments/nugs.md
 
 
 @dataclass(frozen=True)
-class Proposal:
+class NugProposal:
     """An evaluation with nugs proposed for the nuggets that were in none."""
 
     distillation: Distillation
@@ -37,7 +37,7 @@ class Proposal:
     nuggets: int
 
 
-def propose(distillation: Distillation) -> Proposal:
+def propose(distillation: Distillation) -> NugProposal:
     """Sort every nugget of the queries in which none is sorted yet."""
     one = distillation
     waiting: dict[str, list[str]] = defaultdict(list)
@@ -63,7 +63,7 @@ def propose(distillation: Distillation) -> Proposal:
     place = {(nug.qid, nug.nug): i for i, nug in enumerate((*one.nugs, *nugs))}
     nuggets.sort(key=lambda n: min(place[n.qid, nug] for nug in n.nugs or ()))  # as a person will read them
     whole = replace(one, nugs=(*one.nugs, *nugs), nuggets=tuple(nuggets))
-    return Proposal(whole, tuple(nugs), sum(map(len, waiting.values())))
+    return NugProposal(whole, tuple(nugs), sum(map(len, waiting.values())))
 
 
 def sort(texts: Sequence[str]) -> tuple[list[str], dict[str, dict[int, float]]]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale.annotation import AnnotationAgreement, Row, union
+from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
 from nuggeteer.reports.formatting import UNDEFINED, coefficient, number
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
@@ -38,7 +38,7 @@ def as_json(result: AnnotationAgreement) -> dict[str, Any]:
     }
 
 
-def _row_as_json(one: Row) -> dict[str, Any]:
+def _row_as_json(one: AgreementRow) -> dict[str, Any]:
     return {
         "condition": one.condition,
         "value": one.value,

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, Range, Scores
+from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, DistillerScores, Range
 from nuggeteer.records import Vector, number_or_none
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
 from nuggeteer.reports.terminal import plain, table
@@ -66,11 +66,11 @@ def _cells(row: Vector) -> dict[str, float | None]:
     return {cell: number_or_none(value) for cell, value in zip(CELLS, row, strict=True)}
 
 
-def _values(scores: Scores, row: int) -> dict[str, float | None]:
+def _values(scores: DistillerScores, row: int) -> dict[str, float | None]:
     return {name: number_or_none(scores.values[name][row]) for name in MEASURES}
 
 
-def _intervals(scores: Scores, row: int) -> dict[str, Range]:
+def _intervals(scores: DistillerScores, row: int) -> dict[str, Range]:
     return {name: scores.intervals[name][row] for name in MEASURES}
 
 
@@ -120,7 +120,7 @@ def _with_citations(result: Distilled) -> bool:
     return any(nugget.citations is not None for nugget in result.distillation.nuggets)
 
 
-def _measures(title: str, names: Sequence[str], scores: Scores, cited: bool) -> Table:
+def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: bool) -> Table:
     shown = [*SHOWN[:4], "cw_f", *SHOWN[4:]] if cited else list(SHOWN)
     columns = [("distiller", "wrap"), *((TITLES.get(name, name), "right") for name in shown)]
     with_intervals = any(interval for name in shown for interval in scores.intervals[name])

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.collection.log import Line, Log, Share
+from nuggeteer.collection.log import AssessorTotals, Log, LogLine
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
 from nuggeteer.reports.terminal import plain, table
@@ -25,7 +25,7 @@ def as_json(log: Log) -> dict[str, Any]:
     }
 
 
-def _line_as_json(line: Line) -> dict[str, Any]:
+def _line_as_json(line: LogLine) -> dict[str, Any]:
     record = line.entry.record
     verdict = isinstance(record, Judgement)
     return {
@@ -47,7 +47,7 @@ def _line_as_json(line: Line) -> dict[str, Any]:
     }
 
 
-def _share_as_json(share: Share) -> dict[str, Any]:
+def _share_as_json(share: AssessorTotals) -> dict[str, Any]:
     return {
         "assessor": share.assessor,
         "machine": share.machine,
@@ -80,7 +80,7 @@ def draw(out: Console, found: Log) -> None:
         out.print(remark)
 
 
-def _rows(line: Line) -> Iterator[list[Text]]:
+def _rows(line: LogLine) -> Iterator[list[Text]]:
     """A line with as much of the text as there is room for, and one with the reason."""
     record = line.entry.record
     style = ""
@@ -98,7 +98,7 @@ def _rows(line: Line) -> Iterator[list[Text]]:
         yield [Text()] * 4 + [plain(f"– {record.reason}", "italic")]
 
 
-def _share_row(share: Share) -> list[str | Text]:
+def _share_row(share: AssessorTotals) -> list[str | Text]:
     counts = [f"{count:,}" for count in (share.yes, share.partly, share.no, share.retracted)]
     machine = "machine" if share.machine else ""
     return [_assessor(share.assessor), machine, *counts, _time(share.first)[:10], _time(share.last)[:10]]

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.formats.distillation import DistilledNugget, Nug
-from nuggeteer.gale.nugs import Proposal
+from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.reports.formatting import counted, number
 from nuggeteer.reports.terminal import plain, table
 
 
-def as_json(result: Proposal) -> dict[str, Any]:
+def as_json(result: NugProposal) -> dict[str, Any]:
     return {
         "nuggets": result.nuggets,
         "nugs": [
@@ -32,7 +32,7 @@ def as_json(result: Proposal) -> dict[str, Any]:
     }
 
 
-def draw(out: Console, result: Proposal, file: str) -> None:
+def draw(out: Console, result: NugProposal, file: str) -> None:
     """Each proposed nug with the nuggets in it, and what to do with them."""
     columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
     rows: list[list[str | Text]] = []
@@ -57,7 +57,7 @@ def draw(out: Console, result: Proposal, file: str) -> None:
     out.print(plain(f"  nuggeteer distill {file}"), soft_wrap=True)
 
 
-def _members(result: Proposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
+def _members(result: NugProposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
     for one in result.distillation.nuggets:
         if one.qid == nug.qid and nug.nug in (one.nugs or {}):
             yield one, (one.nugs or {})[nug.nug]

@@ -1,0 +1,124 @@
+"""Checks of single fields: each takes a value as JSON has it, and returns it or raises `WrongField`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from reprlib import Repr
+from typing import Any
+
+_KINDS = {
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
+_shorten = Repr()
+_shorten.maxstring = 60
+
+
+class WrongField(Exception):
+    """A value that does not belong in its field: (what is wrong, what to do)."""
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "null")
+
+
+def _shown(value: Any) -> str:
+    return _shorten.repr(value) if type(value) in (str, int, float) else _kind(value)
+
+
+def string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
+    return value
+
+
+def identifier(value: Any) -> str:
+    """An id: some visible text without control characters."""
+    if not isinstance(value, str):
+        raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
+    if not value or value != value.strip() or not value.isprintable():
+        what = f"is {_shown(value)}, which no id can be"
+        raise WrongField(what, "use printable characters without spaces at the ends")
+    return value
+
+
+def boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise WrongField(f"is {_kind(value)}, not true or false", "write true or false, without quotes")
+    return value
+
+
+def whole_number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WrongField(f"is {_kind(value)}, not a whole number", "write a whole number")
+    return value
+
+
+def share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        what = f"is {_shown(value)}, not a number from 0 to 1"
+        raise WrongField(what, "write the share of assessors who want it")
+    return float(value)
+
+
+def one_of(*allowed: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in allowed:
+            what = f"is {_shown(value)}, not one of {', '.join(allowed)}"
+            raise WrongField(what, f"write {' or '.join(allowed)}")
+        return value
+
+    return check
+
+
+def votes(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or any(v not in ("vital", "okay") for v in value.values()):
+        raise WrongField("must map each assessor to vital or okay", 'write {"assessor": "vital", ...}')
+    return value
+
+
+def strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise WrongField("is not a list of strings", 'write ["...", ...]')
+    return tuple(value)
+
+
+def scores(value: Any) -> dict[str, float]:
+    if not isinstance(value, dict) or not all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in value.values()
+    ):
+        raise WrongField("must map each measure to a number", 'write {"f3": 0.299, ...}')
+    return value
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+def moment(at: str) -> datetime | None:
+    """When that was, if it says so as ISO 8601 does; without a zone it is UTC."""
+    try:
+        when = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def time(value: Any) -> str:
+    if moment(string(value)) is None:
+        raise WrongField(f"is {_shown(value)}, not a time", "write it like 2026-01-31T09:30:00.000000Z")
+    return str(value)
+
+
+def true(value: Any) -> None:
+    if value is not True:
+        raise WrongField(
+            f"is {_shown(value) if value is not False else 'false'}, not true", "write true, or leave it out"
+        )
