@@ -19,8 +19,8 @@ from nuggeteer.formats.canonical import (
     RETRACTIONS,
     WrongLine,
     as_line,
-    moment,
 )
+from nuggeteer.formats.fields import moment
 from nuggeteer.records import Judgement, Nugget, Question, Response, Retraction, RunInfo
 
 KINDS = {
