@@ -36,3 +36,10 @@ def test_the_layers_are_those_that_are_held():
     rows = re.findall(r"^\| \d+ \| (.*) \|$", PAGE, re.MULTILINE)
     shown = [{name.rstrip("/") for name in re.findall(r"`([\w/]+)`", row)} for row in rows]
     assert shown == [set(layer) - {"__init__", "__main__"} for layer in LAYERS]
+
+
+def test_files_of_the_project_that_pages_name_exist():
+    named = re.compile(r"(?<![./\w])(?:nuggeteer|tests|experiments|scripts)/[\w/.-]*\w")
+    for page in (ROOT / "docs").rglob("*.md"):
+        missing = [path for path in named.findall(page.read_text(encoding="utf-8")) if not (ROOT / path).exists()]
+        assert missing == [], page
