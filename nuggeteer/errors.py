@@ -1,4 +1,4 @@
-"""What can be wrong with what we are given, and how we say it."""
+"""Problems with the input, and how they are reported."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ SHOWN = 10
 
 
 class NuggeteerError(Exception):
-    """The one base of our errors. The command line prints it and exits with 2."""
+    """The base class of our errors. The command line prints the message and exits with 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in one place: what it is, and what to do about it.
+    """One thing that is wrong in one place: what it is, and what to do about it.
 
-    An `error` would make a score wrong, so reading stops; a `warning` is told, and work goes on.
+    An `error` would make a score wrong, so reading stops. A `warning` is reported, and work goes on.
     """
 
     file: str
@@ -32,7 +32,7 @@ class Problem:
 
 
 class InputError(NuggeteerError):
-    """Input that cannot be used, with every problem found on the way."""
+    """Input that cannot be used, with every problem that was found."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

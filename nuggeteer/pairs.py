@@ -8,9 +8,9 @@ from nuggeteer.records import Ints
 
 
 def ragged(first: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Runs of consecutive numbers, laid end to end: `first[i], first[i] + 1, ...`, `count[i]` of them.
+    """Sequences of consecutive numbers, laid end to end: `first[i], first[i] + 1, ...`, `count[i]` numbers each.
 
-    Returns where each run begins (and the whole length last), and the numbers.
+    Returns where each sequence begins (with the whole length as the last entry), and the numbers.
     """
     begin = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     numbers = np.arange(begin[-1]) + np.repeat(first - begin[:-1], count)

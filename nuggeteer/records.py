@@ -1,4 +1,4 @@
-"""The words of the field as types: question, nugget, response, run, judgement."""
+"""The types of everything else: question, nugget, response, run, judgement, answer key."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Question:
 class Nugget:
     """One fact that belongs in the answer.
 
-    `unrated` is neither vital nor okay: an importance that nobody could read in some other
-    project's file. Such a nugget counts where all nuggets count alike, and nowhere else.
+    `unrated` is neither vital nor okay; it is used if another tool's file has an importance that cannot be read. Such a
+    nugget counts only in measures where all nuggets count alike.
     """
 
     qid: str
@@ -60,8 +60,9 @@ Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised t
 class Judgement:
     """A verdict on one (nugget, response text).
 
-    `partial` marks a no that its assessor called partly supported; only measures that say so count it. `machine` marks
-    a verdict that no human gave, such as a language model's: it is kept and compared, and never known.
+    `partial` marks a no that the assessor called partly supported; only AutoNuggetizer's scores give credit for it.
+    `machine` marks a verdict that no human gave, such as a language model's. It is kept and compared with others, but
+    never counts as known.
     """
 
     qid: str
@@ -86,7 +87,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
-    """An assessor takes back what they said of a (nugget, response text) before that time."""
+    """An assessor takes back every earlier verdict of theirs on a (nugget, response text)."""
 
     qid: str
     nugget: str
@@ -105,7 +106,7 @@ class Retraction:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What the manifest says of a run: its group, how it was judged, its official scores."""
+    """What the manifest says about a run: its group, how it was judged, its official scores."""
 
     run: str
     group: str | None = None
@@ -127,7 +128,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Run:
-    """One system's answers, kept by column so that a million responses stay small.
+    """One system's answers, stored by column so that a million responses take little memory.
 
     Responses lie in the order of `key`'s questions, and in run order within a question: those to
     question i are `offsets[i]:offsets[i + 1]`.
@@ -170,22 +171,22 @@ class AnswerKey:
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """Where a question stands."""
+        """The index of each question, by its id."""
         return {question.qid: i for i, question in enumerate(self.questions)}
 
     @cached_property
     def nugget_position(self) -> dict[tuple[str, str], int]:
-        """Where a nugget stands, by question id and nugget id."""
+        """The index of each nugget, by question id and nugget id."""
         return {(nugget.qid, nugget.nugget): i for i, nugget in enumerate(self.nuggets)}
 
     @cached_property
     def counts(self) -> Ints:
-        """Nuggets a question."""
+        """The number of nuggets of each question."""
         return np.diff(self.offsets)
 
     @cached_property
     def question(self) -> Ints:
-        """Each nugget's question."""
+        """The index of each nugget's question."""
         return np.repeat(np.arange(len(self.questions)), self.counts)
 
     @cached_property
@@ -203,7 +204,7 @@ class AnswerKey:
 
     @cached_property
     def weighted(self) -> bool:
-        """Whether anything says more than one assessor's vital or okay."""
+        """Whether any nugget has votes or a weight."""
         return any(n.votes or n.weight is not None for n in self.nuggets)
 
     @cached_property
@@ -214,12 +215,12 @@ class AnswerKey:
 
     @cached_property
     def assessors(self) -> tuple[str, ...]:
-        """Everybody who voted on any nugget."""
+        """Everyone who voted on any nugget."""
         return tuple(sorted({assessor for n in self.nuggets for assessor in n.votes}))
 
     @cached_property
     def vital_by_assessor(self) -> Bools:
-        """assessors × nuggets: did this assessor vote vital."""
+        """assessors × nuggets: whether this assessor voted vital."""
         votes = [[n.votes.get(a) == "vital" for n in self.nuggets] for a in self.assessors]
         return np.array(votes, dtype=bool).reshape(len(self.assessors), len(self.nuggets))
 

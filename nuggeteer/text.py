@@ -1,6 +1,6 @@
-"""From characters to words: when two texts are the same, how long one is, which words it has.
+"""From characters to words: whether two texts are the same, how long a text is, and which words it has.
 
-Texts are hostile: `escaped` is the only way one of them reaches a terminal.
+Texts may be hostile: only `escaped` texts may reach a terminal.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# An underscore or an apostrophe ends a word no more than scikit-learn's or rouge-score's tokenizers
-# would have it; see experiments/match-settings.md for the alternatives that were measured.
+# Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
+# experiments/match-settings.md has the alternatives that were measured.
 find_words = re.compile(r"\w+").findall
 
-# What matching passes over: combining marks of Latin, Greek and Cyrillic, and characters without width
-# that would otherwise cut a word in two. The zero-width space is not among them: it does end a word.
+# Matching ignores combining marks of Latin, Greek and Cyrillic, and characters without width that would
+# otherwise cut a word in two. The zero-width space is not ignored, because it does end a word.
 _PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 def normalised(text: str) -> str:
-    """What two responses share when they are the same text: NFC, case folded, white space squeezed."""
+    """The form in which texts are compared: NFC, case folded, white space squeezed. Equal forms are the same text."""
     if text.isascii():
         return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
@@ -26,12 +26,12 @@ def normalised(text: str) -> str:
 
 
 def length(text: str) -> int:
-    """Non-white-space characters, the `l` of the official F."""
+    """The number of non-white-space characters, which is the `l` of the official F."""
     return len("".join(text.split()))
 
 
 def normalised_and_length(text: str) -> tuple[str, int]:
-    """Both at once, for the price of one."""
+    """Both in one pass, because scoring needs both for every response."""
     if text.isascii():
         pieces = text.lower().split()
         same = " ".join(pieces)
@@ -40,14 +40,14 @@ def normalised_and_length(text: str) -> tuple[str, int]:
 
 
 def matching_form(text: str) -> str:
-    """A normalised text made ready for matching: compatibility forms and Latin accents are folded too.
+    """The form in which normalised texts are matched: compatibility forms and Latin accents are folded too.
 
-    Assessors write `Medecins`, systems `Médecins`; web text brings ligatures and soft hyphens.
+    Assessors write `Medecins` where systems write `Médecins`, and web text has ligatures and soft hyphens.
     """
     if text.isascii():
         return text
     if unicodedata.is_normalized("NFKD", text) and not _PASSED_OVER.search(text):
-        return text  # such as an arrow among plain words: a third of the time on web text
+        return text  # for example an arrow among plain words; takes a third of the time on web text
     decomposed = _PASSED_OVER.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", decomposed).casefold()
 
@@ -60,7 +60,7 @@ def words(text: str) -> list[str]:
 def escaped(text: str) -> str:
     """The text on one line with every control, format and bidirectional character written out.
 
-    No terminal can be made to move, colour, retitle or reorder anything by what comes back.
+    The result cannot make a terminal move its cursor, change colours or its title, or reorder text.
     """
     if text.isascii() and text.isprintable():
         return text

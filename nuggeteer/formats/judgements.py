@@ -1,8 +1,8 @@
-"""The files in `judgements/`: verdicts and retractions, in whatever order of files and lines, and what stands of them.
+"""The files in `judgements/`: verdicts and retractions, and which verdicts were not retracted.
 
-A retraction undoes what its assessor said, before it by `at`, of that nugget and text (`text.normalised`), in any file.
-A verdict without a time, or with one that nobody can read, is from before every retraction. Nothing else undoes a
-verdict: an opposite one by the same assessor is a contradiction.
+A retraction undoes its assessor's verdicts on that nugget and text (`text.normalised`) with an earlier `at`, in any
+file. The order of files and lines means nothing. A verdict whose time is missing or unreadable counts as earlier than
+every retraction. Nothing else undoes a verdict: an opposite verdict by the same assessor is a contradiction.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Verdict = Entry[Judgement]
 
 
 def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
-    """Every good line of every file, by file and line; once, for a merge may leave one twice."""
+    """Every good line of every file, by file and line. Repeated lines count once, because a merge may repeat them."""
     found: list[Anything] = []
     seen: dict[tuple[str | None, ...], Judgement | Retraction] = {}
     for path in sorted(folder.glob("*.jsonl")):
@@ -82,7 +82,7 @@ def _torn_line(path: Path) -> int | None:
 
 
 def unretracted(entries: Sequence[Anything]) -> list[Verdict]:
-    """The verdicts that nobody took back."""
+    """The verdicts that were not retracted."""
     undone: dict[tuple[str | None, str, str], dict[str, datetime]] = {}
     for _, _, record in entries:
         if isinstance(record, Retraction) and (when := moment(record.at)):

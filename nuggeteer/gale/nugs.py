@@ -1,4 +1,4 @@
-"""Nugs proposed for nuggets that nobody has sorted yet; a person reads, mends and accepts them.
+"""Nugs proposed for nuggets that nobody has sorted yet; a person then reads, corrects and accepts them.
 
 Two nuggets are alike by the mean share of each one's words, weighed by idf, that the other has (the n-gram matcher,
 with each nugget for a description). Nuggets of a query that are alike on average are a class (agglomerative clustering,
