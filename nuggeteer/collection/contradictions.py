@@ -1,4 +1,4 @@
-"""What is strange about judgements taken together: who contradicts whom, what names nothing, what is left over."""
+"""Checks across judgements: contradictions, retractions without effect, unknown runs, torn lines set aside."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from nuggeteer.text import normalised, words
 class Collection:
     """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
 
-    `judgements` are what humans said and did not take back; what machines said is apart, in `machine`.
+    `judgements` are the human verdicts that were not retracted. Those of machines are kept apart, in `machine`.
     """
 
     root: Path
@@ -55,7 +55,7 @@ class Collection:
 
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
-        """The runs that assessors read, by the manifest: silence about these means something."""
+        """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
         return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
 
     def run(self, name: str) -> Run:

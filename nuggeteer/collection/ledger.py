@@ -1,7 +1,7 @@
-"""The ledger: `judgements/ASSESSOR.jsonl`, to which what an assessor says is appended, and never anything else done.
+"""The ledger: `judgements/ASSESSOR.jsonl`, an assessor's file of verdicts, which only ever grows.
 
-Lines stand in the order in which they were written, so that a diff shows what was judged since, and git merges two
-copies line by line (`.gitattributes`). A verdict is taken back by another line, a retraction (formats/judgements.py).
+New lines are appended, so a diff shows what was judged since, and git merges two copies line by line
+(`.gitattributes`). To take a verdict back, another line is appended, a retraction (formats/judgements.py).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _ATTRIBUTES = b"# Lines are records whose order means nothing: git keeps those o
 
 
 class Ledger:
-    """One assessor's file. Whatever a method has returned from is on the disk.
+    """One assessor's file. When a method returns, what it wrote is on the disk.
 
-    `problems` tells of torn lines that were found on the way and set aside.
+    `problems` lists the torn lines that were found and set aside.
     """
 
     def __init__(self, root: Path, assessor: str) -> None:
@@ -83,7 +83,7 @@ class Ledger:
         return written
 
     def retract(self, judgement: Judgement, reason: str | None = None) -> None:
-        """Take back all that this assessor has said of that nugget and text until now."""
+        """Take back every verdict of this assessor on that nugget and text until now."""
         if judgement.assessor != self.assessor:
             whose = "nobody" if judgement.assessor is None else repr(judgement.assessor)
             raise NuggeteerError(f"{self.assessor!r} cannot take back a verdict of {whose}")

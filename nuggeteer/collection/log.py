@@ -1,4 +1,4 @@
-"""Who judged what, when and why: all that is in `judgements/`, in order of time, what was taken back included."""
+"""Who judged what, when and why: everything in `judgements/` by time, including what was retracted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Append lines to a file that people and programs share, so that none is lost and none is torn.
 
-Lock, one write, flush to the disk, then return: whoever was told that a line is written can pull the plug. When a
-write fails the file is cut back to what it was. A line that another program's end left torn is set aside into a file
+A lock, one write, a flush to the disk, and only then the return: a line that was reported as written survives a power
+cut. If a write fails, the file is cut back to what it was. A line that another program left torn is moved to a file
 beside it, never dropped.
 """
 
