@@ -20,7 +20,6 @@ from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
-from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, mean_interval
@@ -275,8 +274,7 @@ class DecidedRun:
 
     def answers(self, found: Bools) -> Answers:
         """The answers if exactly these nuggets are found."""
-        partly = np.zeros(len(self.key.nuggets), dtype=bool)
-        partly[self.matched.pairs.nugget[self.matched.states == PARTLY]] = True
+        partly = self.matched.partly(len(self.key.nuggets))
         return Answers(self.key, found, partly & ~found, self.matched.length)
 
     @cached_property

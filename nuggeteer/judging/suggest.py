@@ -22,7 +22,6 @@ from nuggeteer.judging.covariance import NEGLIGIBLE, ScoreCovariance
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
@@ -146,8 +145,7 @@ def _score(key: AnswerKey, matched_runs: Sequence[MatchedRun], found: Sequence[B
     """questions × draws: what each question contributes to the mean, or to the difference of two means."""
     values = []
     for matched, has in zip(matched_runs, found, strict=True):
-        partly = np.zeros(len(key.nuggets), dtype=bool)
-        partly[matched.pairs.nugget[matched.states == PARTLY]] = True
+        partly = matched.partly(len(key.nuggets))
         values.append(measure(Answers(key, has, partly & ~has, matched.length)).T)
     score = values[0] if len(values) == 1 else values[0] - values[1]
     defined = np.asarray(~np.isnan(score).any(axis=1))

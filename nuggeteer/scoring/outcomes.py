@@ -54,6 +54,10 @@ class MatchedRun:
         """The nuggets that some response is known to carry."""
         return _any(self.states == YES, self.pairs.nugget, nuggets)
 
+    def partly(self, nuggets: int) -> Bools:
+        """The nuggets that some response is known to support in part."""
+        return _any(self.states == PARTLY, self.pairs.nugget, nuggets)
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -117,12 +117,12 @@ class AssessorAgreement:
 
 @dataclass(frozen=True)
 class _VerdictTable:
-    """`said` is names × pairs: 1, 0 or `NO_VERDICT`, people first. Each pair has the positions of its nugget and its
-    question, and its text."""
+    """`verdicts` is names × pairs: 1, 0 or `NO_VERDICT`, people first. Each pair has the positions of its nugget and
+    its question, and its text."""
 
     names: tuple[str, ...]
     people: int
-    said: Ints
+    verdicts: Ints
     nugget: Ints
     question: Ints
     texts: tuple[str, ...]
@@ -141,7 +141,7 @@ def agree(
     verdicts = _verdicts(collection)
     guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), tell)
     questions = len(collection.key.questions)
-    names, people = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
+    names, people = verdicts.names[: verdicts.people], verdicts.verdicts[: verdicts.people]
     raters = (people != NO_VERDICT).sum(axis=0)
     tool, known, probability = guess.of(verdicts)
 
@@ -160,7 +160,7 @@ def agree(
         return MachineAgreement(name, tuple(filter(None, each)), together, all_known)
 
     whole = (guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64))
-    machines = zip(verdicts.names[verdicts.people :], verdicts.said[verdicts.people :], strict=True)
+    machines = zip(verdicts.names[verdicts.people :], verdicts.verdicts[verdicts.people :], strict=True)
     among = (
         two((names[i], names[j]), people[i], people[j], verdicts.question)
         for i in range(len(names))
@@ -175,7 +175,7 @@ def agree(
                 int((own == 1).sum()),
                 int(((own != NO_VERDICT) & (raters > (i < verdicts.people))).sum()),
             )
-            for i, (name, own) in enumerate(zip(verdicts.names, verdicts.said, strict=True))
+            for i, (name, own) in enumerate(zip(verdicts.names, verdicts.verdicts, strict=True))
         ),
         tuple(filter(None, among)),
         several(names, people),
@@ -189,7 +189,7 @@ def agree(
 
 
 def _verdicts(collection: Collection) -> _VerdictTable:
-    """Who said what. Where one assessor said both yes and no of a pair the yes counts, as it does in `judging`."""
+    """All verdicts of all assessors. If an assessor said both yes and no on a pair, the yes counts, as in `score`."""
     key = collection.key
     everybody = [*collection.judgements, *collection.machine]
     named = [(one.machine, one.assessor, one) for one in everybody if one.assessor]
@@ -204,20 +204,20 @@ def _verdicts(collection: Collection) -> _VerdictTable:
         if pair == len(texts):
             texts.append(one.text)
         heard.append((number[machine, name], pair, one))
-    said = np.full((len(who), len(pairs)), NO_VERDICT, dtype=np.int64)
+    values = np.full((len(who), len(pairs)), NO_VERDICT, dtype=np.int64)
     reasons: dict[tuple[int, int], str] = {}
     both: set[tuple[int, int]] = set()
     for row, pair, one in heard:
-        if said[row, pair] not in (NO_VERDICT, int(one.verdict)):
+        if values[row, pair] not in (NO_VERDICT, int(one.verdict)):
             both.add((row, pair))
-        said[row, pair] = max(said[row, pair], int(one.verdict))
+        values[row, pair] = max(values[row, pair], int(one.verdict))
         if one.reason:
             reasons[row, pair] = one.reason
     nugget = np.array([place for place, _ in pairs], dtype=np.int64)
     people = sum(not machine for machine, _ in who)
     names = tuple(name for _, name in who)
     unnamed = len(everybody) - len(named)
-    return _VerdictTable(names, people, said, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
+    return _VerdictTable(names, people, values, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
 
 
 class HeldOutGuesses:
@@ -258,9 +258,17 @@ class HeldOutGuesses:
         place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]
         judged, place = judged[np.isin(place, self.decided)], place[np.isin(place, self.decided)]
         where = np.searchsorted(self.decided, place)
-        tool, told, chance = np.full(len(rows), NO_VERDICT), np.full(len(rows), NO_VERDICT), np.full(len(rows), np.nan)
-        tool[judged], told[judged], chance[judged] = self.yes[where], self.evidence.yes[where], self.probability[where]
-        return tool, told, chance
+        tool, known_yes, chance = (
+            np.full(len(rows), NO_VERDICT),
+            np.full(len(rows), NO_VERDICT),
+            np.full(len(rows), np.nan),
+        )
+        tool[judged], known_yes[judged], chance[judged] = (
+            self.yes[where],
+            self.evidence.yes[where],
+            self.probability[where],
+        )
+        return tool, known_yes, chance
 
 
 def _chances(evidence: Evidence, out: Bools) -> Vector:
@@ -301,8 +309,8 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int,
 
 def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, probability: Vector) -> tuple[Dispute, ...]:
     """Disputes between people, in the order of the key; then those of the tool with all people, surest guess first."""
-    names, said = verdicts.names[: verdicts.people], verdicts.said[: verdicts.people]
-    yes, no = (said == 1).any(axis=0), (said == 0).any(axis=0)
+    names, values = verdicts.names[: verdicts.people], verdicts.verdicts[: verdicts.people]
+    yes, no = (values == 1).any(axis=0), (values == 0).any(axis=0)
     among = yes & no
     alone = np.where(tool == 1, no & ~yes, (tool == 0) & yes & ~no)
     sure = np.where(np.isnan(probability), 0.0, abs(probability - 0.5))
@@ -316,8 +324,8 @@ def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, proba
             nugget.nugget,
             nugget.descriptions[0],
             verdicts.texts[i],
-            tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 1),
-            tuple(name for name, own in zip(names, said[:, i], strict=True) if own == 0),
+            tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 1),
+            tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 0),
             tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
             None if tool[i] == NO_VERDICT else bool(tool[i] == 1),
             number_or_none(probability[i]),

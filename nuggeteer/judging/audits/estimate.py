@@ -20,7 +20,6 @@ from nuggeteer.judging.audits.envelope import LinearBound, linear_bounds
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.known import PARTLY
 from nuggeteer.scoring.outcomes import MatchedRun
 
 MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and one drawn too rarely counts for too much
@@ -80,10 +79,9 @@ class NuggetState:
     def of(cls, matched: MatchedRun, key: AnswerKey) -> NuggetState:
         size, nugget = len(key.nuggets), matched.pairs.nugget
         found = matched.certain(size)
-        open_, partly = np.zeros((2, size), dtype=bool)
+        open_ = np.zeros(size, dtype=bool)
         open_[nugget[matched.guessed]] = True
-        partly[nugget[matched.states == PARTLY]] = True
-        return cls(open_ & ~found, found, partly & ~found, matched.length)
+        return cls(open_ & ~found, found, matched.partly(size) & ~found, matched.length)
 
 
 def order_at_random(
