@@ -64,6 +64,13 @@ def test_lists_and_tables_look_the_same_on_the_site(path):
             assert not re.search(r"`[^`]*\\\|[^`]*`", line), line
 
 
+@pytest.mark.parametrize("path", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))], ids=lambda p: p.name)
+def test_lines_are_no_longer_than_120_columns(path):
+    """But for tables, and for code and data, which cannot be wrapped."""
+    for line in prose(path).splitlines():
+        assert len(line) <= 120 or line.startswith("|"), line
+
+
 def generator():
     spec = spec_from_file_location("generate", DOCS / "generate.py")
     module = module_from_spec(spec)
