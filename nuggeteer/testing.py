@@ -1,4 +1,4 @@
-"""For tests of users' own: a run compared with its baseline, as an assertion whose message lists the nuggets.
+"""Assertions for your own tests: a run is compared with its baseline, and a failure lists the nuggets.
 
 from nuggeteer.testing import assert_no_vital_lost
 
@@ -28,13 +28,13 @@ def assert_no_vital_lost(
     sure: float = PROBABLE_LOSS,
     seed: int = 0,
 ) -> Diff:
-    """Fails when the run has lost more than `most` vital nuggets against the baseline, of those whose loss is at
-    least as probable as `sure`. Returns what changed.
+    """Fail if the run has lost more than `most` vital nuggets of the baseline. Only losses whose probability is
+    at least `sure` count. Returns what changed.
 
-    `collection` is one that was read, or its folder; without it, the nearest folder upwards."""
+    `collection` is a collection or its folder; by default, the nearest folder upwards."""
     __tracebackhide__ = True
     result = diff(_collection(collection), baseline, run, seed=seed)
-    _hold(vital_kept(result, most, sure), result)
+    _check(vital_kept(result, most, sure), result)
     return result
 
 
@@ -48,12 +48,12 @@ def assert_not_worse(
     measure: str | Measure = DEFAULT[0],
     seed: int = 0,
 ) -> Diff:
-    """Fails when the run is worse than the baseline by more than `by`, as `--fail-if-worse` does: the whole 95 %
-    interval of the difference lies below −`by`, or with `p`, the difference below −`by` and its p-value below `p`.
+    """Fail if the run is worse than the baseline by more than `by`, as `--fail-if-worse` does: if the whole 95 %
+    interval of the difference is below −`by` or, with `p`, if the difference is below −`by` and its p-value below `p`.
     Returns what changed."""
     __tracebackhide__ = True
     result = diff(_collection(collection), baseline, run, [measure], seed=seed)
-    _hold(not_worse(result, by, p), result)
+    _check(not_worse(result, by, p), result)
     return result
 
 
@@ -61,7 +61,7 @@ def _collection(given: Collection | Path | str | None) -> Collection:
     return given if isinstance(given, Collection) else read_collection(given or find_collection())
 
 
-def _hold(gate: Gate, result: Diff) -> None:
+def _check(gate: Gate, result: Diff) -> None:
     from nuggeteer.reports.change_words import in_words
 
     __tracebackhide__ = True

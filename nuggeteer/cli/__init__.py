@@ -1,1 +1,1 @@
-"""The command line: one file a command, each of them parse, call a library function, draw."""
+"""The command line. Each command has a file, which parses, calls a library function and shows the result."""

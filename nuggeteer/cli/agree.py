@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="FILE",
-        help="two annotations of the same snippets: [[double brackets]] (.txt), offsets (.jsonl), brat's "
-        "(a folder); without any: the assessors of the collection",
+        help="two annotations of the same snippets: [[double brackets]] (.txt), offsets (.jsonl) or brat's "
+        "(a folder); without files, the assessors of the collection",
     )
     parser.add_argument(
         "--list",

@@ -6,7 +6,7 @@ import argparse
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "compare two or more runs: ranking, which of them can be told apart"
+SUMMARY = "compare two or more runs: rank them, and say which can be told apart"
 EXAMPLES = """\
   nuggeteer compare
   nuggeteer compare build-101 build-102 build-103 --by kind
@@ -16,7 +16,7 @@ EXAMPLES = """\
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a name or a file (default: all runs)")
-    parser.add_argument("--measure", default="f3", metavar="NAME", help="what ranks the runs (default: f3)")
+    parser.add_argument("--measure", default="f3", metavar="NAME", help="the measure that ranks the runs (default: f3)")
     parser.add_argument(
         "--by",
         choices=("kind", "tag", "target"),

@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--into", type=Path, metavar="DIR", help="add them to the collection in DIR")
     where.add_argument("--out", type=Path, metavar="FILE", help="write the collection's key or run to FILE")
     parser.add_argument("--run", help="the run to write")
-    parser.add_argument("--columns", metavar="NAMES", help="what a TREC file's columns are, commas between")
+    parser.add_argument("--columns", metavar="NAMES", help="the columns of a TREC file, separated by commas")
     options.collection(parser)
     options.report(parser)
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return _annotation(args)
     if args.out:
         if args.files:
-            raise NuggeteerError("--out writes a file and reads none; name the collection with --collection")
+            raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
         from nuggeteer.collection.folder import find_collection
 
         lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
@@ -70,10 +70,10 @@ def _annotation(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
 
     if not args.out or len(args.files) != 1:
-        raise NuggeteerError("an annotation is converted from one FILE to --out FILE, and into no collection")
+        raise NuggeteerError("convert annotation takes one FILE and --out FILE; it does not go into a collection")
     count, lost, problems = convert_annotation(args.files[0], args.out)
     output.warn(problems)
     output.say(f"{args.out}: {count} snippets")
     if lost:
-        output.say(f"  without {', '.join(lost)}, for which there is no place")
+        output.say(f"  without {', '.join(lost)}: the format has no place for them")
     return 0

@@ -6,7 +6,7 @@ import argparse
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "how good the guesses are: leaves out one group of runs at a time"
+SUMMARY = "how good the guesses are, leaving out one group of runs at a time"
 EXAMPLES = """\
   nuggeteer crossval
   nuggeteer crossval --matcher pourpre --jobs 2
@@ -15,11 +15,11 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--matcher", metavar="NAME", help="whose match scores (default: as in nuggeteer.toml)")
+    parser.add_argument("--matcher", metavar="NAME", help="the matcher (default: as in nuggeteer.toml)")
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="what decides guesses: smooth, fixed, or another model of nuggeteer thresholds (default: as in "
+        help="the threshold model: smooth, fixed, or another that nuggeteer thresholds lists (default: as in "
         "nuggeteer.toml)",
     )
     options.collection(parser)

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     collection = read_collection(folder)
     builds = [name for name in collection.run_names if name.startswith("build-")]
     if len(builds) < 2:
-        raise NuggeteerError(f"{folder}: is another collection, not the sample; name a new folder")
+        raise NuggeteerError(f"{folder}: is not the sample collection; name a new folder")
     scorer = Scorer(collection)
     matched_runs = [scorer.read(name) for name in builds]
     out = console()
@@ -55,17 +55,17 @@ def run(args: argparse.Namespace) -> int:
     page = folder / "report.html"
     html.write(page, brief(collection, builds[-1], builds[-2]))
     out.print()
-    out.print(plain(f"All of it on one page, for a browser: {page}"), soft_wrap=True)
+    out.print(plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
     name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
-        (f"judge --collection {here} {new}", "a few verdicts where they tell most; the interval narrows"),
+        (f"judge --collection {here} {new}", "judge a few answers by hand, where that narrows the interval most"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),
-        (f"score --collection {here} {new} --record", "keep a build; history then shows the trend"),
-        (f"compare --collection {here}", "all runs, the judged systems too: which can be told apart"),
-        (f"check --collection {here}", "what reading it had to say"),
+        (f"score --collection {here} {new} --record", "record a build; history then shows the trend"),
+        (f"compare --collection {here}", "all runs, including the judged systems: which can be told apart"),
+        (f"check --collection {here}", "problems in its files, and what to do about them"),
     ):
         out.print(plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
     return 0

@@ -18,24 +18,24 @@ EXAMPLES = """\
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="the run to compare with, a name or a file")
-    parser.add_argument("new", metavar="NEW", help="the run in question")
+    parser.add_argument("new", metavar="NEW", help="the run to look at, a name or a file")
     parser.add_argument(
-        "--measures", metavar="NAMES", help="as for score; the first is the headline, which gates look at"
+        "--measures", metavar="NAMES", help="as for score; the first is the headline, and gates look at that one"
     )
-    parser.add_argument("--all", action="store_true", help="show every change, and what was kept")
-    parser.add_argument("--explain", action="store_true", help="show what spoke for the guesses, and what against them")
+    parser.add_argument("--all", action="store_true", help="show every change, and the nuggets that were kept")
+    parser.add_argument("--explain", action="store_true", help="show why nuggets were guessed")
     gates = parser.add_argument_group("gates; the exit code is 1 if one fails")
     gates.add_argument(
         "--fail-if-worse",
         type=amount,
         metavar="X",
-        help="fail if NEW is worse by more than X, the whole 95 %% interval being below −X",
+        help="fail if NEW is worse by more than X: if the whole 95 %% interval is below −X",
     )
     gates.add_argument(
         "--p",
         type=share,
         metavar="P",
-        help="with --fail-if-worse, instead of by the interval: the difference below −X and its p-value below P",
+        help="with --fail-if-worse: fail if the difference is below −X and its p-value below P, instead",
     )
     gates.add_argument(
         "--max-lost-vital", type=options.natural, metavar="N", help="fail if more than N vital nuggets are lost"
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--sure",
         type=share,
         metavar="P",
-        help="with --max-lost-vital: count only losses of at least this probability (default: 0.5)",
+        help="with --max-lost-vital: count only losses with at least this probability (default: 0.5)",
     )
     options.collection(parser)
     options.report(parser)
@@ -57,8 +57,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def amount(text: str) -> float:
-    """A number from 0."""
-    return _number(text, float("inf"), "is not a number from 0")
+    """A number from 0 up."""
+    return _number(text, float("inf"), "is not a number from 0 up")
 
 
 def share(text: str) -> float:
@@ -87,9 +87,9 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.text import escaped
 
     if args.p is not None and args.fail_if_worse is None:
-        raise NuggeteerError("--p says how --fail-if-worse decides; give that too")
+        raise NuggeteerError("--p changes how --fail-if-worse decides; add --fail-if-worse")
     if args.sure is not None and args.max_lost_vital is None:
-        raise NuggeteerError("--sure says what --max-lost-vital counts; give that too")
+        raise NuggeteerError("--sure changes what --max-lost-vital counts; add --max-lost-vital")
     if args.json == "-" and args.markdown == "-":
         raise NuggeteerError("--json and --markdown cannot both go to standard output; name a file for one")
     collection = options.read(args)

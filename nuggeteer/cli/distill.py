@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="*", type=Path, metavar="FILE", help="files of one evaluation (docs/reference/files.md)"
     )
-    parser.add_argument("--example", action="store_true", help="read the two queries of White et al. 2008, too")
+    parser.add_argument("--example", action="store_true", help="also read the two queries of White et al. 2008")
     parser.add_argument(
         "--prior",
         type=prior,
@@ -28,7 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="counts added to right, wrong, missing and other in the Bayesian tables (default: 1,1,1,1)",
     )
     parser.add_argument(
-        "--propose", type=Path, metavar="NEW", help="sort nuggets that are in no nug into proposed ones; write NEW"
+        "--propose",
+        type=Path,
+        metavar="NEW",
+        help="put nuggets that are in no nug into proposed nugs, and write them to NEW",
     )
     options.report(parser)
     options.seed(parser)
@@ -41,7 +44,7 @@ def prior(text: str) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if len(values) != 4 or not all(math.isfinite(value) and value >= 0 for value in values):
-        raise argparse.ArgumentTypeError(f"{text!r} is not four numbers from 0 with commas between")
+        raise argparse.ArgumentTypeError(f"{text!r} is not four numbers from 0 up, separated by commas")
     return values
 
 
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if not files:
         raise NuggeteerError("name a file of nuggets and nugs, or try --example")
     if args.propose and args.propose.exists():
-        raise fail(args.propose, "is there already, and may hold somebody's work", "name a new file")
+        raise fail(args.propose, "exists already, and may hold somebody's work", "name a new file")
     evaluation = read_distillation(files, ready=args.propose is None)
     output.warn(evaluation.problems)
     if args.propose:

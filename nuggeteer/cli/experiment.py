@@ -7,20 +7,22 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "a table or figure of the papers, on any collection, from its definition"
+SUMMARY = "make a table or figure of the papers, on any collection, from its definition"
 EXAMPLES = """\
   nuggeteer experiment experiments/table-1.toml
   nuggeteer experiment experiments/figure-4.toml --out results
 
 a definition is TOML: title, source, what (data, found, thresholds, agreement,
 scatter, models, judgements, responses or matchers), measure, steps, and
-[[match]] tables of settings; of lists every combination is tried
+[[match]] tables of settings; where a setting is a list, every combination is tried
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("definition", type=Path, metavar="DEFINITION", help="the definition, a TOML file")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="also write table, plot and command into DIR")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="also write the table, the plot and the command into DIR"
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

@@ -6,7 +6,7 @@ import argparse
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "show recorded builds: the trend with its alarm, and the lives of nuggets"
+SUMMARY = "show recorded builds: the trend with its alarm, and each nugget over time"
 EXAMPLES = """\
   nuggeteer score build-101 --record --label a1
   nuggeteer score build-102 --record --label a2
@@ -17,12 +17,18 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--measure", metavar="NAME", help="of which measure (default: f3)")
-    parser.add_argument("--nugget", metavar="QID/NUGGET", help="show one nugget's life instead")
+    parser.add_argument("--measure", metavar="NAME", help="the measure to show (default: f3)")
+    parser.add_argument("--nugget", metavar="QID/NUGGET", help="show one nugget over the builds instead")
     parser.add_argument(
-        "--limit", type=options.positive, default=30, metavar="N", help="builds to show of each trend (default: 30)"
+        "--limit",
+        type=options.positive,
+        default=30,
+        metavar="N",
+        help="how many builds of each trend to show (default: 30)",
     )
-    parser.add_argument("--rescore", action="store_true", help="first score the stored builds with what is known today")
+    parser.add_argument(
+        "--rescore", action="store_true", help="first score the stored builds again with what is known today"
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -41,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         collection = options.read(args)
         count = history.rescore(collection, args.seed, args.jobs)
         if args.json != "-":
-            output.say(f"{count} builds scored anew" if count else "every build is scored as of today")
+            output.say(f"{count} builds scored again" if count else "no build needs scoring again")
     found = trends(history, args.measure)
     if args.nugget:
         output.show(args, nugget_history, timelines_of(history, found, args.nugget))

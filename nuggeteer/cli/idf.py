@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="text, one document a line; or .jsonl with the key text",
+        help="text with one document per line, or .jsonl with the key text",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="TABLE", help="the table to write")
 
@@ -42,5 +42,5 @@ def run(args: argparse.Namespace) -> int:
 
     count, words = write_table(args.out, documents())
     output.warn(problems)
-    output.say(f"{args.out}: {words} words of {count} documents")
+    output.say(f"{args.out}: {words} words from {count} documents")
     return 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nuggeteer.judging.session import Session
     from nuggeteer.judging.state import JudgingState
 
-SUMMARY = "judge by hand where it tells most; what was judged is kept"
+SUMMARY = "judge by hand, where a verdict narrows the score's interval most"
 EXAMPLES = """\
   nuggeteer judge build-103
   nuggeteer judge build-103 --question rag-02 --assessor ann
@@ -27,33 +27,35 @@ EXAMPLES = """\
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="the run to judge, a name or a file")
-    parser.add_argument("--against", metavar="OLD", help="judge what tells most of the difference to this run")
-    parser.add_argument("--measure", metavar="NAME", help="the score that is to become surer (default: f3)")
-    parser.add_argument("--question", metavar="QID", help="this question only")
-    parser.add_argument("--nugget", metavar="ID", help="nuggets of this id only")
+    parser.add_argument(
+        "--against", metavar="OLD", help="judge where a verdict says most about the difference from this run"
+    )
+    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    parser.add_argument("--question", metavar="QID", help="judge this question only")
+    parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(
         "--assessor", metavar="NAME", help="who judges (default: $NUGGETEER_ASSESSOR, else the login name)"
     )
     parser.add_argument(
-        "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is so narrow"
+        "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is W wide"
     )
-    how = parser.add_argument_group("how")
+    how = parser.add_argument_group("where to judge")
     ways = how.add_mutually_exclusive_group()
     ways.add_argument(
         "--plain",
         action="store_true",
-        help="line by line; the default where there is no terminal, or a dumb one (TERM=dumb)",
+        help="ask line by line; the default without a terminal, or with TERM=dumb",
     )
     ways.add_argument(
         "--browser", action="store_true", help="in a browser on this machine; needs the extra nuggeteer[browser]"
     )
-    else_ = parser.add_argument_group("instead of what tells most")
+    else_ = parser.add_argument_group("instead of judging where it narrows most")
     what = else_.add_mutually_exclusive_group()
     what.add_argument(
         "--audit",
         type=options.positive,
         metavar="N",
-        help="judge N nuggets drawn at random, blind; score --audited then needs no model",
+        help="judge N nuggets drawn at random, without seeing guesses; score --audited then needs no model",
     )
     what.add_argument(
         "--list",
@@ -63,15 +65,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         help="only list the pairs most worth judging (default: 10)",
     )
-    what.add_argument("--plan", type=width, metavar="WIDTH", help="only say how many verdicts a width needs")
+    what.add_argument(
+        "--plan", type=width, metavar="WIDTH", help="only say how many verdicts an interval of this width needs"
+    )
     what.add_argument(
         "--import",
         type=Path,
         dest="import_",
         metavar="FILE",
-        help="take over verdicts made elsewhere (docs/reference/files.md)",
+        help="import verdicts made elsewhere (docs/reference/files.md)",
     )
-    what.add_argument("--log", action="store_true", help="who judged what, when and why; newest last")
+    what.add_argument("--log", action="store_true", help="show who judged what, when and why, newest last")
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -84,7 +88,7 @@ def width(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a width, a number above 0 and below 2")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a width: give a number above 0 and below 2")
     return value
 
 
@@ -102,14 +106,14 @@ def run(args: argparse.Namespace) -> int:
     if args.plan is not None:
         return _plan(_fitting(args, "--plan", "run", "measure"))
     if args.json:
-        raise NuggeteerError("--json is for what judge reports: --list, --plan, --import or --log")
+        raise NuggeteerError("--json needs --list, --plan, --import or --log")
     if args.audit is not None:
         _fitting(args, "--audit", "run", "measure", "assessor", "plain", "browser")
     return _browser(args) if args.browser else _judge(args)
 
 
 def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namespace:
-    """The command line, if it says nothing that would mean nothing."""
+    """The command line, after refusing options that mean nothing here."""
     from nuggeteer.errors import NuggeteerError
 
     for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain", "browser"):
@@ -174,7 +178,7 @@ def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.collection.ledger import Ledger, default_assessor
     from nuggeteer.judging.session import Filter, Session
 
-    with output.waiting("Reading the collection, and what a verdict would tell"):
+    with output.waiting("Reading the collection, and finding what to judge first"):
         state = _state(args)
     ledger = Ledger(state.collection.root, args.assessor or default_assessor())
     return Session(state, ledger, Filter(args.question, args.nugget), state.audit(args.audit))
@@ -197,7 +201,7 @@ def _judge(args: argparse.Namespace) -> int:
         run_app(session, args.width)
     output.warn(session.ledger.problems)
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
-    print(escaped(f"{verdicts} by {session.ledger.assessor}. The same command goes on from here."))
+    print(escaped(f"{verdicts} by {session.ledger.assessor}. Run the same command to go on."))
     return 0
 
 
@@ -213,7 +217,7 @@ def _can_draw() -> bool:
 def _browser(args: argparse.Namespace) -> int:
     from nuggeteer.screens.browser import serve
 
-    _session(args)  # what is wrong is said here, not in the browser
+    _session(args)  # errors are shown here, not in the browser
     words = [args.run, "--seed", str(args.seed)]
     for name in ("against", "measure", "question", "nugget", "assessor", "width", "audit", "collection"):
         value = getattr(args, name)

@@ -1,6 +1,6 @@
 """The entry point: which command, which exit code.
 
-0 done; 1 a gate failed; 2 the input or the command line is wrong; 70 our own bug; 130 interrupted.
+0 done; 1 a gate failed; 2 the input or the command line is wrong; 70 a bug in nuggeteer; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     result = _Parser(prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    result.add_argument("--version", action="store_true", help="print the version and leave")
+    result.add_argument("--version", action="store_true", help="print the version and exit")
     commands = result.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:
         module = import_module(f"nuggeteer.cli.{name}")
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nuggeteer: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader has seen enough (`| head`). Python must not complain of it on its way out.
+        # The reader stopped reading (`| head`). Without this, Python would print an error when it leaves.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a folder that may not be entered, a full disk
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         for line in traceback.format_exc().splitlines():
             print(escaped(line), file=sys.stderr)
-        print("nuggeteer: this is a bug of ours; please report it with the lines above", file=sys.stderr)
+        print("nuggeteer: this is a bug in nuggeteer; please report it with the lines above", file=sys.stderr)
         return 70
 
 
@@ -100,7 +100,7 @@ def _command(argv: Sequence[str] | None) -> int:
     parse = parser()
     try:
         args = parse.parse_args(argv)
-    except SystemExit as stop:  # argparse has said what is wrong, or printed the help
+    except SystemExit as stop:  # argparse has printed the error or the help
         return stop.code if isinstance(stop.code, int) else 2
     if args.version:
         from importlib.metadata import version
@@ -116,5 +116,5 @@ def _command(argv: Sequence[str] | None) -> int:
 
 def run() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that do not speak UTF-8
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
     sys.exit(main())

@@ -31,14 +31,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="one text a line, or .jsonl with the key text; - is standard input; with --propose also runs",
+        help="one text per line, or .jsonl with the key text; - is standard input; with --propose also runs",
     )
     parser.add_argument(
         "--template",
         metavar="QUERY",
-        help="keep the types of nuggets that answer it: a template's name, or a query with its arguments in brackets",
+        help="keep only nuggets that answer QUERY: a template's name, or a query with its arguments in brackets",
     )
-    parser.add_argument("--templates", type=Path, metavar="FILE", help="templates of your own (TOML)")
+    parser.add_argument("--templates", type=Path, metavar="FILE", help="your own templates (TOML)")
     parser.add_argument(
         "--model", metavar="NAME", help="a spaCy model of English, or its folder (default: en_core_web_sm)"
     )
@@ -46,13 +46,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help="write the nuggets as an annotation, for a human to edit"
     )
     parser.add_argument(
-        "--corrected", type=Path, metavar="FILE", help="count against this annotation, which a human has corrected"
+        "--corrected", type=Path, metavar="FILE", help="compare with this annotation, which a human has corrected"
     )
-    parser.add_argument("--score", type=Path, metavar="FILE", help="precision and recall of these judged snippets")
+    parser.add_argument(
+        "--score", type=Path, metavar="FILE", help="compute precision and recall of these judged snippets"
+    )
     parser.add_argument(
         "--propose", type=Path, metavar="FILE", help="write nuggets proposed from good answers, for a human to edit"
     )
-    parser.add_argument("--question", metavar="QID", help="with --propose: the question that the answers are to")
+    parser.add_argument("--question", metavar="QID", help="with --propose: the question that the texts answer")
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -62,17 +64,17 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
 
     if sum(map(bool, (args.out, args.corrected, args.score, args.propose))) > 1:
-        raise NuggeteerError("--out, --corrected, --score and --propose are different things to do; keep one")
+        raise NuggeteerError("--out, --corrected, --score and --propose do different things; keep one of them")
     target = args.out or args.propose
     if target and target.exists():
-        raise NuggeteerError(f"{target}: is there already, and somebody may have edited it; name another file")
+        raise NuggeteerError(f"{target}: exists already, and somebody may have edited it; name another file")
     named = args.score or args.corrected
     if bool(args.files) == bool(named):
         raise NuggeteerError("name a file of texts, or - for standard input" if not named else f"name {named} only")
     if args.question and not args.propose:
         raise NuggeteerError("--question goes with --propose")
     if args.score and args.template:
-        raise NuggeteerError(f"{args.score} says its templates itself; leave out --template")
+        raise NuggeteerError(f"{args.score} names its own templates; leave out --template")
     if args.score:
         return _score(args)
     if args.corrected:
@@ -88,7 +90,7 @@ def _nuggetizer(args: argparse.Namespace) -> Nuggetizer:
 
 
 def _templates(args: argparse.Namespace) -> tuple[dict[str, Template], Template | None]:
-    """All there are, and the one that is asked for."""
+    """All templates, and the one that is asked for."""
     from nuggeteer.gale.templates import find_template, read_templates
 
     templates = read_templates(args.templates)
@@ -115,7 +117,7 @@ def _cut(args: argparse.Namespace) -> int:
     if args.out:
         lost = write_snippets(args.out, [one.annotation for one in found])
         for what in lost:
-            output.say(f"{args.out}: there is no place for {what} in this format")
+            output.say(f"{args.out}: this format has no place for {what}")
     output.show(args, snippet_nuggets, found, nuggetizer.name)
     return 0
 
@@ -158,7 +160,9 @@ def _propose(args: argparse.Namespace) -> int:
     from nuggeteer.reports import nugget_candidates
 
     if args.propose.name == "nuggets.jsonl":
-        raise NuggeteerError(f"{args.propose}: proposals go to a file of their own; a human adds them to the nuggets")
+        raise NuggeteerError(
+            f"{args.propose}: name another file; a human edits the proposals before they become nuggets"
+        )
     problems: list[Problem] = []
     _, template = _templates(args)
     answers = _answers(args, problems)
@@ -169,11 +173,17 @@ def _propose(args: argparse.Namespace) -> int:
         if args.model or template:
             raise
         problems.append(
-            Problem("nuggetize", None, f"no parser: {error}", "until then, sentences are proposed", "warning")
+            Problem(
+                "nuggetize",
+                None,
+                f"no parser: {error}",
+                "install one to get clauses; until then, sentences are proposed",
+                "warning",
+            )
         )
     found = propose(answers, nuggetizer, template)
     if not found:
-        raise NuggeteerError("there is no fact in these answers to propose")
+        raise NuggeteerError("these answers hold no fact to propose")
     write_jsonl(args.propose, map(as_line, as_nuggets(found)))
     output.warn(problems)
     model = nuggetizer.name if nuggetizer else None
@@ -182,7 +192,7 @@ def _propose(args: argparse.Namespace) -> int:
 
 
 def _answers(args: argparse.Namespace, problems: list[Problem]) -> list[Snippet]:
-    """Texts of files and of runs, each to its question."""
+    """The texts of files and runs, each with its question."""
     from dataclasses import replace
 
     from nuggeteer.errors import InputError, NuggeteerError
@@ -193,7 +203,7 @@ def _answers(args: argparse.Namespace, problems: list[Problem]) -> list[Snippet]
         for one in _read([path], problems):
             run = {"run": Path(path).stem} if one.qid is not None else {}
             if one.qid is None and args.question is None:
-                raise InputError([one.problem("to which question is this an answer?", "name it with --question QID")])
+                raise InputError([one.problem("which question does this text answer?", "name it with --question QID")])
             if args.question in (None, one.qid) or one.qid is None:
                 found.append(replace(one, qid=one.qid or args.question, extra={**run, **one.extra}))
     if not found:
@@ -202,7 +212,7 @@ def _answers(args: argparse.Namespace, problems: list[Problem]) -> list[Snippet]
 
 
 def _run_or_file(args: argparse.Namespace, name: str) -> str:
-    """A file's name, or that of a run's file in the collection."""
+    """The name of a file, or of the file of a run in the collection."""
     if name == "-" or Path(name).is_file():
         return name
     from nuggeteer.collection.folder import find_collection

@@ -29,25 +29,29 @@ def report(parser: argparse.ArgumentParser) -> None:
 
 
 def seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=natural, default=0, help="of everything random (default: 0)")
+    parser.add_argument("--seed", type=natural, default=0, help="the seed of everything random (default: 0)")
 
 
 def jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=positive, default=1, help="worker processes (default: 1)")
+    parser.add_argument("--jobs", type=positive, default=1, help="how many worker processes to use (default: 1)")
 
 
 def cluster(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--backend", choices=("loky", "dask"), default="loky", help="who works (default: loky, here)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of the Dask cluster, for example tcp://host:8786")
+    parser.add_argument(
+        "--backend", choices=("loky", "dask"), default="loky", help="where workers run (default: loky, on this machine)"
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="the address of the Dask cluster, for example tcp://host:8786"
+    )
 
 
 @contextmanager
 def workers(args: argparse.Namespace) -> Iterator[None]:
-    """Work is done where the command line says: by processes here, or by a Dask cluster."""
+    """Run work where the command line says: in processes on this machine, or on a Dask cluster."""
     from nuggeteer.errors import NuggeteerError
 
     if (args.backend == "dask") != (args.scheduler is not None):
-        raise NuggeteerError("--backend dask and --scheduler ADDRESS belong together")
+        raise NuggeteerError("--backend dask needs --scheduler ADDRESS, and --scheduler needs --backend dask")
     if args.backend != "dask":
         yield
         return
@@ -66,12 +70,12 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
 
 
 def natural(text: str) -> int:
-    """A whole number from 0."""
+    """A whole number from 0 up."""
     return _whole(text, 0)
 
 
 def positive(text: str) -> int:
-    """A whole number from 1."""
+    """A whole number from 1 up."""
     return _whole(text, 1)
 
 
@@ -81,19 +85,19 @@ def _whole(text: str, least: int) -> int:
     except ValueError:
         value = least - 1
     if value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
     return value
 
 
 def read(args: argparse.Namespace) -> Collection:
-    """The collection that the command line names, or the nearest."""
+    """The collection that the command line names, or the nearest one."""
     from nuggeteer.collection.folder import find_collection, read_collection
 
     return read_collection(args.collection or find_collection())
 
 
 def matched_by(collection: Collection, matcher: str | None) -> Collection:
-    """The collection with another matcher than its settings name, if one is named."""
+    """The collection, with `matcher` in place of the one in its settings."""
     from dataclasses import replace
 
     if matcher is None:

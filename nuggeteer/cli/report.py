@@ -19,12 +19,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run",
         nargs="?",
         metavar="RUN",
-        help="a name or a file (default: the newest recorded build; without any, the last run not judged whole)",
+        help="a name or a file (default: the newest recorded build, or the last run that was not judged completely)",
     )
     parser.add_argument(
         "--against",
         metavar="OLD",
-        help="the run to compare with (default: the build recorded before it, or the run before it)",
+        help="the run to compare it with (default: the build or run before it)",
     )
     parser.add_argument(
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="(default: report.html)"

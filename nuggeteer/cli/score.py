@@ -39,15 +39,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         metavar="NAMES",
-        help="with commas between: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
+        help="separated by commas: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
         "six: vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
     )
     parser.add_argument("--help-measures", action=_HelpMeasures, help="explain every measure and exit")
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
-    parser.add_argument("--nuggets", action="store_true", help="show every nugget: found, known or guessed, where")
-    parser.add_argument("--audited", action="store_true", help="add what audits prove (nuggeteer judge RUN --audit N)")
-    parser.add_argument("--record", action="store_true", help="keep the runs, as scored, for nuggeteer history")
-    parser.add_argument("--label", metavar="TEXT", help="what to record them under: a commit, a build number")
+    parser.add_argument(
+        "--nuggets",
+        action="store_true",
+        help="show every nugget: whether it was found, whether that is known, and where",
+    )
+    parser.add_argument(
+        "--audited", action="store_true", help="add the scores that audits prove (nuggeteer judge RUN --audit N)"
+    )
+    parser.add_argument("--record", action="store_true", help="keep the runs and their scores for nuggeteer history")
+    parser.add_argument(
+        "--label", metavar="TEXT", help="a name for the recorded build, such as a commit or a build number"
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -62,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.scoring.scorer import Scorer
 
     if args.label is not None and not args.record:
-        raise NuggeteerError("--label is for what is recorded; add --record")
+        raise NuggeteerError("--label names a recorded build; add --record")
     collection = options.read(args)
     measures = args.measures.split(",") if args.measures else DEFAULT
     names = args.runs or collection.run_names

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "write a made-up collection of any size, with its truth"
+SUMMARY = "write a made-up collection of any size, for which the truth is known"
 EXAMPLES = """\
   nuggeteer simulate made-up
   nuggeteer simulate trec-sized --questions 75 --systems 60 --judged 59
@@ -18,11 +18,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     natural, positive = options.natural, options.positive
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
     parser.add_argument("--questions", type=positive, default=50, help="(default: 50)")
-    parser.add_argument("--nuggets", type=positive, default=10, help="of each question (default: 10)")
+    parser.add_argument("--nuggets", type=positive, default=10, help="for each question (default: 10)")
     parser.add_argument("--systems", type=positive, default=10, help="(default: 10)")
-    parser.add_argument("--judged", type=natural, help="how many of them were judged (default: all but one)")
-    parser.add_argument("--responses", type=positive, default=20, help="of a system to a question (default: 20)")
-    parser.add_argument("--words", type=positive, default=20, help="of a response (default: 20)")
+    parser.add_argument("--judged", type=natural, help="how many systems were judged (default: all but one)")
+    parser.add_argument(
+        "--responses", type=positive, default=20, help="from each system to each question (default: 20)"
+    )
+    parser.add_argument("--words", type=positive, default=20, help="in each response (default: 20)")
     parser.add_argument(
         "--difficulty",
         type=float,

@@ -67,17 +67,18 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     total = result.rows[-1]
     out.print()
     out.print(
-        f"{total.snippets:,} snippets that both annotated, {total.relevant:,} of them relevant to both; "
+        f"{total.snippets:,} snippets that both annotated, {total.relevant:,} of which both found relevant; "
         f"{total.nuggets[0]:,} and {total.nuggets[1]:,} nuggets."
     )
     for file, count in zip(result.files, result.alone, strict=True):
         if count:
-            out.print(plain(f"{count:,} snippets are in {file} only, and left out."), soft_wrap=True)
+            out.print(plain(f"{count:,} snippets are in {file} only, and are left out."), soft_wrap=True)
     out.print()
     out.print(
         "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "
-        "and digits in snippets relevant to both, those in both's nuggets / (those + half of those in one's only). κ: "
-        f"Cohen's, of snippets and of characters. 95 %: over resampled {result.resampled}, of {FEWEST} or more."
+        "and digits in snippets that both found relevant, those in both's nuggets / (those + half of those in only "
+        f"one's nuggets). κ is Cohen's, of snippets and of characters. 95 %: over resampled {result.resampled}, if "
+        f"there are {FEWEST} or more."
     )
     for one_snippet in result.differing[:listed]:
         first, second = one_snippet.first, one_snippet.second

@@ -69,7 +69,7 @@ def _dispute_as_json(one: Dispute) -> dict[str, Any]:
 
 
 def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
-    """Who judged how much, how far they agree, and the tool beside them."""
+    """How much each assessor judged, how far they agree, and how far the tool agrees with them."""
     columns = [("assessor", "wrap"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
     judged = [
         [plain(one.name, "bold"), Text(f"{one.pairs:,}"), Text(f"{one.yes:,}"), Text(f"{one.shared:,}")]
@@ -84,7 +84,7 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
             people.append(("all together", result.together))
         _coefficients(out, "Between assessors", people)
     for title, one in (
-        ("The tool, as one assessor more", result.tool),
+        ("The tool, as one more assessor", result.tool),
         *((f"{escaped(one.name)}, a machine", one) for one in result.machines),
     ):
         rows = [(f"and {each.raters[1]}", each) for each in one.each]
@@ -127,26 +127,26 @@ def _interval(one: CoefficientEstimate) -> str:
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
     if not result.together:
         yield (
-            "No pair was judged by two assessors: of agreement between people nothing can be said. Let a second one "
-            "judge some of the same (nuggeteer judge RUN --assessor NAME)."
+            "No pair was judged by two assessors, so nothing can be said about agreement between people. Let a second "
+            "person judge some of the same pairs (nuggeteer judge RUN --assessor NAME)."
         )
     yield (
-        "shared: pairs that another person judged too. agree: the share on which they say the same. κ: Cohen's. α: "
-        f"Krippendorff's, with its 95 % interval over resampled questions, of {FEWEST} or more. F1: of the yes. What "
-        f"the tool did not see for its guesses: {result.left_out}."
+        "shared: pairs that another person judged too. agree: the share on which both have the same verdict. κ is "
+        f"Cohen's and α is Krippendorff's, with its 95 % interval over resampled questions (if there are {FEWEST} or "
+        f"more). F1 is that of yes. For its guesses the tool did not see: {result.left_out}."
     )
     if result.tool.known:
-        yield "all that is known: every verdict that score counts, also those that the silence of judged runs implies."
+        yield "all that is known: every verdict that score counts, also those implied by judged runs."
     one_sided = [one.name for one in result.assessors if one.yes in (0, one.pairs) and not one.machine]
     if one_sided:
         yield (
-            f"{', '.join(one_sided)}: every verdict is the same. Whoever writes down only what they find leaves the "
-            "rest to silence; κ and α with them say little."
+            f"{', '.join(one_sided)}: every verdict is the same. An assessor who writes down only what they find "
+            "leaves no written no, so κ and α say little here."
         )
     if result.unnamed:
-        yield f"{result.unnamed:,} verdicts name no assessor; they count in what is known only."
+        yield f"{result.unnamed:,} verdicts name no assessor; they count only in what is known."
     if result.both:
-        yield f"On {result.both:,} pairs an assessor said both yes and no; the yes counts."
+        yield f"On {result.both:,} pairs an assessor judged both yes and no; the yes counts."
     among = sum(one.among_people for one in result.disputes)
     yield (
         f"{among:,} pairs on which assessors differ, {len(result.disputes) - among:,} on which the tool differs from "

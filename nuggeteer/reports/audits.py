@@ -43,9 +43,9 @@ def _score_as_json(one: AuditedMeasure | None) -> dict[str, Any] | None:
 
 
 def draw(out: Console, results: Sequence[AuditResult]) -> None:
-    """One line a run and measure, and what that means."""
+    """One line for each run and measure, and notes."""
     columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "left")]
-    columns += [("guesses said", "right"), ("judging", "left"), ("judged", "right")]
+    columns += [("by guesses", "right"), ("judging", "left"), ("judged", "right")]
     rows: list[list[str | Text]] = []
     for result in results:
         first = True
@@ -61,7 +61,7 @@ def draw(out: Console, results: Sequence[AuditResult]) -> None:
             rows.append(row)
             first = False
     out.print()
-    out.print(table("Audited: what holds however wrong the guesses are", columns, rows))
+    out.print(table("Audited: scores that hold however wrong the guesses are", columns, rows))
     for line in _remarks(results):
         out.print()
         out.print(plain(line))
@@ -69,28 +69,31 @@ def draw(out: Console, results: Sequence[AuditResult]) -> None:
 
 def _remarks(results: Sequence[AuditResult]) -> list[str]:
     lines = [
-        "audited: the score that all verdicts on these questions would give; the interval holds it 95 % of the time, "
-        "whenever you stop. Which questions were asked is not in it. guesses said, judging: when the audit was drawn."
+        "audited: the score that verdicts on everything in these questions would give. The interval holds it 95 % of "
+        "the time, whenever you stop; it does not cover the choice of questions. by guesses, judging: the score and "
+        "the judging part of its interval when the audit was drawn."
     ]
     for result in results:
         run = result.head.run
         wrong = [one.measure.title for one in result.measures.values() if one is not None and one.disagrees]
         if wrong:
             lines.append(
-                f"The guesses disagree with the audit of {run} on {', '.join(wrong)}: the intervals have nothing in "
-                "common. Trust the audit, and judge more before you trust the guesses."
+                f"The guesses disagree with the audit of {run} on {', '.join(wrong)}: the intervals do not "
+                "overlap. Trust the audit, and judge more before you trust the guesses."
             )
         if result.judged < result.planned:
             missing = result.planned - result.judged
-            after = f" ({result.waiting} after the first of them are settled, and wait for it)" * bool(result.waiting)
+            after = f" ({result.waiting} are judged already, but count only once those before them are)" * bool(
+                result.waiting
+            )
             lines.append(
-                f"Of {run}'s audit {missing} of {result.planned} are not judged{after}; the interval is of those that "
-                f"are. Go on with nuggeteer judge {run} --audit {result.planned}."
+                f"In {run}'s audit, {missing} of {result.planned} are not judged{after}. The interval rests on the "
+                f"others. Go on with nuggeteer judge {run} --audit {result.planned}."
             )
         silent = [name for name, one in result.measures.items() if one is None]
         if silent:
             lines.append(
-                f"The audit of {run} says nothing of {', '.join(silent)}: it was drawn for {result.head.measure}, and "
-                "some nuggets that count there could not be drawn."
+                f"The audit of {run} says nothing about {', '.join(silent)}: it was drawn for {result.head.measure}, "
+                "and some nuggets that count there could not be drawn."
             )
     return lines

@@ -87,9 +87,10 @@ def draw(out: Console, result: AutomaticScores) -> None:
     out.print()
     templates = ", ".join(dict.fromkeys(template.name for template in result.templates.values()))
     for line in (
-        f"Templates: {templates}. right: nuggets of the selected text of relevant snippets. precision: right of all "
-        "nuggets. nugs: right nuggets that say the same are one; recall: of those that any distiller found.",
-        "Intervals are for the choice of queries.",
+        f"Templates: {templates}. right: nuggets in the selected text of relevant snippets. precision: the share of "
+        "nuggets that is right. nugs: right nuggets that say the same count once. recall: the share of the nugs that "
+        "any distiller found.",
+        "The intervals cover the choice of queries.",
     ):
         out.print(plain(line))
     out.print(plain(result.model, "dim"))

@@ -14,7 +14,7 @@ from nuggeteer.text import escaped
 
 
 def difference(delta: Delta) -> str:
-    """Of the two numbers as they are printed, so that the reader's own subtraction agrees."""
+    """The difference of the two numbers as they are printed, so that a reader who subtracts them gets the same."""
     if delta.old is None or delta.new is None or delta.interval.value is None:
         return UNDEFINED
     if delta.interval.value == 0:
@@ -41,16 +41,16 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"Expected, over all that the guesses may be: {gained:.1f} gained, {lost:.1f} lost."
+        yield f"Expected, as a mean over all that the guesses may be: {gained:.1f} gained, {lost:.1f} lost."
 
 
 def texts_in_words(result: Diff) -> Iterator[str]:
-    """What changed in the answers though not in the nuggets."""
+    """What changed in the answers apart from the nuggets."""
     same, total = int(result.identical.sum()), len(result.identical)
-    yield f"Answers: {same} of {total} are the same texts in both."
+    yield f"Answers: {same} of {total} have the same texts in both runs."
     for which, what in (
         (result.emptied, "no longer answered"),
-        (result.answered_anew, "answered now, and not before"),
+        (result.answered_anew, "answered now, but not before"),
     ):
         if len(which):
             yield f"{what[0].upper()}{what[1:]}: {listed([result.key.questions[i].qid for i in which])}."
@@ -81,7 +81,7 @@ def verdict(sighting: Sighting) -> Text:
 
 
 def in_words(change: NuggetChange, size: int = 240) -> list[str]:
-    """A change as plain lines, harmless anywhere: what, and then what the two answers say."""
+    """A change as plain lines, harmless anywhere: the nugget, and then what the two answers say."""
     name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
     lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
     for label, sighting in (("old", change.old), ("new", change.new)):

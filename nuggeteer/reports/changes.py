@@ -29,7 +29,7 @@ from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 5  # of each kind, unless all are asked for
 LINES = 2  # of a passage
-DOUBTFUL = 0.1  # what is less probable than this is only counted
+DOUBTFUL = 0.1  # less probable changes are only counted
 
 
 def as_json(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _questions_as_json(result: Diff) -> Iterator[dict[str, Any]]:
 def draw(
     out: Console, result: Diff, gates: Sequence[Gate] = (), everything: bool = False, explain: bool = False
 ) -> None:
-    """The scores, the nuggets and the texts: what changed; with what spoke for guesses, if they are to be explained."""
+    """What changed in the scores, the nuggets and the texts; with `explain`, also why nuggets were guessed."""
     most = None if everything else SHOWN
     out.print(Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold")))
     out.print()
@@ -162,7 +162,7 @@ def draw(
 
 
 def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
-    """The headline and the changes that matter most, a few of each."""
+    """The headline, and the few changes that matter most."""
     delta = result.headline
     out.print(
         Text.assemble(
@@ -179,7 +179,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
     for title, found in (("Lost", result.lost), ("Gained", result.gained)):
         if found:
             out.print()
-            out.print(Text(f"{title}, those that matter most", "bold"))
+            out.print(Text(f"{title}: those that matter most", "bold"))
         for change in found[:most]:
             out.print(_change(out, result, change))
 
@@ -225,7 +225,7 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
     grid.add_column(width=5, no_wrap=True)
     grid.add_column()
     width = min(out.width, 120) - 14
-    # Of a change one guess is explained: that the nugget is there or, where that is known, that it is not.
+    # One guess of a change is explained: that the nugget is there or, where that is known, that it is not.
     explained = next((side for side in (change.carrier, change.old, change.new) if side.explanation), None)
     at = result.key.position[change.question.qid]
     for label, sighting, outcome in (("old", change.old, result.old), ("new", change.new, result.new)):
@@ -292,14 +292,14 @@ def _remarks(result: Diff) -> Iterator[str]:
     some = any(not change.known for change in (*result.gained, *result.lost))
     if some and result.expected_gained is not None:
         yield (
-            "yes, no: known. A percentage is a guess: beside a passage, that the answer has the nugget; "
-            '"sure", that the change is real.'
+            "yes and no are known. A percentage is a guess: beside a passage, the probability that the answer has the "
+            'nugget; "sure", the probability that the change is real.'
         )
     elif some:
-        yield "yes, no: known; with a question mark guessed, by match score and threshold."
+        yield "yes and no are known; with a question mark they are guessed, by match score and threshold."
     if delta.p is not None and delta.p < 1 and result.expected_gained is not None:
         yield (
-            "p is of draws of the guessed verdicts and of the questions. If the expected scores were certain, that of "
-            f"{delta.measure.title} would be {p_value(delta.p_randomisation)} by randomisation and "
+            "p comes from draws of the guessed verdicts and of the questions. If the expected scores were certain, p "
+            f"for {delta.measure.title} would be {p_value(delta.p_randomisation)} by randomisation and "
             f"{p_value(delta.p_bootstrap)} by bootstrap."
         )

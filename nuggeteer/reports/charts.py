@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INK, MUTED, LINE, ACCENT, SOFT, GOOD, BAD, PAGE = ROLES = [f"#00000{number}" for number in range(1, 9)]
 NAMES = dict(zip(ROLES, ("ink", "muted", "line", "accent", "soft", "good", "bad", "page"), strict=True))
 LABELS, WIDTH = 10, 90  # that fit below the trend: labels, and characters of all of them
-FEW = 30  # pairs, of which a share says little: these points are hollow
+FEW = 30  # pairs: a share of fewer says little, so their points are hollow
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 
@@ -96,7 +96,7 @@ def trend(found: Trend, last: int) -> str:
 
 
 def reliability(found: Reliability) -> str:
-    """What was said against what was so, and how many pairs each point is of."""
+    """Guessed probabilities against the share that is yes, and how many pairs each point stands for."""
     chance, yes, pairs = (np.array([getattr(b, name) for b in found.bins]) for name in ("chance", "yes", "pairs"))
     left: Vector = np.array([b.low for b in found.bins])
     width = found.bins[0].high - found.bins[0].low
@@ -108,21 +108,21 @@ def reliability(found: Reliability) -> str:
             axes.plot(chance[own], yes[own], "o", markeredgecolor=ACCENT, markerfacecolor=face, markersize=5.5)
         axes.set_xlim(0, 1)
         axes.set_ylim(-0.02, 1.02)
-        axes.set_ylabel("share that is a yes")
+        axes.set_ylabel("share that is yes")
         axes.grid(color=LINE, linewidth=0.6)
         axes.tick_params(labelbottom=False)
         below.bar(left + width / 2, pairs, width=width * 0.86, color=SOFT)
         below.set_yscale("log")
         below.set_ylim(0.7, float(pairs.max()) * 2)
         below.set_xlim(0, 1)
-        below.set_xlabel("probability that was said")
+        below.set_xlabel("guessed probability")
         below.set_ylabel("pairs")
         below.minorticks_off()
         below.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
 
     return _svg(
         "reliability",
-        "Said probability against the share that is a yes; the table has the numbers",
+        "Guessed probability against the share that is yes; the table has the numbers",
         (4.6, 4.6),
         draw,
         rows=(3.2, 1),

@@ -226,32 +226,32 @@ def _official(out: Console, result: Comparison) -> None:
 
 
 def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
-    """What a reader of the tables must know to read them right."""
+    """The notes below the tables."""
     first = result.standings[0]
     runs = result.scores.runs
     yield from result.scores.notes
     guessed = any(run.outcome.pairs_guessed for run in runs)
     if first.ranks is not None:
         drawn = "guesses and of questions" if any(run.outcome.drawn is not None for run in runs) else "questions"
-        listed = "; draws: in how many of them the one is above the other" if len(runs) <= MANY else ""
-        yield f"ranks: where 95 % of draws of {drawn} put the run{listed}."
+        listed = "; draws: the share of draws in which the first run is above the second" if len(runs) <= MANY else ""
+        yield f"ranks: the ranks that the run has in 95 % of the draws of {drawn}{listed}."
     if not first.tukey.tested:
-        yield "One question tells nothing of others: there is no interval and no test."
+        yield "One question says nothing about others, so there is no interval and no test."
     elif _lettered(first, wide):
         yield "groups: runs that share a letter cannot be told apart (Tukey's honestly significant difference)."
     else:
-        yield "alike: the ranks from which a run cannot be told apart (Tukey's honestly significant difference)."
+        yield "alike: the ranks that cannot be told apart from this one (Tukey's honestly significant difference)."
     if guessed:
         known = "known: the share of (response, nugget) pairs with a human verdict"
         yield (
-            f"{known}. Tests count that guesses may be wrong, as the intervals do."
+            f"{known}. Intervals and tests allow for wrong guesses."
             if any(run.outcome.drawn is not None for run in runs)
-            else f"{known}. Neither intervals nor tests count that guesses may be wrong."
+            else f"{known}. Intervals and tests do not allow for wrong guesses."
         )
     if result.official:
-        yield f"Of the pairs of the runs with official scores {percent(*result.official_known)} are known, not guessed."
+        yield f"In the runs with official scores, {percent(*result.official_known)} of the pairs are known."
     few = [f"{measure.title} ({one.n})" for measure, one in result.official if one.n < 3]
     if few:
-        yield f"τ_b and R² take three runs with official scores; there are fewer for {', '.join(few)}."
+        yield f"τ_b and R² need three runs with official scores; there are fewer for {', '.join(few)}."
     if result.slices:
         yield from comparison_slices.remarks(result, result.slices)

@@ -118,17 +118,17 @@ def remarks(result: Comparison, slices: Slices) -> Iterator[str]:
     if slices.by == "tag":
         weight = "weight" if result.scores.key.weighted else "vital nuggets"
         yield (
-            f"{slices.measured}: {weight} found over {weight} in the key, of the nuggets with the tag; the mean over "
-            "questions. A nugget with several tags counts in each."
+            f"{slices.measured}: {weight} found over {weight} in the key, among the nuggets with the tag; the mean "
+            "over questions. A nugget with several tags counts under each of them."
         )
     tests = sum(int((~np.isnan(one.p)).sum()) for one in slices.slices)
     if len(result.scores.runs) <= MANY:
         yield (
-            f"Differences are from {slices.against}, the first run. p: by the slice's own analysis of variance; "
-            f"corrected p: for being one of {tests} (Holm)."
+            f"Differences are from {slices.against}, the first run. p comes from the slice's own analysis of variance. "
+            f"corrected p allows for there being {tests} such tests (Holm)."
         )
     else:
         yield (
             f"+ and −: significantly above or below {slices.against}, the first run, in that slice, by the slice's own "
-            f"analysis of variance, corrected for being one of {tests} (Holm)."
+            f"analysis of variance, corrected for there being {tests} such tests (Holm)."
         )

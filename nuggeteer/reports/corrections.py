@@ -54,13 +54,15 @@ def draw(out: Console, result: Corrections) -> None:
     out.print()
     mean = result.mean
     if mean.p is None or mean.low is None or mean.high is None:
-        told = "; too few or too like snippets for an interval"
+        told = "; there is no interval, because the snippets are too few or too alike"
     else:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         told = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
-    out.print(plain(f"Corrected minus automatic, a snippet: {signed(mean.mean)}{told}"))
+    out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{told}"))
     if result.untold:
-        out.print(plain(f"{counted(result.untold, 'snippet')} without a template: nuggets of all types count there."))
+        out.print(
+            plain(f"{counted(result.untold, 'snippet')} without a template: nuggets of all types count in these.")
+        )
     out.print(plain(result.model, "dim"))
 
 

@@ -51,8 +51,8 @@ def draw(out: Console, result: Crossval) -> None:
     out.print(table("", columns, rows))
     out.print()
     out.print(
-        "pairs: (response, nugget), each text of an answer once; of a text that another group returned the verdict is "
-        "known, and not guessed. answers: (run, nugget)."
+        "pairs: (response, nugget), with each text of an answer once. If another group returned the same text, its "
+        "verdict is known and not guessed. answers: (run, nugget)."
     )
     out.print()
     runs = result.runs
@@ -63,7 +63,7 @@ def draw(out: Console, result: Crossval) -> None:
     ]
     out.print(table("", columns, scores))
     out.print()
-    held = "" if result.coverage95 is None else f"; {result.coverage95:.0%} of intervals hold the truth"
+    held = "" if result.coverage95 is None else f"; {result.coverage95:.0%} of the intervals hold the true score"
     tau, pearson, rmse = (number(value) for value in (runs.kendall_tau, runs.pearson, runs.rmse))
     out.print(f"{runs.n} runs: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
 

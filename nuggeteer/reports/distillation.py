@@ -141,15 +141,15 @@ def _between(interval: Range) -> str:
 
 
 def _remarks(result: Distilled) -> Iterator[str]:
-    """What a reader of the tables must know to read them right."""
+    """The notes below the tables."""
     yield from result.notes
     queries = len(result.distillation.queries)
     if queries > 1:
-        yield f"Below each value its 95 % interval, for the choice of {queries} queries."
+        yield f"Below each value is its 95 % interval, for the choice of {queries} queries."
     else:
-        yield "One query tells nothing of others: there are no intervals."
+        yield "One query says nothing about others, so there are no intervals."
     undefined = [
         who for i, who in enumerate(result.names) if np.isnan(result.models["empirical"].values["precision"][i])
     ]
     if undefined:
-        yield f"Precision is undefined for {', '.join(undefined)}, who gave neither a nugget nor irrelevant text."
+        yield f"Precision is undefined for {', '.join(undefined)}, which gave neither a nugget nor irrelevant text."

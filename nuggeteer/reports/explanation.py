@@ -1,4 +1,4 @@
-"""What spoke for a guess and what against it."""
+"""Why a nugget was guessed: what speaks for it and what against it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
 FEW = 5  # words of a kind
-FAINT = 0.25  # of the weight of what says most; what says less is not worth a reader's time
-LIKE = 0.15  # what is less like has next to no say
+FAINT = 0.25  # of the highest weight; words with less are not worth a reader's time
+LIKE = 0.15  # texts that are less alike hardly matter to the guess
 SHORTEST = 24  # characters of a response that are worth showing
 WORD = 40  # characters of the longest word
 
 
 def as_json(found: Explanation | None) -> dict[str, Any] | None:
-    """Weights above 0 speak for the nugget, below 0 against it."""
+    """Weights above 0 speak for the nugget, and those below 0 against it."""
     if found is None:
         return None
     return {
@@ -29,15 +29,15 @@ def as_json(found: Explanation | None) -> dict[str, Any] | None:
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:
-    """Harmless lines of about `size` characters at most: the words that say most, and the judged responses, or so many
-    of them, the most like first."""
+    """Harmless lines of at most about `size` characters: the words that weigh most, then the judged responses that are
+    most alike, at most `alike` of them."""
     near = sorted((one for one in found.similar_texts if one.similarity >= LIKE), key=lambda one: -one.similarity)
     lines = [words_in_words(found, size), *(_alike(one, size) for one in near[:alike])]
     return [line for line in lines if line]
 
 
 def words_in_words(found: Explanation, size: int) -> str:
-    """As many of the words that say most as fit."""
+    """As many of the words that weigh most as fit."""
     least = FAINT * max((abs(one.weight) for one in found.words), default=0.0)
     telling = [one for one in found.words if abs(one.weight) >= least and one.weight]
     for most in range(FEW, 0, -1):
@@ -52,7 +52,7 @@ def words_in_words(found: Explanation, size: int) -> str:
 
 
 def _some(words: Iterable[str]) -> list[str]:
-    """Without those that stand in a longer one."""
+    """Without the words that are part of a longer phrase."""
     all_ = [" ".join(one.split()) for one in words]
     kept = [one for one in all_ if not any(f" {one} " in f" {other} " for other in all_ if other != one)]
     return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(escaped, dict.fromkeys(kept))]

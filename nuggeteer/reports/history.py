@@ -143,7 +143,7 @@ def _marks(trend: Trend) -> dict[int, str]:
 
 
 def _remarks(trend: Trend, first: int) -> Iterator[str]:
-    """What the table means, and what to do."""
+    """The notes below the table."""
     changes = [change for change in trend.alarm.changes if change.at >= first] or trend.alarm.changes[-1:]
     for change in changes:
         what, mark = ("Worse", "▼") if change.worse else ("Better", "▲")
@@ -157,26 +157,26 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     if level > 1:
         since = " since" if trend.alarm.changes else ""
         yield (
-            f"No alarm{since}: the {level} builds{since} may well be alike but for noise. So as to be right though you "
-            f"look every night, the alarm takes its time: now about {patience(level)} builds for a drop below all of "
-            "these. For tonight against last night see diff."
+            f"No alarm{since}: the {level} builds{since} may well differ by noise only. The alarm stays right even if "
+            f"you look every night, and is slow for it: a drop below all of these would take about {patience(level)} "
+            "builds to show. To compare tonight with last night, use diff."
         )
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:
         why = list(dict.fromkeys(part for build in unlike for part in build.unlike))
         yield (
-            f"≠ {counted(len(unlike), 'build')} not comparable with the latest: other {listed(why)}. "
-            "nuggeteer history --rescore scores what is stored with what is known today."
+            f"≠ {counted(len(unlike), 'build')} not comparable with the latest: another {listed(why)}. "
+            "nuggeteer history --rescore scores the stored builds with what is known today."
         )
     unasked = [build for build in trend.builds[first:] if build.unasked]
     if unasked:
         qids = list(dict.fromkeys(qid for build in unasked for qid in build.unasked))
         yield (
             f"≠ {counted(len(unasked), 'build')} not comparable: recorded before the key had {listed(qids)}, so "
-            "that no answer is stored. Where you have their runs still, record them again."
+            "no answer is stored. If you still have their runs, record them again."
         )
     if trend.group is None and len({build.scoring.run for build in trend.builds}) > 1:
-        yield "runs.jsonl names no group for these runs. If they are of several systems, name their groups there."
+        yield "runs.jsonl names no group for these runs. If they come from several systems, name their groups there."
     if first:
         earlier = len(trend.alarm.changes) - len(changes)
         noticed = f", with {counted(earlier, 'change')} of level" if earlier else ""
@@ -214,7 +214,7 @@ def _flicker(out: Console, timelines: NuggetTimelines) -> None:
         row = [str(timelines.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
         rows.append([*row, _life_line(timelines, int(i), 20), plain(fact.description)])
     out.print()
-    out.print(table(f"Flickering, found now and then: {_first(len(often))}", columns, rows))
+    out.print(table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns, rows))
 
 
 def _first(count: int) -> str:

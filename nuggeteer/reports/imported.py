@@ -31,15 +31,17 @@ def draw(out: Console, done: Imported) -> None:
         plain(f"{counted(len(done.written), 'verdict')} of {done.assessor} written to {done.ledger}"), soft_wrap=True
     )
     for count, what in (
-        (done.already, "there already, not written again"),
-        (done.retracted, f"taken back by {done.assessor} since, not written again"),
-        (done.unjudged, "without a verdict, left out"),
+        (done.already, "were there already, and are not written again"),
+        (done.retracted, f"were taken back by {done.assessor} since, and are not written again"),
+        (done.unjudged, "without a verdict are left out"),
     ):
         if count:
             out.print(plain(f"{counted(count, 'row')} {what}"), soft_wrap=True)
     if done.contradicting:
         verb = "contradicts" if done.contradicting == 1 else "contradict"
-        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists where"
+        what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which"
         out.print(plain(what), soft_wrap=True)
     if any(judgement.machine for judgement in done.written):
-        out.print("These are a machine's: they are kept and compared, and never taken as known.", soft_wrap=True)
+        out.print(
+            "These are a machine's verdicts: they are kept and compared, but never count as known.", soft_wrap=True
+        )

@@ -69,10 +69,16 @@ def draw(out: Console, found: Log) -> None:
     if len(found.lines) > len(lines):
         out.print(f"The last {len(lines)} of {len(found.lines):,} lines; --json has all.")
         out.print()
-    columns = [("when (UTC)", "left"), ("who", "left"), ("nugget", "left"), ("verdict", "left"), ("text, why", "wrap")]
+    columns = [
+        ("when (UTC)", "left"),
+        ("assessor", "left"),
+        ("nugget", "left"),
+        ("verdict", "left"),
+        ("text, why", "wrap"),
+    ]
     out.print(table("", columns, [row for line in lines for row in _rows(line)]))
     out.print()
-    columns = [("who", "left"), ("", "left"), ("yes", "right"), ("partly", "right"), ("no", "right")]
+    columns = [("assessor", "left"), ("", "left"), ("yes", "right"), ("partly", "right"), ("no", "right")]
     columns += [("taken back", "right"), ("first", "left"), ("last", "left")]
     out.print(table("", columns, [_share_row(share) for share in found.shares]))
     for remark in _remarks(found):
@@ -106,9 +112,9 @@ def _share_row(share: AssessorTotals) -> list[str | Text]:
 
 def _remarks(log: Log) -> Iterator[str]:
     if any(not line.stands and isinstance(line.entry.record, Judgement) for line in log.lines):
-        yield "In brackets: taken back."
+        yield "Verdicts in brackets were taken back."
     if any(share.machine for share in log.shares):
-        yield "A machine's verdicts are kept and compared; they are never taken as known."
+        yield "A machine's verdicts are kept and compared, but never count as known."
 
 
 def _assessor(assessor: str | None) -> Text:

@@ -44,13 +44,13 @@ def draw(out: Console, result: NugProposal, file: str) -> None:
     out.print(table(title, columns, rows))
     out.print()
     out.print(
-        "Likeness of words is all that these rest on: what is said in other words stands apart, and must be put "
-        "together by hand; what differs in one decisive word may stand together."
+        "These nugs rest only on how alike the words are. Nuggets that say the same in other words are in different "
+        "nugs; put them together by hand. Nuggets that differ in one decisive word may be in the same nug; take them apart."
     )
     out.print()
     out.print(
         plain(
-            f"In {file}, mend classes, degrees and relevance (1 until you say otherwise), and delete "
+            f"In {file}, correct classes, degrees and relevance (1 until you change it), and delete "
             '"proposed": true from each nug that is right. Then:'
         )
     )

@@ -48,10 +48,10 @@ def draw(out: Console, found: Sequence[Candidate], model: str | None, file: str)
 
 def _next(found: Sequence[Candidate], model: str | None, file: str) -> Iterable[str]:
     if model is None:
-        yield "Without spaCy and a model these are sentences and their parts, not clauses: more to edit."
+        yield "Without spaCy and a model these are sentences and their parts, not clauses, and need more editing."
     yield (
-        f"{escaped(file)}: edit it; each line's importance is unrated: write vital or okay, or delete the line. Then "
-        f"add it to nuggets.jsonl."
+        f"Edit {escaped(file)}: no line has an importance yet. Write vital or okay, or delete the line. Then add the "
+        "file to nuggets.jsonl."
     )
     if model is not None:
         yield model

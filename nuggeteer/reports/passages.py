@@ -1,4 +1,4 @@
-"""The words of an answer as they are shown: on one line, harmless, and cut around what speaks for a nugget."""
+"""The words of an answer as they are shown: on one line, harmless, and cut around the marked words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ GAP = "…"
 
 
 def pieces(passage: Passage) -> list[Piece]:
-    """The whole text, taken apart where marks begin and end."""
+    """The whole text, split where marks begin and end."""
     cuts = [0, *(end for mark in passage.marks for end in mark), len(passage.text)]
     parts = ((passage.text[a:b], i % 2 == 1) for i, (a, b) in enumerate(pairwise(cuts)))
     return [(_line(text), marked) for text, marked in parts if text]
 
 
 def excerpt(passage: Passage, size: int) -> list[Piece]:
-    """About `size` characters of it, those with the most that is marked, cut between words."""
+    """About `size` characters of it, where most is marked, cut between words."""
     whole = pieces(passage)
     text = "".join(part for part, _ in whole)
     if len(text) <= size:
@@ -42,11 +42,11 @@ def beginning(text: str, size: int = 160) -> str:
 
 
 def _window(flags: str, size: int) -> tuple[int, int]:
-    """The stretch of that size with the most marked characters, these in its middle."""
+    """The stretch of that size with the most marked characters, which are in its middle."""
     marked = [i for i, flag in enumerate(flags) if flag == "x"]
     if not marked:
         return 0, size
-    # Marked characters from each on that fit.
+    # The last marked character that fits, for each first one.
     last = [bisect_right(marked, at + size - 1) for at in marked]
     best = max(range(len(marked)), key=lambda i: (last[i] - i, -i))
     first, final = marked[best], marked[last[best] - 1] + 1
@@ -54,8 +54,8 @@ def _window(flags: str, size: int) -> tuple[int, int]:
     return start, start + size
 
 
-def _after(place: int, otherwise: int) -> int:
-    return place if place > 0 else otherwise
+def _after(position: int, otherwise: int) -> int:
+    return position if position > 0 else otherwise
 
 
 def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -37,33 +37,33 @@ def draw(out: Console, result: Plan) -> None:
     whole = now.high - now.low if now.low is not None and now.high is not None else None
     rows: list[list[str | Text]] = [
         ["the whole interval", number(whole), number(result.width)],
-        ["of it: what guesses leave open (judging)", number(judging), number(result.part)],
-        [f"of it: the choice of {result.questions} questions (sampling)", number(result.sampling), ""],
+        ["its judging part: guesses may be wrong", number(judging), number(result.part)],
+        [f"its sampling part: only {result.questions} questions", number(result.sampling), ""],
     ]
     title = f"{result.run}, {result.measure.title}: {number(now.value)}"
     out.print(table(title, [("width of", "left"), ("now", "right"), ("wanted", "right")], rows))
     out.print()
     if result.questions_needed is not None:
         out.print(
-            f"With every verdict known the interval is still {result.sampling:.3f} wide: judging is not the "
-            f"bottleneck. {result.width:.3f} takes about {result.questions_needed} questions like these."
+            f"Even with every verdict known the interval would be {result.sampling:.3f} wide: judging is not the "
+            f"bottleneck. A width of {result.width:.3f} takes about {result.questions_needed} questions like these."
         )
         out.print()
     if not result.open_nuggets:
         out.print("Nothing is left to judge.")
         return
     only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
-    out.print(f"Of the {result.open_nuggets} open nuggets, a judging part of {result.part:.3f}{only} takes about:")
+    out.print(f"There are {result.open_nuggets} open nuggets. A judging part of {result.part:.3f}{only} takes about:")
     out.print()
     run, count = result.run, result.audited or "N"
     ways: list[list[str | Text]] = [
         [plain(f"nuggeteer judge {run}"), _needed(result.guided, "verdict"), "if the guesses are as sure as they say"],
         [plain(f"nuggeteer judge {run} --audit {count}"), _needed(result.audited, "nugget"), "however wrong they are"],
     ]
-    out.print(table("", [("with", "left"), ("judge", "right"), ("and it holds", "wrap")], ways))
+    out.print(table("", [("with", "left"), ("judge", "right"), ("which holds", "wrap")], ways))
 
 
 def _needed(count: int | None, what: str) -> str:
     if not count:
-        return "cannot be" if count is None else "none more"
+        return "impossible" if count is None else "none more"
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -21,12 +21,12 @@ def draw(out: Console, done: Sequence[RecordedRun], file: str) -> None:
     out.print()
     for one in done:
         if one.new and one.copies:
-            what = f"recorded as another build; {counted(one.copies, 'build')} before it had the same responses"
+            what = f"recorded as a new build, although {counted(one.copies, 'build')} before it had the same responses"
         elif one.new:
             what = "recorded"
         else:
             what = "already recorded, with the same label, responses and signature; "
             what += f"{', '.join(one.added)} added; " if one.added else ""
-            what += "if this is another build, give it another --label"
+            what += "if this is a new build, give it another --label"
         out.print(plain(f"{one.run}: {what}"))
     out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)

@@ -39,7 +39,7 @@ def _run_as_json(result: Scores, score: RunScore) -> dict[str, Any]:
 
 
 def _measures(score: RunScore) -> list[str]:
-    """The default measures, null where they were not asked for or do not apply, and any others."""
+    """The default measures, which are null where they were not asked for or do not apply, and any others."""
     return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
 
 
@@ -100,39 +100,39 @@ def draw(out: Console, result: Scores) -> None:
 
 
 def _shown(result: Scores) -> list[Measure]:
-    """The measures with a column: macro F, which hardly ever says more than the pyramid (Dang & Lin 2007,
-    table 1), only when it was asked for."""
+    """The measures that get a column. Macro F gets one only when it was asked for: it hardly ever says more than the
+    pyramid (Dang & Lin 2007, table 1)."""
     chosen = list(result.measures)
     usual = {measure.name for measure in chosen} <= {measure.name for measure in DEFAULT}
     return [m for m in chosen if not (usual and m.name == "macro_f3")] or chosen
 
 
 def remarks(result: Scores) -> list[str]:
-    """What a reader of the table must know to read it right."""
+    """The notes below the table."""
     lines = list(result.notes)
     guessed = sum(score.outcome.pairs_guessed for score in result.runs)
     drawn = any(score.outcome.drawn is not None for score in result.runs)
     known = "known: the share of (response, nugget) pairs with a human verdict"
     if guessed and drawn:
         lines.append(
-            f"{known}; the others are guessed, and scores are expectations over what the guesses may be. "
-            "judging: the width that these alone give the interval, against the whole."
+            f"{known}. The other pairs are guessed, and a score is the mean over all that the guesses may be. "
+            "judging: how wide the interval would be from the guesses alone, as a share of its width."
         )
     elif guessed:
         lines.append(
-            f"{known}; the others are guessed, by match score and threshold. The interval is for the choice of "
-            "questions; it does not count that guesses can be wrong."
+            f"{known}. The other pairs are guessed, by match score and threshold. The interval covers the choice of "
+            "questions. It does not cover wrong guesses."
         )
     undefined = np.isnan(result.runs[0].by_question[result.measures[0].name]) if result.runs else np.zeros(0)
     if undefined.any():
         qids = listed([q.qid for q, missing in zip(result.key.questions, undefined, strict=True) if missing])
-        lines.append(f"{result.measures[0].title} is undefined, and left out of the mean, for {qids}.")
+        lines.append(f"{result.measures[0].title} is undefined for {qids}, which the mean leaves out.")
     for score in result.runs:
         silent = [
             q.qid for q, answered in zip(result.key.questions, score.outcome.answered, strict=True) if not answered
         ]
         if silent:
-            lines.append(f"{score.name} does not answer {listed(silent)}: 0 there.")
+            lines.append(f"{score.name} does not answer {listed(silent)}, and scores 0 there.")
     return lines
 
 

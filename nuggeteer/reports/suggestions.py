@@ -22,7 +22,7 @@ def _runs(state: JudgingState) -> list[Run]:
 
 
 def as_json(state: JudgingState) -> dict[str, Any]:
-    """Best first; `share` of the judging variance is what a verdict is expected to take off, given those before it."""
+    """Best first. `share` is the part of the judging variance that a verdict should take away, given those before."""
     ahead, runs = state.forecast, _runs(state)
     return {
         "run": runs[0].name,
@@ -50,16 +50,18 @@ def _suggestion_as_json(state: JudgingState, one: Suggestion) -> dict[str, Any]:
 
 
 def draw(out: Console, state: JudgingState) -> None:
-    """One line a pair, and how wide the judging part is likely to be after more of them."""
+    """One line for each pair, and how wide the judging part is likely to be after more verdicts."""
     if state.forecast is None:
-        out.print("A fixed threshold cannot say how sure it is, so nothing is more worth judging than the rest.")
+        out.print(
+            "A fixed threshold cannot say how sure its guesses are, so no pair is more worth judging than another."
+        )
         return
     runs = _runs(state)
     names = " → ".join(run.name for run in reversed(runs))
     if not state.suggested:
-        out.print(plain(f"{names}: no verdict would tell more of {state.measure.title}."))
+        out.print(plain(f"{names}: no verdict would make {state.measure.title} surer."))
         return
-    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("takes off", "right"), ("guess", "right")]
+    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("narrows by", "right"), ("guess", "right")]
     columns += [("rank", "right"), ("response", "wrap")]
     if len(runs) > 1:
         columns.insert(5, ("run", "left"))
@@ -70,14 +72,14 @@ def draw(out: Console, state: JudgingState) -> None:
         row += [f"{100 * one.share:.1f} %", chance(one.probability)]
         row += [plain(run.name)] if len(runs) > 1 else []
         rows.append([*row, str(run.rank(one.response)), Text(beginning(run.texts[one.response], 80))])
-    out.print(table(f"{names}: worth judging, best first", columns, rows))
+    out.print(table(f"{names}: most worth judging", columns, rows))
     out.print()
     low, high = state.forecast.now
     later = ", ".join(f"{number(state.forecast.width_after(k))} after {k}" for k in AFTER)
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     out.print(
         plain(
-            f"{what}: guesses alone leave an interval {number(high - low)} wide, likely {later} verdicts. takes off: "
-            "of its variance, given the verdicts before."
+            f"{what}: the guesses alone make the interval {number(high - low)} wide; that is likely to be {later} "
+            "verdicts. narrows by: the share of its variance that a verdict takes away, given the verdicts above it."
         )
     )

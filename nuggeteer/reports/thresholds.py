@@ -32,9 +32,11 @@ def as_json(result: Thresholds) -> dict[str, Any]:
 
 def draw(out: Console, result: Thresholds) -> None:
     """The paper's table 4, with what was chosen and why."""
-    out.print(f"{result.pairs:,} judged pairs, {result.positive:,} of them yes, of {result.groups} groups of systems.")
+    out.print(
+        f"{result.pairs:,} judged pairs, {result.positive:,} of them yes, from {result.groups} groups of systems."
+    )
     out.print()
-    columns = [("model", "left"), ("what has its own", "wrap"), ("evidence", "right"), ("held-out", "right")]
+    columns = [("model", "left"), ("fitted separately", "wrap"), ("evidence", "right"), ("held-out", "right")]
     rows = []
     for model in result.models:
         style = "bold" if model.name == result.chosen else ""
@@ -44,16 +46,14 @@ def draw(out: Console, result: Thresholds) -> None:
     out.print(table("", columns, rows))
     out.print()
     out.print(
-        "evidence: log10 P(data | model). held-out: the mean logarithm of the probability given to the verdicts on "
-        "systems that were left out. Higher is better in both."
+        "evidence: log10 P(data | model). held-out: fitted without one group of systems at a time, the mean logarithm "
+        "of the probability given to that group's verdicts. Higher is better in both."
     )
     out.print()
     if any(model.log_score is not None for model in result.models):
-        why = "it says most about systems that it has not seen"
+        why = "it predicts systems that it has not seen best"
     else:
-        why = "it has the highest evidence; with fewer than two groups of systems none can be left out"
-    out.print(plain(f"Best here: {result.chosen}, for {why}."))
+        why = "it has the highest evidence (with fewer than two groups of systems, none can be left out)"
+    out.print(plain(f"Best here: {result.chosen}, because {why}."))
     if result.chosen != "smooth":
-        out.print(
-            "score uses smooth all the same: of these models it alone says how unlike the others a new system may be."
-        )
+        out.print("score still uses smooth: it is the only one that allows for a new system being unlike all others.")

@@ -1,4 +1,4 @@
-"""A briefing as one HTML file, which needs nothing but a browser and asks the network for nothing.
+"""One build on an HTML page: a single file that fetches nothing from the network.
 
 Texts, names and ids come from files that anybody may have written. Three walls stand between them and the reader's
 browser: every value is made visible and escaped where it is put in (Jinja's autoescape), the script puts texts in
@@ -197,8 +197,8 @@ class View:
         whole = self.interval
         rows = [("both", whole.low, whole.high, "questions and guesses together: the 95 % interval")]
         for name, pair, why in (
-            ("judging", whole.judging, "these questions; what the guessed verdicts could be"),
-            ("sampling", whole.sampling, "these verdicts; which questions could have been asked"),
+            ("judging", whole.judging, "on these questions, because guesses may be wrong"),
+            ("sampling", whole.sampling, "with these verdicts, because other questions could have been asked"),
         ):
             low, high = pair or (None, None)
             rows.append((name, low, high, why))
@@ -213,10 +213,10 @@ class View:
         low, high = delta.interval.low, delta.interval.high
         against = self.called(self.briefing.old)
         if delta.interval.value == 0 and low in (0, None) and high in (0, None):
-            return "same", f"No difference to {against}."
+            return "same", f"No difference from {against}."
         told = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
         if low is None or high is None:
-            return "same", f"{told}; one question says nothing of others."
+            return "same", f"{told}; one question says nothing about others."
         if high < 0:
             return "worse", f"Worse: {told}."
         if low > 0:
