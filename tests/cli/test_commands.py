@@ -249,8 +249,8 @@ def test_the_json_of_check_is_its_list(here, capsys):
         (KeyboardInterrupt(), 130, "nuggeteer: interrupted\n"),
         (PermissionError(13, "Permission denied", "secret"), 2, "Permission denied"),
         (RuntimeError("\x1b[31mbad luck"), 70, "RuntimeError: \\x1b[31mbad luck"),
-        (MemoryError(), 70, "this is a bug of ours"),
-        (RecursionError(), 70, "this is a bug of ours"),
+        (MemoryError(), 70, "this is a bug in nuggeteer"),
+        (RecursionError(), 70, "this is a bug in nuggeteer"),
     ],
 )
 def test_every_ending_has_its_code(monkeypatch, capsys, error, code, says):

@@ -458,7 +458,7 @@ def test_after_a_judgement_history_says_what_does_not_compare_and_rescoring_mend
     assert "≠ 2 builds not comparable with the latest: other judgements. nuggeteer history --rescore" in out
     assert main(["history", "--rescore"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("2 builds scored anew")
+    assert out.startswith("2 builds scored again")
     assert "≠" not in out
 
 
