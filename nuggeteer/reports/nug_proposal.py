@@ -45,7 +45,8 @@ def draw(out: Console, result: NugProposal, file: str) -> None:
     out.print()
     out.print(
         "These nugs rest only on how alike the words are. Nuggets that say the same in other words are in different "
-        "nugs; put them together by hand. Nuggets that differ in one decisive word may be in the same nug; take them apart."
+        "nugs; put them together by hand. Nuggets that differ in one decisive word may be in the same nug; take them "
+        "apart."
     )
     out.print()
     out.print(

@@ -22,6 +22,8 @@ from nuggeteer.history.store import History
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
+from nuggeteer.reports.html import nugget_map
+from nuggeteer.reports.html.judge_next import JudgeNext
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
 from tests.reports.hostile import TRICKS, hostile
@@ -172,7 +174,7 @@ def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
         assert now.startswith("found" if sighting.found else "not found")
         assert ("known" in now) == sighting.known
         assert why == [], "n-grams are marked already"
-        if sighting.passage and len(sighting.passage.text) < html.SIZE:
+        if sighting.passage and len(sighting.passage.text) < nugget_map.SIZE:
             assert "".join(words) == escaped(re.sub(r"\s+", " ", sighting.passage.text))
             marked = [escaped(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
             assert [word for word in words[1::2] if word] == marked
@@ -200,14 +202,14 @@ def island(page):
 
 @pytest.mark.slow
 def test_long_passages_are_cut_around_the_marked_words_and_this_is_said(folder, monkeypatch):
-    monkeypatch.setattr(html, "EVIDENCE", 1000)
+    monkeypatch.setattr(nugget_map, "EVIDENCE", 1000)
     found = brief(read_collection(folder))
     page = html.page(found)
-    cut = [s for s in found.sightings if s.passage and len(s.passage.text) > html.LEAST]
+    cut = [s for s in found.sightings if s.passage and len(s.passage.text) > nugget_map.LEAST]
     assert cut
-    assert f"{len(cut)} passages are cut to about {html.LEAST} characters" in Reader(page).text
+    assert f"{len(cut)} passages are cut to about {nugget_map.LEAST} characters" in Reader(page).text
     for row in island(page)["nuggets"]:
-        assert len("".join(row[-2])) <= html.LEAST + 2
+        assert len("".join(row[-2])) <= nugget_map.LEAST + 2
 
 
 def test_the_policy_names_this_style_and_this_script_and_nothing_else(page):
@@ -266,15 +268,15 @@ def test_the_line_to_add_is_a_judgement_that_check_accepts(tmp_path):
     root = hostile(tmp_path / "bad")
     found = brief(read_collection(root))
     assert found.suggested
-    view = html.View(found)
-    for shown, one in zip(view.suggestions, found.suggested, strict=True):
+    shown_pairs = JudgeNext(found).suggestions
+    for shown, one in zip(shown_pairs, found.suggested, strict=True):
         assert escaped(shown["line"]) == shown["line"]
         record = json.loads(shown["line"])
         assert record["text"] == found.new.run.texts[one.suggestion.response]
         nugget = found.key.nuggets[one.suggestion.nugget]
         assert (record["qid"], record["nugget"], record["verdict"]) == (nugget.qid, nugget.nugget, True)
     place = found.suggested[0].suggestion.nugget
-    (root / "judgements" / "mine.jsonl").write_text(view.suggestions[0]["line"] + "\n", encoding="utf-8")
+    (root / "judgements" / "mine.jsonl").write_text(shown_pairs[0]["line"] + "\n", encoding="utf-8")
     after = score(read_collection(root), [found.new.run.name]).runs[0].outcome
     assert after.known[place]
     assert after.found[place]
@@ -353,7 +355,7 @@ def test_a_fixed_threshold_has_guesses_without_probabilities(collect):
     collection = collect(nuggets, runs, toml='[threshold]\nmodel = "fixed"\nvalue = 0.3\n')
     reader = Reader(html.page(brief(collection, "a", "b")))
     assert [mark for mark in reader.inside["button"] if "?" in mark] == ["+y?", "n?"]
-    assert "none can be said to matter most" in reader.text
+    assert "no pair is more worth judging than another" in reader.text
 
 
 @pytest.mark.slow

@@ -1,0 +1,106 @@
+"""What changed, on the page: nuggets lost and gained, and the questions that changed most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
+from nuggeteer.reports.change_words import (
+    nuggets_in_words,
+    sureness,
+    texts_in_words,
+    verdict,
+)
+from nuggeteer.reports.formatting import (
+    number,
+    signed,
+)
+from nuggeteer.reports.passages import beginning, excerpt
+
+LISTED = 8  # changes of a kind at once; more are folded away
+MOST = 200  # of a kind in all
+DOUBTFUL = 0.1  # less probable changes are only counted
+SIZE = 360  # characters of a passage
+
+
+class Changes:
+    """The differences from the run that the build is compared with."""
+
+    def __init__(self, diff: Diff) -> None:
+        self.diff, self.key = diff, diff.key
+
+    @property
+    def in_words(self) -> list[str]:
+        return [*nuggets_in_words(self.diff), *texts_in_words(self.diff)]
+
+    @property
+    def kinds(self) -> list[dict[str, Any]]:
+        """Lost, then gained: the first of each kind, and what is folded away."""
+        kinds = []
+        for title, found in (("Lost", self.diff.lost), ("Gained", self.diff.gained)):
+            likely = [one for one in found if one.probability is None or one.probability >= DOUBTFUL]
+            doubtful, cut = len(found) - len(likely), max(len(likely) - MOST, 0)
+            rest = [f"{cut} more"] * (cut > 0)
+            rest += [f"{doubtful} with a probability under {100 * DOUBTFUL:.0f} %"] * (doubtful > 0)
+            kinds.append(
+                {
+                    "title": title,
+                    "count": len(found),
+                    "vital": sum(one.vital for one in found),
+                    "shown": [self._change(one) for one in likely[:LISTED]],
+                    "folded": [self._change(one) for one in likely[LISTED:MOST]],
+                    "rest": " and ".join(rest),
+                }
+            )
+        return kinds
+
+    def _change(self, one: NuggetChange) -> dict[str, Any]:
+        sign = "−" if one.kind == "lost" else "+"
+        at = self.key.position[one.question.qid]
+        return {
+            "name": f"{one.question.qid}/{one.nugget.nugget}",
+            "importance": one.nugget.importance,
+            "kind": one.kind,
+            "sign": sign,
+            "description": beginning(one.nugget.descriptions[0], SIZE),
+            "question": beginning(one.question.text, SIZE),
+            "known": one.known,
+            "sure": sureness(one).plain,
+            "worth": f"{self.diff.headline.measure.title} {sign}{one.effect:.3f}",
+            "sides": [
+                _side("old", one.old, bool(self.diff.old.answered[at])),
+                _side("new", one.new, bool(self.diff.new.answered[at])),
+            ],
+        }
+
+    @property
+    def questions(self) -> list[dict[str, str]]:
+        """The questions whose score changed most."""
+        delta = self.diff.headline
+        rows = []
+        for i in delta.most_changed[:10].tolist():
+            old, new = (number(float(each[i])) for each in (delta.old_by_question, delta.new_by_question))
+            rows.append(
+                {
+                    "qid": self.key.questions[i].qid,
+                    "text": beginning(self.key.questions[i].text),
+                    "old": old,
+                    "new": new,
+                    "change": signed(round(float(new) - float(old), 3)),
+                    "length": f"{self.diff.old.length[i]:,} → {self.diff.new.length[i]:,}",
+                }
+            )
+        return rows
+
+
+def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:
+    passage = sighting.passage
+    return {
+        "name": name,
+        "known": sighting.known,
+        "found": sighting.found,
+        "verdict": verdict(sighting).plain,
+        "pieces": excerpt(passage, SIZE) if passage else [],
+        "nothing": "nothing like it" if answered else "no answer",
+        "docid": (passage.docid or "") if passage else "",
+    }

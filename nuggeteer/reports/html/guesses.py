@@ -1,0 +1,41 @@
+"""How far to trust the guesses, on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nuggeteer.reports import charts
+from nuggeteer.reports.formatting import (
+    UNDEFINED,
+)
+from nuggeteer.trust.reliability import TrustReport
+
+
+class Guesses:
+    """The threshold models, and how often their probabilities come true."""
+
+    few = charts.FEW
+
+    def __init__(self, trust: TrustReport) -> None:
+        self.trust = trust
+
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        found = self.trust.thresholds
+        return [
+            {
+                "name": model.name,
+                "about": model.own_parameters,
+                "evidence": f"{model.log10_evidence:,.1f}".replace("-", "−"),
+                "held_out": UNDEFINED if model.log_score is None else f"{model.log_score:.4f}".replace("-", "−"),
+                "chosen": model.name == found.chosen,
+            }
+            for model in found.models
+        ]
+
+    @property
+    def bins(self) -> Iterator[tuple[str, str, str, str]]:
+        assert self.trust.reliability
+        for one in self.trust.reliability.bins:
+            yield f"{one.low:.1f}–{one.high:.1f}", f"{one.pairs:,}", f"{one.chance:.3f}", f"{one.yes:.3f}"

@@ -1,0 +1,89 @@
+"""The headline of the page: the score, its interval, all measures, and how the build stands to the one before it."""
+
+from __future__ import annotations
+
+from nuggeteer.history.briefing import Briefing
+from nuggeteer.reports.change_words import (
+    difference,
+    difference_span,
+)
+from nuggeteer.reports.formatting import (
+    between,
+    judging_share,
+    number,
+    p_value,
+    percent,
+    span,
+)
+from nuggeteer.reports.scores import remarks
+
+
+class Headline:
+    """The first section."""
+
+    def __init__(self, briefing: Briefing) -> None:
+        self.briefing = briefing
+        self.measure = briefing.headline
+        self.interval = briefing.score.measures[self.measure.name]
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What stands beside the headline."""
+        outcome, vital = self.briefing.score.outcome, self.briefing.key.vital
+        known, pairs = outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed
+        found, nuggets = int(outcome.found.sum()), len(self.briefing.key.nuggets)
+        rows = [("nuggets found", f"{found:,} of {nuggets:,}")]
+        rows.append(("of these vital", f"{int((outcome.found & vital).sum()):,} of {int(vital.sum()):,}"))
+        rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.briefing.key.questions):,}"))
+        rows.append(("pairs that a human judged", f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
+        return rows
+
+    @property
+    def measures(self) -> list[dict[str, str]]:
+        rows = []
+        for measure in self.briefing.scores.measures:
+            interval = self.briefing.score.measures[measure.name]
+            row = {"title": measure.title, "value": number(interval.value), "span": between(interval)}
+            row["judging"] = judging_share(interval)
+            if self.briefing.diff:
+                delta = self.briefing.diff.deltas[measure.name]
+                row |= {"old": number(delta.old), "change": difference(delta), "between": difference_span(delta)}
+                row["p"] = p_value(delta.p)
+            rows.append(row)
+        return rows
+
+    @property
+    def parts(self) -> list[tuple[str, str, str]]:
+        """The interval and its two parts in words."""
+        whole = self.interval
+        rows = [("both", whole.low, whole.high, "questions and guesses together: the 95 % interval")]
+        for name, pair, why in (
+            ("judging", whole.judging, "on these questions, because guesses may be wrong"),
+            ("sampling", whole.sampling, "with these verdicts, because other questions could have been asked"),
+        ):
+            low, high = pair or (None, None)
+            rows.append((name, low, high, why))
+        return [(name, span(low, high), why) for name, low, high, why in rows]
+
+    @property
+    def standing(self) -> tuple[str, str] | None:
+        """How the build stands to the one before it: a word for the style, and a sentence."""
+        if not self.briefing.diff or not self.briefing.old:
+            return None
+        delta = self.briefing.diff.headline
+        low, high = delta.interval.low, delta.interval.high
+        against = self.briefing.old.title
+        if delta.interval.value == 0 and low in (0, None) and high in (0, None):
+            return "same", f"No difference from {against}."
+        told = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
+        if low is None or high is None:
+            return "same", f"{told}; one question says nothing about others."
+        if high < 0:
+            return "worse", f"Worse: {told}."
+        if low > 0:
+            return "better", f"Better: {told}."
+        return "same", f"Not told apart: {told}."
+
+    @property
+    def remarks(self) -> list[str]:
+        return remarks(self.briefing.scores)
