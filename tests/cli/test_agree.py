@@ -40,7 +40,7 @@ def test_assessors_texts_and_reasons_are_shown_harmless(here, capsys):
     text = shown(capsys)
     assert "[bold red blink]B[/]" in text.replace("\n", " ")
     assert "1 verdicts name no assessor" in text
-    assert "an assessor said both yes and no" in text
+    assert "an assessor judged both yes and no" in text
     assert main(["agree", "--json", "-"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["machines"][0]["machine"] == MACHINE

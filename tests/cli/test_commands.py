@@ -461,7 +461,7 @@ def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypa
 def test_demo_leaves_another_collection_alone(tmp_path, capsys):
     write_lines(tmp_path / "nuggets.jsonl", [{"qid": "q", "nugget": "1", "text": "x", "importance": "vital"}])
     assert main(["demo", str(tmp_path)]) == 2
-    assert "another collection" in capsys.readouterr().err
+    assert "is not the sample collection" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["nuggets.jsonl"]
 
 

@@ -105,7 +105,7 @@ def test_a_persons_work_is_never_written_over(here, lines, capsys):
     write_lines(here / "found.jsonl", bare(lines))
     (here / "nugs.jsonl").write_text("mine")
     assert main(["distill", "found.jsonl", "--propose", "nugs.jsonl"]) == 2
-    assert "there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert (here / "nugs.jsonl").read_text() == "mine"
 
 

@@ -30,7 +30,7 @@ def here(tmp_path, monkeypatch):
     ("words", "said"),
     [
         ("", "needs a run"),
-        ("build-103 --json -", "--json is for what judge reports"),
+        ("build-103 --json -", "--json needs --list"),
         ("build-103 --log", "--log and a run"),
         ("build-103 --import x.csv", "--import and a run"),
         ("--import x.csv --plain", "--import and --plain"),
@@ -142,6 +142,6 @@ def test_the_list_makes_hostile_texts_harmless(collect, capsys):
 def test_a_fixed_threshold_says_that_it_has_nothing_to_list(here, capsys):
     (here / "nuggeteer.toml").write_text('[threshold]\nmodel = "fixed"\n')
     assert main(["judge", "build-103", "--list"]) == 0
-    assert "cannot say how sure it is" in capsys.readouterr().out
+    assert "cannot say how sure its guesses are" in capsys.readouterr().out
     assert main(["judge", "build-103", "--list", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["width_after"] is None

@@ -362,7 +362,7 @@ def test_a_fixed_threshold_has_guesses_without_probabilities(collect):
 def test_equal_runs_have_nothing_to_tell(folder):
     found = brief(read_collection(folder), "build-101", str(folder / "runs" / "build-101.jsonl"))
     reader = Reader(html.page(found))
-    assert "No difference to build-101." in reader.text
+    assert "No difference from build-101." in reader.text
     assert not [cell for cell in cells(reader) if {"gained", "lost"} & set(cell["class"].split())]
 
 
