@@ -17,7 +17,15 @@ import numpy as np
 
 from nuggeteer.records import Vector
 from nuggeteer.statistics import coefficients
-from nuggeteer.statistics.coefficients import alpha, both_ways, estimate, kappa, percent, positive, tables
+from nuggeteer.statistics.coefficients import (
+    alpha,
+    contingency_tables,
+    estimate,
+    kappa,
+    percent,
+    positive,
+    two_rater_coincidences,
+)
 
 QUESTIONS = (3, 5, 8, 10, 20, 50)
 PAIRS = 10
@@ -25,7 +33,7 @@ TIMES = 1000
 COEFFICIENTS: dict[str, Callable[[Vector], Vector]] = {
     "percent": percent,
     "κ": kappa,
-    "α": lambda table: alpha(both_ways(table)),
+    "α": lambda table: alpha(two_rater_coincidences(table)),
     "F1 of yes": positive,
 }
 
@@ -36,7 +44,7 @@ def judged(rng: np.random.Generator, questions: int) -> Vector:
     error = np.repeat(rng.beta(1, 6, (2, questions)), PAIRS, axis=1)
     truth = rng.random(len(yes)) < yes
     first, second = truth ^ (rng.random(error.shape) < error)
-    return tables(first, second, np.arange(len(truth)), len(truth))
+    return contingency_tables(first, second, np.arange(len(truth)), len(truth))
 
 
 def by_question(pairs: Vector) -> Vector:
@@ -51,14 +59,14 @@ def main() -> None:
     print(
         f"Two simulated assessors, {PAIRS} pairs a question; true values: {true}. How often the 95 % interval holds the"
     )
-    print(f"true value, of {TIMES} times; `agree` gives none for fewer than {coefficients.FEWEST} questions.\n")
+    print(f"true value, of {TIMES} times; `agree` gives none for fewer than {coefficients.MIN_QUESTIONS} questions.\n")
     print(f"| resampled | questions | {' | '.join(COEFFICIENTS)} |\n|---|---|{'---|' * len(COEFFICIENTS)}")
     for what, cut in (("questions", by_question), ("pairs", np.asarray)):
         for questions in QUESTIONS:
             cells = []
             for name, one in COEFFICIENTS.items():
                 rng = np.random.default_rng(questions)
-                with patch.object(coefficients, "FEWEST", 2):
+                with patch.object(coefficients, "MIN_QUESTIONS", 2):
                     found = [estimate(one, cut(judged(rng, questions)), seed) for seed in range(TIMES)]
                 held = [e.low <= truth[name] <= e.high for e in found if e.low is not None and e.high is not None]
                 cells.append(f"{np.mean(held):.1%}")

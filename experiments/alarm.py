@@ -22,7 +22,7 @@ from scipy.special import stdtr
 from nuggeteer.collection.folder import make_key
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question, Vector
-from nuggeteer.statistics.alarm import ALARM, DIGITS, e_value, watch
+from nuggeteer.statistics.alarm import ALARM, DIGITS, e_value, watch_trend
 
 YEAR = 365
 YEARS = 500
@@ -101,7 +101,7 @@ def by_spending(scores: Vector, now: int) -> bool:
 def a_year(name: str, seed: int) -> tuple[bool, ...]:
     """Whether there was an alarm, an alarm for worse, two or more alarms, and an alarm by each of the other rules."""
     scores = (UNCHANGED | OUTSIDE)[name](np.random.default_rng([seed, len(name)]), YEAR)
-    changes = watch(scores.mean(axis=1)).changes
+    changes = watch_trend(scores.mean(axis=1)).changes
     others = (any(rule(scores, now) for now in range(1, YEAR)) for rule in (by_last_night, by_spending))
     return bool(changes), any(change.worse for change in changes), len(changes) > 1, *others
 
@@ -114,7 +114,7 @@ def nights_until(nights: Nights, drop: float, before: int, seed: int) -> list[fl
         scores = nights(rng, before + MOST)
         scores[before:] -= drop
         mean = scores.mean(axis=1)
-        if not watch(mean[:before]).changes:
+        if not watch_trend(mean[:before]).changes:
             break
     rules: list[Callable[[int], bool]] = [
         lambda now: e_value(np.round(mean[: now + 1], DIGITS))[0] >= ALARM,

@@ -16,7 +16,9 @@ import numpy as np
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.records import Vector
 from nuggeteer.scoring.scorer import score
-from nuggeteer.statistics.significance import LEVEL, analyse_variance, contrast, holm, randomisation, tukey
+from nuggeteer.statistics.significance import LEVEL, holm, randomisation
+from nuggeteer.statistics.tukey import tukey_test
+from nuggeteer.statistics.variance import analyse_variance, contrast
 
 TRIALS = 1000
 
@@ -24,7 +26,7 @@ TRIALS = 1000
 def alarms(values: Vector, rng: np.random.Generator) -> list[bool]:
     """Does each test find a difference in one experiment."""
     table = analyse_variance(rng.permuted(values, axis=0))
-    pairs = tukey(table.means, table.error, table.freedom)
+    pairs = tukey_test(table.means, table.error, table.freedom)
     return [table.runs.p < LEVEL, pairs.significant > 0, bool((holm(contrast(table)) < LEVEL).any())]
 
 

@@ -14,8 +14,10 @@ from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.scorer import Scorer, Scores
-from nuggeteer.statistics import significance
-from nuggeteer.statistics.significance import Agreement, Tukey, Variance
+from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
+from nuggeteer.statistics.significance import holm, rank_intervals
+from nuggeteer.statistics.tukey import Tukey, tukey_test
+from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
 
 MEASURES = ("f3", "pyramid_f3", "macro_f3")
 BY = ("kind", "tag", "target")
@@ -78,8 +80,8 @@ class Correlation:
     """How two measures agree: on single answers, and on the means of runs."""
 
     measures: tuple[Measure, Measure]
-    answers: Agreement
-    runs: Agreement
+    answers: ScoreAgreement
+    runs: ScoreAgreement
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Comparison:
     scores: Scores
     standings: tuple[Standing, ...]
     correlations: tuple[Correlation, ...]
-    official: tuple[tuple[Measure, Agreement], ...]
+    official: tuple[tuple[Measure, ScoreAgreement], ...]
     slices: Slices | None = None
 
     @property
@@ -195,12 +197,12 @@ def mean_draws(values: Vector, resamples: Vector) -> Vector:
 
 
 def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamples: Vector) -> Standing:
-    variance = significance.analyse_variance(_defined(values))
-    tukey = significance.tukey(variance.means, variance.error, variance.freedom)
+    variance = analyse_variance(_defined(values))
+    tukey = tukey_test(variance.means, variance.error, variance.freedom)
     ranks = above = None
     if variance.size > 1:
         draws = np.stack([mean_draws(own, resamples) for own in values])
-        ranks = significance.rank_intervals(draws.T)
+        ranks = rank_intervals(draws.T)
         above = np.stack([np.mean((run > draws) + (run == draws) / 2, axis=1) for run in draws])
     means = np.array([run.measures[measure.name].value for run in scores.runs], dtype=float)
     order = np.argsort(-means, kind="stable")
@@ -210,28 +212,25 @@ def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamp
 def _correlation(scores: Scores, pair: tuple[Measure, Measure]) -> Correlation:
     one, other = (np.array([run.by_question[measure.name] for run in scores.runs]) for measure in pair)
     means = [np.array([run.measures[m.name].value for run in scores.runs], dtype=float) for m in pair]
-    return Correlation(pair, significance.agreement(one.ravel(), other.ravel()), significance.agreement(*means))
+    return Correlation(pair, score_agreement(one.ravel(), other.ravel()), score_agreement(*means))
 
 
-def _official(scores: Scores) -> Iterator[tuple[Measure, Agreement]]:
+def _official(scores: Scores) -> Iterator[tuple[Measure, ScoreAgreement]]:
     for measure in scores.measures:
         has = [run for run in scores.runs if measure.name in run.run.info.official]
         ours = [run.measures[measure.name].value for run in has]
         if len(has) >= 2 and None not in ours:
             theirs = [run.run.info.official[measure.name] for run in has]
-            yield measure, significance.agreement(theirs, np.array(ours, dtype=float))
+            yield measure, score_agreement(theirs, np.array(ours, dtype=float))
 
 
 def _slices(scores: Scores, by: str, values: dict[str, list[Vector]]) -> Slices:
     key = scores.key
     parts = list(_by_tag(key, _answers(scores)) if by == "tag" else _by_question(key, by, values))
-    tables = [
-        {name: significance.analyse_variance(_defined(runs)) for name, runs in measured.items()}
-        for _, _, measured in parts
-    ]
+    tables = [{name: analyse_variance(_defined(runs)) for name, runs in measured.items()} for _, _, measured in parts]
     first = next(iter(tables[0]))
-    p = np.array([significance.contrast(table[first]) for table in tables])
-    corrected = significance.holm(p)
+    p = np.array([contrast(table[first]) for table in tables])
+    corrected = holm(p)
     none = np.array([np.nan])
     slices = []
     for (value, nuggets, _), table, *tests in zip(parts, tables, p, corrected, strict=True):

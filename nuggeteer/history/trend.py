@@ -18,7 +18,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History, RecordedNugget, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.signature import differing_parts
-from nuggeteer.statistics.alarm import Alarm, watch
+from nuggeteer.statistics.alarm import Alarm, watch_trend
 from nuggeteer.statistics.intervals import Interval
 
 SIGNATURE_PARTS = {
@@ -210,7 +210,7 @@ def _trend(history: History, group: str | None, measure: str, scorings: Sequence
     builds = tuple(_build(history, own, signature) for own in scorings)
     comparable = np.array([build.comparable for build in builds], dtype=bool)
     places = np.flatnonzero(comparable)
-    alarm = watch(_numbers([builds[i].interval.value for i in places]))
+    alarm = watch_trend(_numbers([builds[i].interval.value for i in places]))
     evidence = np.full(len(builds), np.nan)
     evidence[places] = alarm.evidence
     changes = tuple(replace(c, at=int(places[c.at]), since=int(places[c.since])) for c in alarm.changes)

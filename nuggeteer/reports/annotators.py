@@ -13,7 +13,7 @@ from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
 from nuggeteer.reports.formatting import UNDEFINED, coefficient, number
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import FEWEST, CoefficientEstimate
+from nuggeteer.statistics.coefficients import MIN_QUESTIONS, CoefficientEstimate
 
 
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
         "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "
         "and digits in snippets that both found relevant, those in both's nuggets / (those + half of those in only "
         f"one's nuggets). κ is Cohen's, of snippets and of characters. 95 %: over resampled {result.resampled}, if "
-        f"there are {FEWEST} or more."
+        f"there are {MIN_QUESTIONS} or more."
     )
     for one_snippet in result.differing[:listed]:
         first, second = one_snippet.first, one_snippet.second

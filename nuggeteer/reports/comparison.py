@@ -23,7 +23,8 @@ from nuggeteer.reports.formatting import (
 from nuggeteer.reports.json_values import interval_as_json
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scorer import RunScore
-from nuggeteer.statistics.significance import Agreement, Factor
+from nuggeteer.statistics.correlation import ScoreAgreement
+from nuggeteer.statistics.variance import Factor
 
 MANY = 7  # more have too many pairs to read one by one
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -102,11 +103,11 @@ def _factor_as_json(factor: Factor) -> dict[str, Any]:
     }
 
 
-def _correlation_as_json(one: Agreement) -> dict[str, Any]:
+def _correlation_as_json(one: ScoreAgreement) -> dict[str, Any]:
     return {"n": one.n, "pearson": number_or_none(one.pearson), "kendall_tau": number_or_none(one.kendall_tau)}
 
 
-def _agreement_as_json(one: Agreement) -> dict[str, Any]:
+def _agreement_as_json(one: ScoreAgreement) -> dict[str, Any]:
     return _correlation_as_json(one) | {"r_squared": number_or_none(one.r_squared), "rmse": number_or_none(one.rmse)}
 
 

@@ -24,7 +24,7 @@ from nuggeteer.reports.builds import (
 )
 from nuggeteer.reports.formatting import between, counted, listed, number, percent, signed
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.alarm import patience
+from nuggeteer.statistics.alarm import builds_until_alarm
 
 SHOWN = 10  # nuggets of a kind
 TICKS = "▁▂▃▄▅▆▇█"
@@ -158,8 +158,8 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
         since = " since" if trend.alarm.changes else ""
         yield (
             f"No alarm{since}: the {level} builds{since} may well differ by noise only. The alarm stays right even if "
-            f"you look every night, and is slow for it: a drop below all of these would take about {patience(level)} "
-            "builds to show. To compare tonight with last night, use diff."
+            f"you look every night, and is slow for it: a drop below all of these would take about "
+            f"{builds_until_alarm(level)} builds to show. To compare tonight with last night, use diff."
         )
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:

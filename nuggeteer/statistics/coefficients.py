@@ -1,8 +1,8 @@
-"""Coefficients of agreement between raters who say yes or no, and how sure they are.
+"""Coefficients of agreement between raters who answer yes or no, and their intervals.
 
-A table has four numbers: both said yes, only the first, only the second, both said no. Tables of several questions
-lie beside each other, and add up. What a question's pairs, or its characters, have in common makes them less than so
-many independent ones, so that intervals resample questions.
+A table has four counts: yes from both raters, from the first only, from the second only, and from neither. The tables
+of several questions add up. The pairs (or characters) of one question have something in common and are not independent,
+so intervals resample questions.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.statistics.intervals import bca_levels, question_draws
 
-FEWEST = 10  # questions that have an interval; of fewer it holds the truth too seldom (experiments/agreement.md)
-DEFINED = 0.95  # of the resamples, or there is no interval
-SAME = 1e-12
+MIN_QUESTIONS = 10  # with fewer, an interval holds the true value too seldom (experiments/agreement.md)
+MIN_DEFINED = 0.95  # if the coefficient is defined in a smaller share of the resamples, there is no interval
+ROUNDING = 1e-12  # values that differ by less are equal
 
 
 class CoefficientEstimate(NamedTuple):
-    """A coefficient and its 95 % interval; None where it is undefined or nothing can be said."""
+    """A coefficient and its 95 % interval. None stands for undefined or unknown."""
 
     value: float | None
     low: float | None = None
@@ -29,18 +29,19 @@ class CoefficientEstimate(NamedTuple):
 
 
 def percent(tables: Vector) -> Vector:
-    """The share on which both say the same."""
+    """The share of the pairs on which both raters agree."""
     return _ratio(tables[..., 0] + tables[..., 3], tables.sum(axis=-1))
 
 
 def positive(tables: Vector) -> Vector:
-    """F1 of the yes: 2 both / (2 both + only one). The papers' overlap, both / (½ only one + both), is the same."""
+    """Positive agreement, which is the F1 of yes: 2 both / (2 both + only one). The papers' overlap,
+    both / (½ only one + both), is the same."""
     twice = 2 * tables[..., 0]
     return _ratio(twice, twice + tables[..., 1] + tables[..., 2])
 
 
 def kappa(tables: Vector) -> Vector:
-    """Cohen's κ (1960): agreement beyond what two raters with these shares of yes have by chance."""
+    """Cohen's κ (1960): agreement beyond what two raters with these shares of yes reach by chance."""
     both, first, second, neither = np.moveaxis(tables, -1, 0)
     whole = both + first + second + neither
     chance = (both + first) * (both + second) + (neither + first) * (neither + second)
@@ -48,26 +49,27 @@ def kappa(tables: Vector) -> Vector:
 
 
 def alpha(tables: Vector) -> Vector:
-    """Krippendorff's α (2011) from coincidences (`coincidences`, or those of two raters)."""
+    """Krippendorff's α (2011) from coincidences (`coincidences` or `two_rater_coincidences`)."""
     yes, no = tables[..., 0] + tables[..., 1], tables[..., 2] + tables[..., 3]
     expected = yes * no
     return _ratio(expected - (yes + no - 1) * tables[..., 1], expected)
 
 
-def tables(first: Bools, second: Bools, question: Ints, questions: int) -> Vector:
-    """questions × 4: what two raters said of the same things, each of which is of a question."""
+def contingency_tables(first: Bools, second: Bools, question: Ints, questions: int) -> Vector:
+    """questions × 4: how two raters judged the same items. `question` is the question of each item."""
     cell = 3 - 2 * first.astype(np.int64) - second
     return np.bincount(4 * question + cell, minlength=4 * questions).reshape(questions, 4).astype(float)
 
 
-def both_ways(tables: Vector) -> Vector:
-    """The coincidences of two raters: each verdict against the other."""
+def two_rater_coincidences(tables: Vector) -> Vector:
+    """The coincidences of two raters, from their table: each verdict is counted against the other rater's."""
     return tables + tables[..., [0, 2, 1, 3]]
 
 
 def coincidences(yes: Ints, raters: Ints, question: Ints, questions: int) -> Vector:
-    """questions × 4: of things that `raters` judged, of whom so many said `yes`, each verdict against each other one,
-    so that a verdict weighs the same however many there are beside it. Things with one verdict say nothing."""
+    """questions × 4: each verdict on an item counted against each other verdict on it. `raters` is how many judged
+    each item and `yes` how many of them answered yes. A verdict weighs the same however many others the item has.
+    Items with one verdict do not count."""
     several = raters > 1
     yes, question = yes[several], question[several]
     no, others = raters[several] - yes, raters[several] - 1
@@ -76,25 +78,30 @@ def coincidences(yes: Ints, raters: Ints, question: Ints, questions: int) -> Vec
 
 
 def estimate(coefficient: Callable[[Vector], Vector], tables: Vector, seed: int) -> CoefficientEstimate:
-    """The coefficient of all questions together, and BCa's interval over resampled questions.
+    """The coefficient of all questions together, and its BCa interval over resampled questions.
 
-    There is a value and no interval where there are few questions, where one of them decides whether there is a
-    value, and where all resamples are the same, which says more of resampling than of the raters."""
+    There is a value without an interval if there are few questions, if one question decides whether the coefficient is
+    defined, or if all resamples have the same value, because that shows nothing about how raters vary."""
     tables = tables[tables.any(axis=-1)]
     whole = tables.sum(axis=0)
     value = float(coefficient(whole))
     if np.isnan(value):
         return CoefficientEstimate(None)
-    if len(tables) < FEWEST:
+    if len(tables) < MIN_QUESTIONS:
         return CoefficientEstimate(value)
     draws = coefficient(question_draws(len(tables), seed) @ tables)
     without = coefficient(whole - tables)
     defined = ~np.isnan(draws)
     draws = draws[defined]
-    if np.isnan(without).any() or defined.mean() < DEFINED or np.ptp(draws) < SAME or np.ptp(without) < SAME:
+    if (
+        np.isnan(without).any()
+        or defined.mean() < MIN_DEFINED
+        or np.ptp(draws) < ROUNDING
+        or np.ptp(without) < ROUNDING
+    ):
         return CoefficientEstimate(value)
     jackknife = value + without.mean() - without
-    draws = np.where(abs(draws - value) < SAME, jackknife.mean(), draws)  # so that ties are ties
+    draws = np.where(abs(draws - value) < ROUNDING, jackknife.mean(), draws)  # restores exact ties
     levels = bca_levels(jackknife, draws)
     if np.isnan(levels).any():
         return CoefficientEstimate(value)

@@ -1,12 +1,13 @@
 """Confidence intervals of mean scores.
 
-Two things are unknown: the guessed verdicts, and which questions could have been asked. Verdicts come as
-draws from the fitted model, questions are resampled with replacement; the same draws serve every measure
-and every run, so that differences between runs can be taken draw by draw. *judging* keeps the questions
-and draws the verdicts; *sampling* keeps the expected scores and draws the questions; the whole draws both.
+Two things are unknown: the guessed verdicts, and which other questions could have been asked. Verdicts are drawn from
+the fitted model, and questions are resampled with replacement. All measures and runs share the same draws, so
+differences between runs can be computed draw by draw. The *judging* part keeps the questions and draws the verdicts.
+The *sampling* part keeps the expected scores and draws the questions. The whole interval draws both.
 
-The levels at which draws are cut are those of BCa (Efron 1987), bias-corrected and accelerated, since F over
-questions is skewed and often 0; they are worked out from the questions, which nearly always weigh most.
+The ends of an interval are quantiles of the draws, at the levels of BCa (bias-corrected and accelerated, Efron 1987),
+because F over questions is skewed and often 0. The levels are computed from the questions alone, which nearly always
+contribute most of the width.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ DRAWS = 2000
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and where it lies with 95 % confidence. None stands for what cannot be said.
+    """A value and its 95 % confidence interval. None stands for unknown.
 
-    `value` is the expected score: over all that the guesses might be. `hard` is the score if every nugget more
-    probable than not is taken as found. `judging` is the part of the interval that comes of guessed verdicts,
-    `sampling` the part that comes of the choice of questions; `low` and `high` are of both.
+    `value` is the expected score over all possible verdicts on the guessed pairs. `hard` is the score if every nugget
+    that is more probable than not counts as found. `judging` is the part of the interval that comes from guessed
+    verdicts, and `sampling` the part that comes from the choice of questions. `low` and `high` include both.
     """
 
     value: float | None
@@ -39,7 +40,7 @@ class Interval:
 
     @property
     def judging_share(self) -> float | None:
-        """How wide the judging part is against the whole; None where there is no such part or no width."""
+        """The width of the judging part divided by the whole width. None without such a part or without a width."""
         if self.judging is None or self.low is None or self.high is None:
             return None
         whole, part = self.high - self.low, self.judging[1] - self.judging[0]
@@ -61,10 +62,10 @@ def mean_interval(
 ) -> Interval:
     """The mean over the questions that have a value, and its interval.
 
-    `values` are the expected scores of the questions, `drawn` (draws × questions) the scores under drawn
-    verdicts; without these the interval is of the choice of questions only, either because all verdicts are
-    `certain`, or because nobody can say how sure they are. One question tells nothing of others: then there
-    is a value and no interval.
+    `values` are the expected scores of the questions, and `drawn` (draws × questions) the scores under drawn verdicts.
+    Without `drawn` the interval covers only the choice of questions, either because all verdicts are `certain` or
+    because the model does not know how sure it is. With one question there is a value and no whole interval, because
+    one question does not show how questions vary.
     """
     defined = ~np.isnan(values)
     own = values[defined]
@@ -104,15 +105,14 @@ def _cut(draws: Vector, levels: Vector) -> tuple[float, float]:
 
 
 def bca_levels(values: Vector, means: Vector) -> Vector:
-    """The quantiles of its bootstrap means that make the BCa interval of a mean (Efron & Tibshirani 1993,
-    §14.3)."""
+    """The levels of the bootstrap quantiles that bound the BCa interval of a mean (Efron & Tibshirani 1993, §14.3)."""
     from scipy.special import ndtr, ndtri
 
     value = values.mean()
-    # Half of the ties count as below (as in scipy.stats.bootstrap): scores of few questions are lumpy.
+    # Half of the ties count as below (as in scipy.stats.bootstrap), because means over few questions are often tied.
     below = (np.mean(means < value) + np.mean(means <= value)) / 2
     bias = ndtri(below)
-    # The jackknife's skewness; leaving one out moves a mean by a multiple of its own deviation.
+    # The jackknife's skewness: leaving out a value moves the mean by a multiple of the value's deviation.
     deviation = values - value
     acceleration = (deviation**3).sum() / (6 * (deviation**2).sum() ** 1.5)
     z = ndtri(_tails())

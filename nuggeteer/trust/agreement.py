@@ -23,13 +23,13 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
     CoefficientEstimate,
     alpha,
-    both_ways,
     coincidences,
+    contingency_tables,
     estimate,
     kappa,
     percent,
     positive,
-    tables,
+    two_rater_coincidences,
 )
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
@@ -276,7 +276,7 @@ def _chances(evidence: Evidence, out: Bools) -> Vector:
 
 
 def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int, seed: int) -> RaterAgreement:
-    table = tables(a, b, question, questions)
+    table = contingency_tables(a, b, question, questions)
     return RaterAgreement(
         names,
         len(a),
@@ -285,7 +285,7 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
         (float(a.mean()), float(b.mean())) if len(a) else None,
         estimate(percent, table, seed),
         estimate(kappa, table, seed),
-        estimate(alpha, both_ways(table), seed),
+        estimate(alpha, two_rater_coincidences(table), seed),
         estimate(positive, table, seed),
     )
 

@@ -24,8 +24,8 @@ from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, find, read
 from nuggeteer.scoring.scorer import material
+from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.statistics.significance import Agreement, agreement
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.pointwise import Pointwise
@@ -67,7 +67,7 @@ class Crossval:
     pairs: Quality
     guessed: Quality
     answers: Quality
-    runs: Agreement
+    runs: ScoreAgreement
     coverage95: float | None
     scores: tuple[RunGuess, ...]
     seconds: float
@@ -136,7 +136,7 @@ def crossval(
         pairs=quality(pairs),
         guessed=quality(pairs.only(pairs.guessed)),
         answers=quality(answers),
-        runs=agreement([run.true for run in runs], [run.value for run in runs]),
+        runs=score_agreement([run.true for run in runs], [run.value for run in runs]),
         coverage95=float(np.mean(held)) if held else None,
         scores=runs,
         seconds=time.perf_counter() - start,

@@ -16,7 +16,8 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring.scorer import score
-from nuggeteer.statistics.significance import analyse_variance, holm
+from nuggeteer.statistics.significance import holm
+from nuggeteer.statistics.variance import analyse_variance
 from tests.conftest import write_lines
 from tests.tables import read_table
 

@@ -15,7 +15,7 @@ from nuggeteer.history.store import History
 from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics import alarm
-from nuggeteer.statistics.alarm import ALARM, e_value, patience, watch
+from nuggeteer.statistics.alarm import ALARM, builds_until_alarm, e_value, watch_trend
 from tests.conftest import write_lines
 
 
@@ -27,16 +27,18 @@ def by_hand(scores):
     """The capital by the definition: for each τ and h, the product of weight / sum of weights left, from the lowest
     up, over 1 / how many are left."""
     total = 0.0
-    for share, sign in ((alarm.WORSE, 1), (1 - alarm.WORSE, -1)):
+    for share, sign in ((alarm.DROP_SHARE, 1), (1 - alarm.DROP_SHARE, -1)):
         order = sorted(range(len(scores)), key=lambda i: (sign * scores[i], i))
         rest = 1.0
         for tau in range(1, len(scores)):
             prior = alarm.HAZARD * (1 - alarm.HAZARD) ** (tau - 1)
             rest -= prior
-            for h in alarm.OF:
+            for h in alarm.STRENGTHS:
                 weight = [h if i >= tau else 1.0 for i in order]
                 left = [sum(weight[place:]) / (len(order) - place) for place in range(len(order))]
-                total += share * prior / len(alarm.OF) * math.prod(w / s for w, s in zip(weight, left, strict=True))
+                total += (
+                    share * prior / len(alarm.STRENGTHS) * math.prod(w / s for w, s in zip(weight, left, strict=True))
+                )
         total += share * rest
     return total
 
@@ -66,11 +68,11 @@ def test_equal_scores_never_pay_more_than_ties_broken_any_way():
 
 
 def test_builds_that_are_all_the_same_never_raise_an_alarm():
-    seen = watch(np.full(100, 0.3))
+    seen = watch_trend(np.full(100, 0.3))
     assert seen.changes == ()
     assert seen.evidence.max() == 1.0
     wobble = 0.3 + np.arange(100) % 7 * 1e-13  # the last bits of another processor
-    assert watch(wobble).evidence.tolist() == seen.evidence.tolist()
+    assert watch_trend(wobble).evidence.tolist() == seen.evidence.tolist()
 
 
 @pytest.mark.slow
@@ -83,13 +85,13 @@ def test_false_alarms_are_rarer_than_one_in_twenty(noise):
         "cauchy": lambda: rng.standard_cauchy(80),
         "lumpy": lambda: rng.integers(0, 3, 80).astype(float),
     }[noise]
-    assert sum(bool(watch(draw()).changes) for _ in range(300)) <= 23
+    assert sum(bool(watch_trend(draw()).changes) for _ in range(300)) <= 23
 
 
 def test_a_drop_is_noticed_and_its_beginning_found():
     rng = np.random.default_rng(3)
     scores = np.concatenate([rng.normal(0.5, 0.01, 30), rng.normal(0.45, 0.01, 12)])
-    (change,) = watch(scores).changes
+    (change,) = watch_trend(scores).changes
     assert change.worse
     assert abs(change.since - 30) <= 1
     assert 30 < change.at < 40
@@ -100,7 +102,7 @@ def test_a_drop_is_noticed_and_its_beginning_found():
 def test_after_a_rise_the_trend_starts_anew_so_that_a_fall_to_the_old_level_is_a_drop():
     rng = np.random.default_rng(4)
     levels = np.repeat([0.4, 0.5, 0.4], 25)
-    changes = watch(levels + rng.normal(0, 0.01, 75)).changes
+    changes = watch_trend(levels + rng.normal(0, 0.01, 75)).changes
     assert [change.worse for change in changes] == [False, True]
     assert [abs(change.since - place) <= 1 for change, place in zip(changes, (25, 50), strict=True)] == [True, True]
 
@@ -108,9 +110,9 @@ def test_after_a_rise_the_trend_starts_anew_so_that_a_fall_to_the_old_level_is_a
 def test_what_was_seen_does_not_change_when_more_builds_come():
     rng = np.random.default_rng(5)
     scores = np.concatenate([rng.normal(0.5, 0.02, 20), rng.normal(0.4, 0.02, 20)])
-    whole = watch(scores)
+    whole = watch_trend(scores)
     for end in range(1, 41):
-        part = watch(scores[:end])
+        part = watch_trend(scores[:end])
         assert part.evidence.tolist() == whole.evidence[:end].tolist()
         assert part.changes == tuple(change for change in whole.changes if change.at < end)
 
@@ -118,7 +120,7 @@ def test_what_was_seen_does_not_change_when_more_builds_come():
 def test_only_the_order_of_scores_counts():
     rng = np.random.default_rng(6)
     scores = rng.random(30)
-    assert watch(scores).evidence.tolist() == watch(np.exp(3 * scores)).evidence.tolist()
+    assert watch_trend(scores).evidence.tolist() == watch_trend(np.exp(3 * scores)).evidence.tolist()
 
 
 @pytest.mark.parametrize("builds", [10, 30, 100])
@@ -128,7 +130,7 @@ def test_a_drop_below_everything_is_noticed_after_about_as_many_builds_as_are_to
     for _ in range(25):
         scores = np.concatenate([rng.random(builds) + 1.0, rng.random(20)])
         taken.append(next(n for n in range(1, 20) if e_value(scores[: builds + n])[0] >= ALARM))
-    assert abs(np.median(taken) - patience(builds)) <= 1
+    assert abs(np.median(taken) - builds_until_alarm(builds)) <= 1
 
 
 NUGGETS = [{"qid": q, "nugget": str(n), "text": f"{q} fact number{n}"} for q in ("q2", "q10") for n in (1, 2, 3)]
@@ -179,7 +181,7 @@ def test_a_trend_has_the_scores_of_its_builds_in_the_order_of_time(recorded):
     assert trend.comparable.all()
     assert np.isnan(trend.delta[0])
     assert trend.delta[1:].tolist() == np.diff(trend.value).tolist()
-    assert trend.alarm.evidence.tolist() == watch(trend.value).evidence.tolist()
+    assert trend.alarm.evidence.tolist() == watch_trend(trend.value).evidence.tolist()
 
 
 def test_nuggets_gained_and_lost_are_those_of_the_sets(recorded):

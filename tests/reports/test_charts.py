@@ -11,7 +11,7 @@ import pytest
 from nuggeteer.history.store import Scoring
 from nuggeteer.history.trend import Build, Trend
 from nuggeteer.reports import charts
-from nuggeteer.statistics.alarm import watch
+from nuggeteer.statistics.alarm import watch_trend
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 from nuggeteer.trust.reliability import reliability
@@ -27,7 +27,7 @@ def made(values, labels=None, unlike=()):
         )
         for i, v in enumerate(values)
     ]
-    return Trend(None, "f3", tuple(builds), watch(np.array(values)))
+    return Trend(None, "f3", tuple(builds), watch_trend(np.array(values)))
 
 
 def points(svg, role):

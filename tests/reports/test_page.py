@@ -20,7 +20,7 @@ from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.scoring.scorer import score
-from nuggeteer.statistics.alarm import watch
+from nuggeteer.statistics.alarm import watch_trend
 from nuggeteer.statistics.intervals import Interval
 from tests.reports.hostile import TRICKS, hostile
 
@@ -304,7 +304,7 @@ def thirty(found):
     timelines = NuggetTimelines(
         (), builds, np.ones(nuggets, bool), flags, flags, np.full(nuggets, 0.5), np.ones(nuggets, int)
     )
-    return replace(found, trend=Trend(None, "f3", builds, watch(value)), timelines=timelines)
+    return replace(found, trend=Trend(None, "f3", builds, watch_trend(value)), timelines=timelines)
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,16 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from nuggeteer.statistics.coefficients import (
-    FEWEST,
+    MIN_QUESTIONS,
     CoefficientEstimate,
     alpha,
-    both_ways,
     coincidences,
+    contingency_tables,
     estimate,
     kappa,
     percent,
     positive,
-    tables,
+    two_rater_coincidences,
 )
 from nuggeteer.statistics.intervals import question_draws
 
@@ -31,12 +31,12 @@ VERDICTS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_siz
 
 
 def of_two(table):
-    return alpha(both_ways(table))
+    return alpha(two_rater_coincidences(table))
 
 
 def one_table(first, second):
     a, b = np.array(first, dtype=bool), np.array(second, dtype=bool)
-    return tables(a, b, np.zeros(len(a), dtype=int), 1)[0]
+    return contingency_tables(a, b, np.zeros(len(a), dtype=int), 1)[0]
 
 
 @given(VERDICTS)
@@ -88,7 +88,7 @@ def test_krippendorffs_own_example():
     """Krippendorff 2011, "Computing Krippendorff's alpha-reliability", A: two observers, ten units, α = 0.095."""
     meg = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
     owen = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    coincidence = both_ways(one_table(meg, owen))
+    coincidence = two_rater_coincidences(one_table(meg, owen))
     assert coincidence.tolist() == [2, 4, 4, 10]
     assert round(float(alpha(coincidence)), 3) == 0.095
 
@@ -109,7 +109,7 @@ def of_pairs(questions, seed, pairs=10):
     error = np.repeat(rng.beta(1, 6, (2, questions)), pairs, axis=1)
     truth = rng.random(len(yes)) < yes
     first, second = truth ^ (rng.random(error.shape) < error)
-    return tables(first, second, np.arange(len(truth)), len(truth))
+    return contingency_tables(first, second, np.arange(len(truth)), len(truth))
 
 
 class _Drawn:
@@ -156,12 +156,12 @@ def holds(table, truth, seed):
 
 
 def test_what_cannot_be_said_is_not_said():
-    agreeing = np.tile([3.0, 0, 0, 4], (FEWEST, 1))
+    agreeing = np.tile([3.0, 0, 0, 4], (MIN_QUESTIONS, 1))
     assert estimate(kappa, agreeing, 0) == CoefficientEstimate(
         1.0
     )  # resampling cannot see what was not there to be drawn
-    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (FEWEST, 1)), 0) == CoefficientEstimate(None)
-    few = random_tables(FEWEST - 1, 0)
+    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (MIN_QUESTIONS, 1)), 0) == CoefficientEstimate(None)
+    few = random_tables(MIN_QUESTIONS - 1, 0)
     assert estimate(kappa, few, 0) == CoefficientEstimate(float(kappa(few.sum(axis=0))))
     padded = np.vstack([few, np.zeros((50, 4))])  # questions without a shared pair are no questions
     assert estimate(kappa, padded, 0).low is None
@@ -173,7 +173,7 @@ def test_what_cannot_be_said_is_not_said():
 
 
 @settings(max_examples=25)
-@given(st.integers(FEWEST, 20), st.integers(0, 99))
+@given(st.integers(MIN_QUESTIONS, 20), st.integers(0, 99))
 def test_an_interval_is_ordered_and_within_bounds(questions, seed):
     table = random_tables(questions, seed, 4)
     for coefficient, least in ((percent, 0), (positive, 0), (kappa, -1), (of_two, -1)):

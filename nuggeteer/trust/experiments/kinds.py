@@ -25,8 +25,8 @@ from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
+from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.statistics.significance import Agreement, agreement
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.trust.crossval import crossval, shared_matcher, without
@@ -99,7 +99,7 @@ def thresholds(definition: Definition, collection: Collection, jobs: int, seed: 
     for changed, match, grid in zip(
         definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
     ):
-        agreed = [agreement(truth, column) for column in grid.T]
+        agreed = [score_agreement(truth, column) for column in grid.T]
         tau = np.array([one.kendall_tau for one in agreed])
         best = _best(tau)
         rows.append((named(changed), float(definition.thresholds[best]), *_agreement_cells(agreed[best])))
@@ -122,12 +122,12 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
     for changed, match, grid in zip(
         definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
     ):
-        agreed = [agreement(truth, column) for column in grid.T]
+        agreed = [score_agreement(truth, column) for column in grid.T]
         best = _best(np.array([one.kendall_tau for one in agreed]))
         chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
         rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
         guessed = [_value(one) for one in _intervals(_matched(collection, match), left_out, measure, jobs, seed)]
-        rows.append((named(changed), "smooth", *_agreement_cells(agreement(truth, guessed))))
+        rows.append((named(changed), "smooth", *_agreement_cells(score_agreement(truth, guessed))))
     return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [note, HIDDEN, CHOSEN]
 
 
@@ -189,7 +189,7 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
         ("and responses judged yes", _match_by_group(left_out, chosen, _taught, jobs)),
     ):
         agreed = [
-            agreement(truth, column)
+            score_agreement(truth, column)
             for column in left_out.at_thresholds(scores, definition.thresholds, measure, False).T
         ]
         best = _best(np.array([one.kendall_tau for one in agreed]))
@@ -340,7 +340,7 @@ def _best(values: Vector) -> int:
     return int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
 
 
-def _agreement_cells(one: Agreement) -> tuple[float | None, float | None, float | None]:
+def _agreement_cells(one: ScoreAgreement) -> tuple[float | None, float | None, float | None]:
     return number_or_none(one.kendall_tau), number_or_none(one.r_squared), number_or_none(one.rmse)
 
 
