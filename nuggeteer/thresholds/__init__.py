@@ -1,4 +1,4 @@
-"""From match scores to verdicts: the models that decide guesses, and how sure they are."""
+"""From match scores to verdicts: the models that decide guesses and say how sure they are."""
 
 from nuggeteer.thresholds.model import Draws, Evidence, FixedThreshold, Pairs, ThresholdModel, random_orders, size_of
 

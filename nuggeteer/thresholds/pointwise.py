@@ -1,8 +1,8 @@
-"""A model that gives each pair a probability and no more, made to decide guesses.
+"""A threshold model from a fit that only gives each pair a probability.
 
-The paper's models (`steps`), `pooled` and the coin say how probable a yes is, all unknowns integrated out. Verdicts
-drawn from that are independent: such a model does not say how sure it is of its probabilities, nor what the nuggets of
-an answer have in common, and its intervals are too narrow. It is there to be compared with.
+The fits of the paper's models (`steps`), `pooled` and the coin give the probability of a yes with all unknowns
+integrated out. Verdicts drawn from it are independent. Such a model does not know how sure it is of its probabilities
+or what the nuggets of an answer have in common, so its intervals are too narrow. It exists for comparison.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import numpy as np
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Pairs
+from nuggeteer.thresholds.sampled import LEVELS
 from nuggeteer.thresholds.selection import Fit
-
-LEVELS = (np.arange(101) / 100) ** 2  # the scores among which a threshold is looked for
 
 
 @dataclass
 class Pointwise:
-    """A fit as a threshold model, and as its own draws."""
+    """A fit as a threshold model, which also serves as its own draws."""
 
     name: str
     fit: Fit
@@ -33,19 +32,19 @@ class Pointwise:
         return f"{self.name}(log10_evidence={self.fit.log10_evidence:.6g})"
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The least match score at which a yes is more probable than not; NaN where none is."""
-        asked, place = np.unique(nugget, return_inverse=True)
+        """The lowest match score at which a yes is more probable than a no, NaN if there is none."""
+        asked, position = np.unique(nugget, return_inverse=True)
         pairs = Pairs.of_usual_size(np.tile(LEVELS, len(asked)), np.repeat(asked, len(LEVELS)))
         likely = self.fit.probability(pairs).reshape(len(asked), len(LEVELS)) >= 0.5
-        return np.asarray(np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)[place])
+        return np.asarray(np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)[position])
 
     def draw(self, count: int, seed: int) -> Pointwise:
         return Pointwise(self.name, self.fit, self.nuggets, count)
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
-        """draws × cells, all draws alike (`model.Draws`)."""
+        """draws × cells (`model.Draws`). All draws are the same."""
         cells = self.nuggets if cell is None else int(cell.max(initial=-1)) + 1
         with np.errstate(divide="ignore"):
             missed = np.log1p(-np.minimum(self.fit.probability(pairs), 1.0))
-        none = np.bincount(pairs.nugget if cell is None else cell, weights=missed, minlength=cells)
-        return np.broadcast_to(0.0 - np.expm1(none), (self.count, cells))
+        log_none = np.bincount(pairs.nugget if cell is None else cell, weights=missed, minlength=cells)
+        return np.broadcast_to(0.0 - np.expm1(log_none), (self.count, cells))

@@ -1,13 +1,14 @@
-"""`pooled`: a hard step for every nugget, whose thresholds come from one Beta distribution that is learned.
+"""`pooled`: a hard step for every nugget; the thresholds of all nuggets come from one learned Beta distribution.
 
-The paper's per-nugget model gives a nugget without a yes a threshold that is anywhere, for its θ is uniform.
-Here θ ~ Beta(mκ, (1 − m)κ), with m uniform on [0, 1] and log κ ~ N(log 4, 1.5²); given m and κ everything is
-exact, as in `steps`, and the two of them are integrated by Laplace's method around their mode.
+In the paper's per-nugget model θ is uniform, so the threshold of a nugget without a yes may be anywhere. Here
+θ ~ Beta(mκ, (1 − m)κ), with m uniform on [0, 1] and log κ ~ N(log 4, 1.5²). Given m and κ everything is exact, as in
+`steps`. Laplace's method around their mode integrates over m and κ.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ TINY = 1e-290
 
 
 def fit_pooled(evidence: Evidence) -> StepFit:
-    """Fit the model; its α, β and θ are given at the best m and κ."""
+    """Fit the model. Its α, β and θ are those at the best m and κ."""
     own = np.arange(evidence.nuggets)
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
     uniform = fit_steps("nugget", evidence)
@@ -35,7 +36,7 @@ def fit_pooled(evidence: Evidence) -> StepFit:
         return float(math.log(mean * (1 - mean)) + normal)
 
     def log_posterior(point: Vector) -> float:
-        """Against the uniform model: what its posterior of each θ expects of the ratio of the two priors."""
+        """Relative to the uniform model: the expected ratio of the two priors under its posterior of each θ."""
         ratio = np.exp(_log_mass(uniform.steps, *point) - log_width) * uniform.share
         return float(np.log(np.maximum(np.add.reduceat(ratio, uniform.steps.start), TINY)).sum()) + log_prior(point)
 
@@ -54,17 +55,16 @@ def fit_pooled(evidence: Evidence) -> StepFit:
 
 
 def _log_mass(steps: Steps, logit_mean: float, log_kappa: float) -> Vector:
-    """How probable each interval of θ is under the Beta distribution."""
+    """The log probability of each interval of θ under the Beta distribution."""
     mean, kappa = float(expit(logit_mean)), math.exp(log_kappa)
-    ends, place = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)
-    below = betainc(mean * kappa, (1 - mean) * kappa, ends)[place]
+    ends, position = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)
+    below = betainc(mean * kappa, (1 - mean) * kappa, ends)[position]
     half = len(steps.low)
     return np.asarray(np.log(np.maximum(below[half:] - below[:half], TINY)))
 
 
-def _curvature(log_posterior: object, mode: Vector, h: float = 0.1) -> float:
-    """The determinant of the curvature at the mode, by differences."""
-    assert callable(log_posterior)
+def _curvature(log_posterior: Callable[[Vector], float], mode: Vector, h: float = 0.1) -> float:
+    """The determinant of the curvature at the mode, by finite differences."""
     f = {(i, j): log_posterior(mode + h * np.array([i, j])) for i in (-1, 0, 1) for j in (-1, 0, 1)}
     xx = (f[1, 0] + f[-1, 0] - 2 * f[0, 0]) / h**2
     yy = (f[0, 1] + f[0, -1] - 2 * f[0, 0]) / h**2

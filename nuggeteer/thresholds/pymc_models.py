@@ -1,19 +1,22 @@
-"""The threshold models in PyMC: an independent check of ours, and an example of a model of your own.
+"""The threshold models in PyMC: an independent check of our own fits, and an example of a model of your own.
 
 `global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
-evidence; `steps.py` gets both by quadrature. Only the counts between scores are shared.
+evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores.
 
-`smooth` is the model of `smooth.py`, which `learning.py` fits. What differs:
+`smooth` is the model of `smooth.py`, which `learning.py` fits. The differences are:
 
-- The spreads have priors and are sampled: half-normal, at the scale of the prior's spreads, 0.5 for the steepness.
-  `learning.py` takes one value of each, the best, with a prior that weighs as much as four effects (empirical Bayes).
-- log t is normal; there it has three values. Effects of nuggets have mean 0; there a mean of their own beside b₀.
-- Everything is sampled jointly; there b, c and v are taken as normal around their mode, at t = 1.
-- A system's effect v comes of its pairs, each counting alike; there, of its score, as others would have guessed it.
-- Systems differ in level only, not in slope (k), and the nuggets of an answer are independent (ρ = 0).
+- Here the spreads have half-normal priors, at the scale of the prior's spreads and 0.5 for the steepness, and are
+  sampled. `learning.py` takes the best value of each, with a prior that weighs as much as four effects (empirical
+  Bayes).
+- Here log t is normal. There it has three values.
+- Here the effects of nuggets have mean 0. There they have a mean of their own, beside b₀.
+- Here everything is sampled jointly. There b, c and v are approximated as normal around their mode, at t = 1.
+- Here a system's effect v comes from its pairs, which all count equally. There it comes from the system's score,
+  compared with a guess from the other systems.
+- Here systems differ only in level, not in slope (k), and the nuggets of an answer are independent (ρ = 0).
 
-Effects are not centred (an effect is its spread times a standard normal), which samples well while nuggets have
+Effects are not centred (an effect is its spread times a standard normal number). This samples well while nuggets have
 dozens of pairs, not thousands.
 """
 
@@ -44,8 +47,8 @@ STEEPNESS = 0.5  # scale of the prior of σ_t
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether chains found the same: the largest R̂ of any parameter, the smallest effective number of draws, and how
-    many transitions diverged."""
+    """Whether the chains agree: the largest R̂ of any parameter, the smallest effective number of draws, and the number
+    of divergent transitions."""
 
     r_hat: float
     effective: float
@@ -61,14 +64,14 @@ class Estimate:
 
 
 def build(name: str, evidence: Evidence, prior: Prior = PRIOR) -> pm.Model:
-    """A model by name, on what was judged; `prior` is that of the smooth one."""
+    """The model of this name for these judged pairs. Only the smooth model uses `prior`."""
     if name == "smooth":
         return _smooth(evidence, prior)
     return _step(name, evidence)
 
 
 def sample(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> az.InferenceData:
-    """Draws from the posterior by NUTS. Ask `diagnose` whether they are to be trusted."""
+    """Draws from the posterior by NUTS. Check them with `diagnose`."""
     with model:
         return pm.sample(
             draws,
@@ -83,7 +86,7 @@ def sample(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores
 
 
 def diagnose(idata: az.InferenceData) -> Diagnosis:
-    """What `sample`'s draws should be asked before anything else."""
+    """Diagnostics of the draws of `sample`. Look at them first."""
     columns = [
         column
         for array in idata.posterior.data_vars.values()
@@ -97,10 +100,10 @@ def diagnose(idata: az.InferenceData) -> Diagnosis:
 
 
 def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> Estimate:
-    """log₁₀ P(data | model) by sequential Monte Carlo, and its spread over independent chains.
+    """log₁₀ P(data | model) by sequential Monte Carlo, and its standard error from independent chains.
 
-    It comes out a little low, the more so the fewer draws: with nine parameters by 0.03 at 1,000 draws a chain, by
-    0.017 at 2,000."""
+    The estimate is a little too low, more so with fewer draws. With nine parameters it was 0.03 too low at 1,000 draws
+    per chain, and 0.017 too low at 2,000."""
     with model:
         trace = pm.sample_smc(
             draws,
@@ -112,7 +115,7 @@ def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 
             return_inferencedata=False,
         )
     logs = np.array([values[-1] for values in trace.report.log_marginal_likelihood], dtype=float)
-    # Each chain's estimate is unbiased in the evidence, not in its logarithm.
+    # Each chain's estimate of the evidence is unbiased, but its logarithm is not.
     relative = np.exp(logs - logs.max())
     value = float(logs.max() + math.log(relative.mean())) / math.log(10)
     return Estimate(value, float(relative.std(ddof=1) / relative.mean() / math.sqrt(chains) / math.log(10)))
@@ -127,12 +130,12 @@ def _steps_of(name: str, evidence: Evidence) -> tuple[Steps, Ints]:
 
 
 def _table(steps: Steps) -> tuple[Vector, Vector]:
-    """units × intervals × 4 and units × intervals: counts, and log widths, −∞ where a unit has fewer intervals."""
-    place = np.arange(len(steps.low)) - steps.start[steps.unit]
-    counts = np.zeros((steps.units, place.max() + 1, 4))
+    """Counts (units × intervals × 4) and log widths (units × intervals, −∞ where a unit has fewer intervals)."""
+    column = np.arange(len(steps.low)) - steps.start[steps.unit]
+    counts = np.zeros((steps.units, column.max() + 1, 4))
     log_width = np.full(counts.shape[:2], -np.inf)
-    counts[steps.unit, place] = steps.counts
-    log_width[steps.unit, place] = np.log(steps.high - steps.low)
+    counts[steps.unit, column] = steps.counts
+    log_width[steps.unit, column] = np.log(steps.high - steps.low)
     return counts, log_width
 
 
@@ -144,10 +147,10 @@ def _rates_of(name: str, units: int) -> Ints:
 def _step(name: str, evidence: Evidence) -> pm.Model:
     steps, _ = _steps_of(name, evidence)
     own = _rates_of(name, steps.units)
-    # Of unknown shapes, so that all four models are one graph, which PyTensor compiles once.
+    # The shapes are left unknown, so all four models are the same graph and PyTensor compiles it once.
     counts, log_width = (shared(table, shape=(None,) * table.ndim) for table in _table(steps))
     with pm.Model() as model:
-        # Uniform on the triangle: α, β and the rest to 1.
+        # Uniform on the triangle: α, β and 1 − α − β.
         rates = pm.Dirichlet("rates", shared(np.ones((own.max() + 1, 3)), shape=(None, 3)))
         alpha = pm.Deterministic("alpha", rates[:, 0])
         beta = pm.Deterministic("beta", rates[:, 1])
@@ -161,9 +164,9 @@ def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: 
     """draws × units: θ, given draws of α and β."""
     steps, _ = _steps_of(name, evidence)
     counts, log_width = _table(steps)
-    place = np.arange(len(steps.low)) - steps.start[steps.unit]
+    column = np.arange(len(steps.low)) - steps.start[steps.unit]
     low, high = np.zeros(log_width.shape), np.zeros(log_width.shape)
-    low[steps.unit, place], high[steps.unit, place] = steps.low, steps.high
+    low[steps.unit, column], high[steps.unit, column] = steps.low, steps.high
     rng = np.random.default_rng(seed)
     own = _rates_of(name, steps.units)
     alpha, beta = posterior["alpha"][:, own], posterior["beta"][:, own]
@@ -207,7 +210,7 @@ def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
 
 
 def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int = 0) -> SampledModel:
-    """What `nuggeteer.score(..., model=...)` takes, from `sample`'s draws of a model that `build` made."""
+    """A model for `nuggeteer.score(..., model=...)`, from the draws of `sample` for a model that `build` made."""
     arrays = {key: array.values for key, array in idata.posterior.data_vars.items()}
     posterior = {key: array.reshape(-1, *array.shape[2:]) for key, array in arrays.items()}
     if name == "smooth":

@@ -1,7 +1,7 @@
-"""A threshold model of the user's own, from draws of its posterior, however they were made (docs/guides/models.md).
+"""A threshold model of your own, from draws of its posterior, made with any tool (docs/guides/models.md).
 
-The user gives the draws and one function, and gets a model that decides guesses and says how sure it is. Nothing
-here needs PyMC.
+You give the draws and one function, and get a model that decides guesses and knows how sure it is. Nothing here needs
+PyMC.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nuggeteer.thresholds.model import Pairs
 
 Matrix = Vector
 Parameters = Mapping[str, Vector]
-LEVELS = (np.arange(101) / 100) ** 2  # the scores among which a threshold is looked for
+LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 BLOCK = 1 << 21  # probabilities at a time
 
 
@@ -27,13 +27,12 @@ BLOCK = 1 << 21  # probabilities at a time
 class SampledModel:
     """Decides guesses by draws from a posterior.
 
-    `nuggets` is how many the key has. `posterior` has an array for each parameter, with a row for each draw.
-    `probability(pairs, parameters)` gets some pairs (`.scores`, `.nugget`, `.size`: arrays, an entry a pair), and some
-    of those rows; it returns the probability of a yes, draws × pairs.
+    `nuggets` is the number of nuggets in the key. `posterior` has an array for each parameter, with a row for each
+    draw. `probability(pairs, parameters)` is called with some pairs (arrays `.scores`, `.nugget` and `.size`, with an
+    entry for each pair) and some rows of the posterior. It returns the probability of a yes, draws × pairs.
 
-    Effects of systems, if there are any, go through `for_group(parameters, group, rng)`: it returns the parameters
-    as they are for one group of systems, be it one that nobody judged, whose effect it may draw from `rng`. Without
-    it, all systems are alike.
+    If systems differ, `for_group(parameters, group, rng)` returns the parameters for one group of systems. It may draw
+    the effect of a group that nobody judged from `rng`. Without this function, all systems are alike.
     """
 
     name: str
@@ -46,7 +45,7 @@ class SampledModel:
         rows = {np.shape(array)[:1] for array in self.posterior.values()}
         if len(rows) != 1 or rows & {(), (0,)}:
             raise NuggeteerError(
-                f"the posterior of {self.name!r} needs arrays of one row a draw, equally many; it has the shapes "
+                f"the arrays in the posterior of {self.name!r} must all have one row for each draw; their shapes are "
                 f"{ {name: np.shape(array) for name, array in self.posterior.items()} }"
             )
 
@@ -64,9 +63,9 @@ class SampledModel:
         return f"sampled({self.name},draws={self.draws},posterior={digest.hexdigest()})"
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The least match score at which a response is more probably a yes than not; NaN where none is."""
-        asked, place = np.unique(nugget, return_inverse=True)
-        return np.asarray(np.array([self._threshold_of(int(one)) for one in asked])[place])
+        """The lowest match score at which a yes is more probable than a no, NaN if there is none."""
+        asked, position = np.unique(nugget, return_inverse=True)
+        return np.asarray(np.array([self._threshold_of(int(number)) for number in asked])[position])
 
     def _threshold_of(self, nugget: int) -> float:
         if nugget not in self._thresholds:
@@ -81,7 +80,7 @@ class SampledModel:
         return {}
 
     def draw(self, count: int, seed: int) -> SampledDraws:
-        """Some of the posterior's draws: all of them as often as possible, and some of them once more."""
+        """Resample the posterior's draws: each is used equally often, and some once more to reach `count`."""
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
         whole, rest = divmod(count, self.draws)
         rows = np.concatenate([np.tile(np.arange(self.draws), whole), rng.permutation(self.draws)[:rest]])
@@ -89,7 +88,7 @@ class SampledModel:
         return SampledDraws(self, {name: np.asarray(array)[rows] for name, array in self.posterior.items()}, seed)
 
     def _parameters(self, parameters: Parameters, group: str | None, seed: int) -> Parameters:
-        """As they are for a group: of each group its own draws, and the same whenever it is asked for."""
+        """The parameters for a group. The same group gets the same draws in every call."""
         if self.for_group is None:
             return parameters
         name = (group or "").encode("utf-8", "surrogatepass")
@@ -97,7 +96,7 @@ class SampledModel:
         return self.for_group(parameters, group, np.random.Generator(np.random.PCG64([seed, 3, number])))
 
     def _chance(self, pairs: Pairs, parameters: Parameters) -> Matrix:
-        """draws × pairs: what the user's function says, if that can be."""
+        """draws × pairs: the user's function, with its result checked."""
         chance = np.asarray(self.probability(pairs, parameters), dtype=float)
         shape = len(next(iter(parameters.values()))), len(pairs)
         if chance.shape != shape:
@@ -114,7 +113,7 @@ class SampledDraws:
     model: SampledModel
     parameters: Parameters
     seed: int
-    answer_correlation: float = 0.0  # the user's model says it in its parameters, if at all
+    answer_correlation: float = 0.0  # a user's model can only express it in its parameters
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
         """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`)."""
@@ -122,7 +121,7 @@ class SampledDraws:
         parameters = model._parameters(self.parameters, group, self.seed)
         draws = len(next(iter(parameters.values())))
         cells = model.nuggets if cell is None else int(cell.max(initial=-1)) + 1
-        none = np.zeros((draws, cells))  # the logarithm of the probability that no response does
+        log_none = np.zeros((draws, cells))  # the logarithm of the probability that no response carries the nugget
         cell = pairs.nugget if cell is None else cell
         order = np.argsort(cell, kind="stable")
         pairs, cell = pairs[order], cell[order]
@@ -132,5 +131,5 @@ class SampledDraws:
             with np.errstate(divide="ignore"):
                 missed = np.log1p(-model._chance(pairs[part], parameters))
             owner, first = np.unique(cell[part], return_index=True)
-            none[:, owner] += np.add.reduceat(missed, first, axis=1)
-        return np.asarray(0.0 - np.expm1(none))
+            log_none[:, owner] += np.add.reduceat(missed, first, axis=1)
+        return np.asarray(0.0 - np.expm1(log_none))

@@ -1,9 +1,9 @@
-"""Which threshold model explains the judgements best: the paper's table 4, and what it lacks.
+"""Which threshold model explains the judgements best: the paper's table 4, with a held-out score added.
 
-Two measures. The *evidence*, log₁₀ P(data | model), weighs fit against freedom. The *held-out log score* is what
-users feel: groups of systems are left out in turn, and the mean logarithm of the probability that the model then
-gave to their verdicts is taken. The model with the best held-out log score is chosen; with fewer than two
-groups, the one with the best evidence.
+There are two criteria. The *evidence*, log₁₀ P(data | model), weighs fit against flexibility. The *held-out log score*
+is closer to what users notice: each group of systems is left out in turn, and the score is the mean logarithm of the
+probability that the model gave to the verdicts that were left out. The model with the best held-out log score is
+chosen. If there are fewer than two groups, it is the one with the best evidence.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Coin:
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model's evidence, its held-out log score (nats a pair; None where nothing could be left out), and the seconds
-    that one fit took. `own_parameters` is the candidate's."""
+    """A model's evidence, its held-out log score (nats per pair, None if nothing could be left out), and the seconds
+    that a fit took. `own_parameters` is that of the candidate."""
 
     name: str
     own_parameters: str
@@ -63,7 +63,7 @@ def fit_coin(evidence: Evidence) -> Coin:
 
 @dataclass(frozen=True)
 class ModelCandidate:
-    """A model that may be fitted. `own_parameters` says what has parameters of its own in it, for readers."""
+    """A model that can be fitted. `own_parameters` describes for readers what has its own parameters in it."""
 
     name: str
     own_parameters: str
@@ -85,24 +85,24 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
 
 
 def compare(evidence: Evidence, prior: Prior) -> tuple[list[ComparedModel], str]:
-    """Every model on the same evidence, and the name of the best."""
+    """All models fitted to the same evidence, and the name of the best one."""
     folds = folds_of(evidence)
     compared = []
-    for name, model in models(prior).items():
+    for name, candidate in models(prior).items():
         start = time.perf_counter()
-        log10_evidence = float(model.fit(evidence).log10_evidence)
+        log10_evidence = float(candidate.fit(evidence).log10_evidence)
         seconds = time.perf_counter() - start
-        log_score = _log_score(model.fit, evidence, folds)
-        compared.append(ComparedModel(name, model.own_parameters, log10_evidence, log_score, seconds))
+        log_score = _log_score(candidate.fit, evidence, folds)
+        compared.append(ComparedModel(name, candidate.own_parameters, log10_evidence, log_score, seconds))
     if folds:
-        best = max(compared, key=lambda one: one.log_score if one.log_score is not None else -np.inf)
+        best = max(compared, key=lambda model: model.log_score if model.log_score is not None else -np.inf)
     else:
-        best = max(compared, key=lambda one: one.log10_evidence)
+        best = max(compared, key=lambda model: model.log10_evidence)
     return compared, best.name
 
 
 def folds_of(evidence: Evidence) -> list[Bools]:
-    """Masks of the pairs to leave out, whole groups at a time."""
+    """Masks of the pairs to leave out. Each mask covers whole groups."""
     present = np.unique(evidence.group)
     if len(present) < 2:
         return []
@@ -110,8 +110,8 @@ def folds_of(evidence: Evidence) -> list[Bools]:
 
 
 def held_out(evidence: Evidence, prior: Prior) -> float:
-    """The held-out log score of the smooth model, over two folds of groups: enough to tell matchers apart. −∞ where
-    nothing can be left out."""
+    """The held-out log score of the smooth model. Two folds of groups are enough to compare matchers. −∞ if nothing
+    can be left out."""
     folds = folds_of(evidence)[:2]
     left = sum(int(out.sum()) for out in folds)
     score = _log_score(lambda shown: fit_smooth(shown, prior), evidence, folds)

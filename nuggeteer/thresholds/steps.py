@@ -1,14 +1,15 @@
-"""Noisy thresholds (Nuggeteer §2.4, 4.4), exactly.
+"""The paper's noisy threshold models (Nuggeteer §2.4, 4.4), computed exactly.
 
-P(yes | s) = 1 − β if s > θ, else α; θ uniform on [0, 1], (α, β) uniform on α + β < 1. Models differ in
-what has a θ of its own: the whole data set (`global`), each question, each nugget; in `nugget-errors`
-each nugget has its own α and β too. The baseline `coin` does not look at the score. `pooled.py` adds a model in
-which the nuggets' θ come from one distribution.
+P(yes | s) = 1 − β if s > θ, else α. θ is uniform on [0, 1], and (α, β) is uniform on α + β < 1. The models differ in
+which unit has its own θ: the whole data set (`global`), each question (`question`) or each nugget (`nugget`). In
+`nugget-errors` each nugget also has its own α and β. The baseline `coin` ignores the score. `pooled.py` adds a model
+in which the nuggets' θ come from one distribution.
 
-Given (α, β), each θ integrates to a finite sum: between two neighbouring scores the likelihood does not
-change, so a unit's evidence is Σ (width of the interval) · (1−β)^a β^b α^c (1−α)^d, with a, b the yes and no above
-the interval, and c, d those below. `nugget-errors` then integrates in closed form; in the other models two dimensions
-remain, which `cells.py` integrates. Of many pairs, a sample first tells where to look.
+Given (α, β), the integral over each θ is a finite sum, because the likelihood is constant between two neighbouring
+scores. The evidence of a unit is Σ (width of the interval) · (1−β)^a β^b α^c (1−α)^d. Here a and b count yes and no
+above the interval, and c and d count yes and no below it. `nugget-errors` has a closed form. In the other models
+`quadrature.py` integrates the two remaining dimensions. If there are many pairs, a sample of them first shows where the
+posterior is.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ import numpy.typing as npt
 from scipy.special import betaln
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.cells import WHOLE, locate, resolve
 from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.quadrature import WHOLE, locate, resolve
 
 Matrix = Vector
 LOG10 = math.log(10)
-# Intervals of θ whose likelihood is below e^−45 of their unit's best, wherever the posterior is, are left
-# out: together they cannot change the eighth digit of 10^6 intervals.
+# Intervals of θ are left out if their likelihood is below e^−45 of their unit's best wherever the posterior is.
+# Even a million such intervals cannot change the eighth digit.
 NEGLIGIBLE = 45.0
-SAMPLE = 4000  # pairs that are enough to tell where the posterior is, of those that are many more
-BEYOND = 20.0  # what is below e^−20 of the best is not integrated
-HEAVY = 1e-7  # nodes of less than this part of the heaviest take no part in means
-BLOCK = 1 << 18  # numbers at a time, which fit the processor's cache
+SAMPLE = 4000  # so many pairs are enough to find where the posterior is
+BEYOND = 20.0  # densities below e^−20 of the highest are not integrated
+HEAVY = 1e-7  # nodes with less than this share of the heaviest node's mass are left out of means
+BLOCK = 1 << 18  # numbers at a time, few enough for the processor's cache
 
 
 @dataclass(frozen=True)
 class Steps:
-    """All intervals of θ between distinct scores, unit by unit: counts of yes and no above and below."""
+    """All intervals of θ between distinct scores, unit by unit, with the counts of yes and no above and below."""
 
     start: Ints  # where each unit's intervals begin
     low: Vector
@@ -63,16 +64,15 @@ class Steps:
 
 
 def steps_of(evidence: Evidence, unit: Ints, units: int) -> Steps:
-    """The intervals of each unit's θ. A unit without data has one, [0, 1]."""
-    # Every unit begins at score 0 with nothing there, so that each has at least the interval above it.
+    """The intervals of each unit's θ. A unit without data has one interval, [0, 1]."""
+    # Every unit gets an empty entry at score 0, so it has at least the interval above it.
     unit = np.concatenate([np.arange(units), unit])
     scores = np.concatenate([np.zeros(units), evidence.scores])
     weight = np.concatenate([np.zeros(units), np.ones(len(evidence.scores))])
     yes = np.concatenate([np.zeros(units), evidence.yes.astype(float)])
     order = np.lexsort((scores, unit))
     unit, scores, weight, yes = unit[order], scores[order], weight[order], yes[order]
-    fresh = np.append(True, (np.diff(unit) != 0) | (np.diff(scores) != 0))
-    first = np.flatnonzero(fresh)
+    first = np.flatnonzero(np.append(True, (np.diff(unit) != 0) | (np.diff(scores) != 0)))
     unit, low = unit[first], scores[first]
     all_here, yes_here = np.add.reduceat(weight, first), np.add.reduceat(yes, first)
     start = np.searchsorted(unit, np.arange(units)).astype(np.int64)
@@ -94,7 +94,7 @@ def steps_of(evidence: Evidence, unit: Ints, units: int) -> Steps:
 
 
 def _sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
-    """rows × units: log Σ exp over each unit's intervals; rows × intervals: each one's share of it."""
+    """log Σ exp over each unit's intervals (rows × units), and each interval's share of it (rows × intervals)."""
     top = np.maximum.reduceat(log_terms, start, axis=1)
     sizes = np.diff(np.append(start, log_terms.shape[1]))
     shares = log_terms - np.repeat(top, sizes, axis=1)
@@ -105,7 +105,7 @@ def _sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
 
 
 class _Likelihood:
-    """The posterior density of (α, β) with every θ summed out, at α = u, β = (1 − u) v."""
+    """The posterior density of (α, β) at α = u, β = (1 − u) v, with every θ summed out."""
 
     def __init__(self, steps: Steps, log_width: Vector) -> None:
         self.steps, self.log_width = steps, log_width
@@ -113,20 +113,20 @@ class _Likelihood:
         self._table = np.concatenate([steps.counts.T, log_width[None]])
 
     def blocks(self, nodes: int) -> list[slice]:
-        """Some nodes at a time."""
+        """Slices of the nodes, each small enough for the processor's cache."""
         size = max(BLOCK // len(self.log_width), 1)
         return [slice(begin, begin + size) for begin in range(0, nodes, size)]
 
     def terms(self, u: Vector, v: Vector) -> Matrix:
-        """nodes × intervals: the logarithms of what is summed."""
+        """nodes × intervals: the logarithms of the terms of the sum over θ."""
         probabilities = [u + (1 - u) * (1 - v), (1 - u) * v, u, 1 - u]
         logs = np.stack([*np.log(probabilities), np.ones_like(u)])
-        # Not a matrix product: BLAS's threads wait for one another at products as small as these.
+        # Not a matrix product, because in products as small as these BLAS's threads wait for one another.
         return np.asarray(np.einsum("kn,ki->ni", logs, self._table))
 
     def __call__(self, u: Vector, v: Vector) -> Vector:
         """The logarithm of the density."""
-        result = np.log(2 * (1 - u))  # the prior, and the triangle made a square
+        result = np.log(2 * (1 - u))  # the prior, and the Jacobian of the map from the square
         for rows in self.blocks(len(u)):
             terms = self.terms(u[rows], v[rows])
             top = np.maximum.reduceat(terms, self.steps.start, axis=1)
@@ -136,7 +136,7 @@ class _Likelihood:
         return result
 
     def near(self, corners: Matrix) -> _Likelihood:
-        """The same without intervals that matter nowhere in some cells."""
+        """The same density without the intervals that are negligible everywhere in these cells."""
         low, high = corners.min(axis=0), corners.max(axis=0)
         inside = np.array([0.001, 0.333, 0.667, 0.999])
         across = low[0] + (high[1] - low[0]) * inside, low[2] + (high[3] - low[2]) * inside
@@ -153,7 +153,7 @@ class _Likelihood:
 
 @dataclass(frozen=True)
 class StepFit:
-    """The posterior of a step model: each unit's expected α and β, and what each interval of θ is worth."""
+    """The posterior of a step model: each unit's expected α and β, and the probability of each interval of θ."""
 
     name: str
     log10_evidence: float
@@ -162,18 +162,18 @@ class StepFit:
     alpha: Vector
     beta: Vector
     share: Vector  # P(θ in the interval)
-    rise: Vector  # the expectation of 1 − α − β if θ is in the interval, and of 0 elsewhere
-    cells: Matrix  # where the posterior of a common α and β is
+    rise: Vector  # the expectation of 1 − α − β where θ is in the interval, counting 0 elsewhere
+    cells: Matrix  # the cells that contain the posterior of a common α and β
 
     def probability(self, pairs: Pairs) -> Vector:
         """P(yes | score), with θ, α and β integrated out."""
         steps, unit, scores = self.steps, self.unit_of_nugget[pairs.nugget], pairs.scores
         ends = np.append(steps.start[1:], len(steps.low))
-        place = np.searchsorted(steps.unit * 2.0 + steps.low, unit * 2.0 + scores, side="right") - 1
-        place = np.clip(place, steps.start[unit], ends[unit] - 1)
+        interval = np.searchsorted(steps.unit * 2.0 + steps.low, unit * 2.0 + scores, side="right") - 1
+        interval = np.clip(interval, steps.start[unit], ends[unit] - 1)
         before = np.cumsum(self.rise) - self.rise
-        part = np.clip((scores - steps.low[place]) / (steps.high[place] - steps.low[place]), 0, 1)
-        risen = before[place] - before[steps.start][unit] + part * self.rise[place]
+        part = np.clip((scores - steps.low[interval]) / (steps.high[interval] - steps.low[interval]), 0, 1)
+        risen = before[interval] - before[steps.start][unit] + part * self.rise[interval]
         return np.asarray(self.alpha[unit] + risen)
 
     def threshold(self, nugget: Ints) -> Vector:
@@ -184,12 +184,12 @@ class StepFit:
 
     @property
     def errors(self) -> tuple[float, float]:
-        """Posterior means of α and β; of nuggets that have their own, the mean."""
+        """Posterior means of α and β. If each nugget has its own, the mean over nuggets."""
         return float(self.alpha.mean()), float(self.beta.mean())
 
 
 def units_of(name: str, evidence: Evidence) -> Ints:
-    """The unit of each nugget, whose θ it shares, in a model of this name."""
+    """The unit whose θ each nugget shares, in the model of this name."""
     if name == "global":
         return np.zeros(evidence.nuggets, dtype=np.int64)
     if name == "question":
@@ -200,16 +200,16 @@ def units_of(name: str, evidence: Evidence) -> Ints:
 
 
 def fit_steps(name: str, evidence: Evidence) -> StepFit:
-    """Fit `global`, `question` or `nugget`: θ by data set, question or nugget, α and β for all."""
+    """Fit `global`, `question` or `nugget`: a θ for each unit, and one α and β for all."""
     unit_of_nugget = units_of(name, evidence)
     steps = steps_of(evidence, unit_of_nugget[evidence.nugget], int(unit_of_nugget.max(initial=0)) + 1)
     return fit_given(name, steps, np.log(steps.high - steps.low), unit_of_nugget)
 
 
 def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, cells: Matrix = WHOLE) -> StepFit:
-    """Fit with the logarithms of how probable each interval of θ is beforehand: of its width, if θ is uniform.
+    """Fit with `log_width`, the log prior probability of each interval of θ: the log of its width if θ is uniform.
 
-    `cells` of a fit that is much alike save the search."""
+    The `cells` of a similar fit save the search for the posterior."""
     whole = _Likelihood(steps, log_width)
     if cells is WHOLE:
         for part in (512, 64, 8):
@@ -218,7 +218,7 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
                 cells = locate(sample if cells is WHOLE else sample.near(cells), cells, BEYOND)
     near = whole if cells is WHOLE else whole.near(cells)
     found = locate(near, cells, BEYOND)
-    if _at_border(found, cells):  # the posterior is elsewhere, too
+    if _at_border(found, cells):  # the posterior continues outside the cells
         near, found = whole, locate(whole, WHOLE, BEYOND)
     if near is whole:
         near = whole.near(found)
@@ -238,7 +238,7 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
 
 
 def _at_border(inner: Matrix, outer: Matrix) -> bool:
-    """Whether some cells reach the outermost of others, where the square goes on."""
+    """Whether the inner cells reach an edge of the outer cells that is not an edge of the square."""
     for low, high in ((0, 1), (2, 3)):
         first, last = outer[:, low].min(), outer[:, high].max()
         if (first > 0 and inner[:, low].min() <= first) or (last < 1 and inner[:, high].max() >= last):
@@ -247,7 +247,7 @@ def _at_border(inner: Matrix, outer: Matrix) -> bool:
 
 
 def _thinned(steps: Steps, log_width: Vector, part: int) -> tuple[Steps, Vector]:
-    """The intervals of one pair in `part`, at random."""
+    """The intervals of a random sample of the pairs, one in `part`."""
     rng = np.random.default_rng(part)
     unit = steps.unit
     last = np.append(steps.start[1:], len(unit)) - 1
@@ -266,7 +266,7 @@ def _thinned(steps: Steps, log_width: Vector, part: int) -> tuple[Steps, Vector]
 
 
 def coin_evidence(evidence: Evidence) -> float:
-    """A coin of unknown bias, uniform on [0, 1]."""
+    """log₁₀ of the evidence of a coin whose unknown bias is uniform on [0, 1]."""
     yes = float(evidence.yes.sum())
     return float(betaln(yes + 1, len(evidence.yes) - yes + 1)) / LOG10
 
@@ -274,7 +274,7 @@ def coin_evidence(evidence: Evidence) -> float:
 def _log_below(counts: Matrix) -> Vector:
     """log P(α < γ) for each row (a, b, c, d), where γ ~ Beta(a+1, b+1) and α ~ Beta(c+1, d+1).
 
-    A finite sum of min(a, d) + 1 positive terms, each the last one times a fraction."""
+    It is a finite sum of min(a, d) + 1 positive terms. Each term is the previous one times a fraction."""
     a, b, c, d = counts.T
     n, m, p, q = np.where(d < a, [d, c, b, a], [a, b, c, d])
     order = np.argsort(-n)
@@ -298,8 +298,8 @@ def _log_below(counts: Matrix) -> Vector:
 def _log_wedge(counts: Matrix) -> Vector:
     """log ∫∫ 2 (1−β)^a β^b α^c (1−α)^d over α + β < 1, for each row (a, b, c, d) of whole numbers.
 
-    With γ = 1 − β this is 2 B(c+1, d+1) B(a+1, b+1) P(α < γ), α and γ beta-distributed. P(α > γ) may be a shorter
-    sum, and is taken unless it is nearly 1.
+    With γ = 1 − β this is 2 B(c+1, d+1) B(a+1, b+1) P(α < γ), with beta-distributed α and γ. P(α > γ) may be a shorter
+    sum. It is used unless it is close to 1.
     """
     a, b, c, d = counts.T
     chance = np.zeros(len(counts))
@@ -312,12 +312,12 @@ def _log_wedge(counts: Matrix) -> Vector:
 
 
 def fit_step_errors(evidence: Evidence) -> StepFit:
-    """Fit θ, α and β for each nugget by itself."""
+    """Fit θ, α and β separately for each nugget."""
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
     log_width = np.log(steps.high - steps.low)
     a, b, c, d = steps.counts.T
-    # Without α + β < 1 each integral is a product of beta functions, and at most that much larger. Intervals are left
-    # out if that is negligible beside what the best of three intervals has with it.
+    # Without the condition α + β < 1 each integral is a product of beta functions, which is an upper bound. An interval
+    # is left out if its bound is negligible beside the exact value of the best of three intervals of its unit.
     bound = math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1) + log_width
     sizes = np.diff(np.append(steps.start, len(bound)))
     rank = np.lexsort((-bound, steps.unit))

@@ -100,7 +100,7 @@ def test_the_signature_knows_the_draws():
     "posterior", [{}, {"a": np.float64(1)}, {"a": np.zeros(0)}, {"a": np.zeros(2), "b": np.zeros(3)}]
 )
 def test_a_posterior_without_equally_many_draws_is_refused(posterior):
-    with pytest.raises(NuggeteerError, match="'test' needs arrays of one row a draw"):
+    with pytest.raises(NuggeteerError, match="posterior of 'test' must all have one row"):
         model_of(posterior=posterior)
 
 

@@ -1,13 +1,14 @@
-"""Integrals over the triangle of false yes α and missed yes β, α + β < 1, of densities known by their logarithm.
+"""Integrals over the triangle α + β < 1 of the error rates α (false yes) and β (missed yes), of log densities.
 
-The triangle is the unit square, α = u and β = (1 − u) v. A threshold model's density there may be one narrow peak,
-several, or a ridge along α + β = 1 (where scores tell little), so a rule around one mode is not enough. Cells of the
-square are halved until the density is known wherever it could matter, in two passes, each with Gauss-Legendre nodes:
+The triangle is mapped to the unit square by α = u and β = (1 − u) v. The density of a threshold model may have one
+narrow peak, several peaks, or a ridge along α + β = 1 (if scores carry little information), so a rule around one mode
+is not enough. The square is halved into cells until the density is known wherever it could matter. There are two
+passes, both with Gauss-Legendre nodes:
 
-- `locate`, with few nodes, finds where the density is. Between two nodes its logarithm is taken to rise at most as much
-  as it differs between any two neighbours in the cell, so that a peak that fell between nodes is looked for.
-- `resolve`, with more, halves cells until the parts of the density in their highest Legendre polynomials are small.
-  The error of the integral is near the square of these.
+- `locate` uses few nodes and finds where the density is. It assumes that between two nodes the logarithm rises at most
+  as much as it differs between any two neighbours in the cell, so it also looks for a peak between nodes.
+- `resolve` uses more nodes and halves cells until the coefficients of the highest Legendre polynomials are small. The
+  error of the integral is close to their square.
 """
 
 from __future__ import annotations
@@ -23,19 +24,20 @@ from nuggeteer.records import Bools, Vector
 Matrix = Vector
 Density = Callable[[Vector, Vector], Vector]
 WHOLE = np.array([[0.0, 1.0, 0.0, 1.0]])  # cells × (from u, to u, from v, to v)
-DEPTH = 200  # halvings: beyond what doubles can tell apart
-FEW, NODES = 4, 12
-SLOPE = 8.0  # of the logarithm, between nodes of a cell that `locate` is done with
-TOLERANCE = 1e-6  # of the integral
+DEPTH = 200  # halvings at most, more than doubles can resolve
+LOCATE_NODES, RESOLVE_NODES = 4, 12
+SLOPE = 8.0  # `locate` halves a cell if the logarithm differs by more between two nodes
+TOLERANCE = 1e-6  # the relative error of the integral
 
 
 def _rule(nodes: int) -> tuple[Vector, Vector]:
+    """Gauss-Legendre nodes on [−1, 1], and weights that sum to 1."""
     at, weight = np.polynomial.legendre.leggauss(nodes)
     return at, weight / 2
 
 
 def _grid(corners: Matrix, nodes: int) -> tuple[Matrix, Matrix]:
-    """cells × nodes × nodes: u and v."""
+    """cells × nodes × nodes: u and v of every node."""
     low, high = corners[:, [0, 2], None], corners[:, [1, 3], None]
     u, v = np.moveaxis((low + high) / 2 + (high - low) / 2 * _rule(nodes)[0], 1, 0)
     shape = (len(corners), nodes, nodes)
@@ -55,8 +57,8 @@ def _halved(corners: Matrix, in_v: Bools) -> Matrix:
 
 
 def locate(log_density: Density, corners: Matrix, beyond: float) -> Matrix:
-    """Cells that hold everything that is more than e^−beyond of the highest density, and not much else."""
-    values = _values(log_density, corners, FEW)
+    """Cells that contain all points with more than e^−beyond of the highest density, and little else."""
+    values = _values(log_density, corners, LOCATE_NODES)
     for _ in range(DEPTH):
         slope_u, slope_v = (np.abs(np.diff(values, axis=axis)).max(axis=(1, 2)) for axis in (1, 2))
         slope = np.maximum(slope_u, slope_v)
@@ -66,13 +68,13 @@ def locate(log_density: Density, corners: Matrix, beyond: float) -> Matrix:
             break
         new = _halved(corners[halve], (slope_v > slope_u)[halve])
         corners = np.concatenate([corners[matters & ~halve], new])
-        values = np.concatenate([values[matters & ~halve], _values(log_density, new, FEW)])
+        values = np.concatenate([values[matters & ~halve], _values(log_density, new, LOCATE_NODES)])
     return np.asarray(corners[matters])
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of an integral: where they are, and the logarithm of each one's part."""
+    """The nodes of an integral, and the logarithm of each node's part of it."""
 
     u: Vector
     v: Vector
@@ -81,12 +83,14 @@ class Nodes:
 
 
 def resolve(log_density: Density, corners: Matrix) -> Nodes:
-    """Integrate over cells, from `locate`."""
-    at, weight = _rule(NODES)
-    polynomials = np.polynomial.legendre.legvander(at, NODES - 1) * weight[:, None] * (2 * np.arange(NODES) + 1)
+    """Integrate over the cells that `locate` found."""
+    at, weight = _rule(RESOLVE_NODES)
+    polynomials = (
+        np.polynomial.legendre.legvander(at, RESOLVE_NODES - 1) * weight[:, None] * (2 * np.arange(RESOLVE_NODES) + 1)
+    )
     highest = polynomials[:, -2:]
     log_weight = np.log(weight[:, None] * weight)
-    values = _values(log_density, corners, NODES)
+    values = _values(log_density, corners, RESOLVE_NODES)
     for _ in range(DEPTH):
         log_area = np.log((corners[:, 1] - corners[:, 0]) * (corners[:, 3] - corners[:, 2]))
         top = values.max(axis=(1, 2))
@@ -101,6 +105,6 @@ def resolve(log_density: Density, corners: Matrix) -> Nodes:
             break
         new = _halved(corners[halve], (in_v > in_u)[halve])
         corners = np.concatenate([corners[~halve], new])
-        values = np.concatenate([values[~halve], _values(log_density, new, NODES)])
-    u, v = _grid(corners, NODES)
+        values = np.concatenate([values[~halve], _values(log_density, new, RESOLVE_NODES)])
+    u, v = _grid(corners, RESOLVE_NODES)
     return Nodes(u.ravel(), v.ravel(), log_mass.ravel(), log_total)

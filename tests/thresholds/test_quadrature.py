@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from nuggeteer.thresholds.cells import WHOLE, locate, resolve
+from nuggeteer.thresholds.quadrature import WHOLE, locate, resolve
 
 
 def dirichlet(a, b, rest):
-    """The logarithm of the density of (α, β), rest = 1 − α − β, on the square that `cells` integrates over."""
+    """The logarithm of the density of (α, β), rest = 1 − α − β, on the unit square."""
     scale = gammaln(a + b + rest) - gammaln(a) - gammaln(b) - gammaln(rest)
 
     def log_density(u, v):
