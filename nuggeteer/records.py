@@ -127,11 +127,21 @@ class Response:
 
 
 @dataclass(frozen=True)
+class AnswerParts:
+    """Where each response of a run stands in the record that it was cut from: `records[record]`, [start, end)."""
+
+    records: list[str]
+    record: Ints
+    start: Ints
+    end: Ints
+
+
+@dataclass(frozen=True)
 class Run:
     """One system's answers, stored by column so that a million responses take little memory.
 
     Responses lie in the order of `key`'s questions, and in run order within a question: those to
-    question i are `offsets[i]:offsets[i + 1]`.
+    question i are `offsets[i]:offsets[i + 1]`. `parts` is None where each record of the run is one response.
     """
 
     name: str
@@ -140,6 +150,7 @@ class Run:
     docids: list[str | None] | None
     question: npt.NDArray[np.int32]
     offsets: Ints
+    parts: AnswerParts | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -152,6 +163,20 @@ class Run:
     def rank(self, response: int) -> int:
         """The place of a response within its answer, from 1."""
         return response - int(self.offsets[self.question[response]]) + 1
+
+    def context(self, response: int) -> tuple[str, str]:
+        """What stands before and after a response in the record that it was cut from."""
+        if self.parts is None:
+            return "", ""
+        record = self.parts.records[int(self.parts.record[response])]
+        return record[: int(self.parts.start[response])], record[int(self.parts.end[response]) :]
+
+    def answer(self, question: int) -> str:
+        """The whole answer to a question, by its position in the key; its records joined by line feeds."""
+        first, last = int(self.offsets[question]), int(self.offsets[question + 1])
+        if self.parts is None or first == last:
+            return "\n".join(self.texts[first:last])
+        return "\n".join(self.parts.records[int(self.parts.record[first]) : int(self.parts.record[last - 1]) + 1])
 
     def docid(self, response: int) -> str | None:
         return None if self.docids is None else self.docids[response]

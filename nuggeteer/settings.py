@@ -14,6 +14,9 @@ external = ""          # of the matcher "external": the path of a file of scores
 [threshold]
 model = "smooth"       # fitted on the judgements; or "fixed"
 value = 0.2            # of "fixed": a response with a higher match score is guessed to carry the nugget
+
+[answers]
+split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
 Model = Literal["smooth", "fixed"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
+Split = Literal["none", "sentences"]
 
 MATCHERS = ("ngram", "learned", "auto", "pourpre", "qaviar", "rouge", "external")  # ours; others are installed
 ENTRY_POINTS = "nuggeteer.matchers"
@@ -73,9 +77,17 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """Whether the records of a run are responses as they stand, or answers that are cut into responses."""
+
+    split: Split = "none"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     match: Match = Match()
     threshold: Threshold = Threshold()
+    answers: AnswerSettings = AnswerSettings()
 
 
 def read_settings(path: Path) -> Settings:
@@ -101,7 +113,7 @@ def read_settings(path: Path) -> Settings:
         match = replace(match, idf=str(path.parent / match.idf))
     if match.external:
         match = replace(match, external=str(path.parent / match.external))
-    return Settings(match, threshold)
+    return Settings(match, threshold, AnswerSettings(**table.get("answers", {})))
 
 
 _ALLOWED: dict[str, tuple[Any, ...]] = {
@@ -110,11 +122,16 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "stopwords": get_args(Stopwords),
     "model": get_args(Model),
     "rouge": get_args(Rouge),
+    "split": get_args(Split),
 }
 
 
 def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, Match | Threshold] = {"match": Match(), "threshold": Threshold()}
+    sections: dict[str, Match | Threshold | AnswerSettings] = {
+        "match": Match(),
+        "threshold": Threshold(),
+        "answers": AnswerSettings(),
+    }
     for section, values in table.items():
         if section not in sections or not isinstance(values, dict):
             known = ", ".join(f"[{name}]" for name in sections)

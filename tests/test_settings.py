@@ -160,5 +160,6 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
     assert {name: set(section) for name, section in table.items()} == {
         "match": {"matcher", "n", "stem", "weights", "stopwords", "idf", "rouge", "external", "marked"},
         "threshold": {"model", "value"},
+        "answers": {"split"},
     }
     assert read(tmp_path, example) == Settings()

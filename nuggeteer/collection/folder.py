@@ -21,6 +21,7 @@ from nuggeteer.collection.contradictions import (
     set_aside,
     unknown_runs,
 )
+from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
@@ -63,7 +64,7 @@ class Collection:
         path = self._locate(name)
         if path not in self._runs:
             problems: list[Problem] = []
-            self._runs[path] = _read_run(path, self._info(path.stem), self.key, problems)
+            self._runs[path] = read_run(path, self._info(path.stem), self.key, self.settings.answers.split, problems)
             self.problems.extend(_or_stop(problems))
         return self._runs[path]
 
@@ -128,7 +129,7 @@ def check(root: Path | str) -> list[Problem]:
     runs = []
     for name in collection.run_names:
         path = collection.root / "runs" / f"{name}.jsonl"
-        runs.append(_read_run(path, collection._info(name), collection.key, problems))
+        runs.append(read_run(path, collection._info(name), collection.key, collection.settings.answers.split, problems))
     _check_texts_of_judgements(collection, runs, problems)
     _check_judgements(collection, entries, problems)
     path = collection.root / "runs.jsonl"
@@ -292,45 +293,6 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
             problems.append(Problem(file, line, what, remedy))
         entries.append(entry)
     return entries
-
-
-def _read_run(path: Path, info: RunInfo, key: AnswerKey, problems: list[Problem]) -> Run:
-    position = key.position
-    texts: list[str] = []
-    docids: list[str | None] = []
-    question: list[int] = []
-    unknown: dict[str, tuple[int, int]] = {}
-    last_rank: dict[str, int] = {}
-    for line, response in canonical.RESPONSES.read(path, problems):
-        if response.rank is not None:
-            if response.rank <= last_rank.get(response.qid, response.rank - 1):
-                what = f"rank {response.rank} of {response.qid!r} is out of order"
-                remedy = "the order of lines counts; sort them by rank"
-                problems.append(Problem(str(path), line, what, remedy, "warning"))
-            last_rank[response.qid] = response.rank
-        where = position.get(response.qid)
-        if where is None:
-            first, count = unknown.get(response.qid, (line, 0))
-            unknown[response.qid] = (first, count + 1)
-            continue
-        texts.append(response.text)
-        docids.append(response.docid)
-        question.append(where)
-    for qid, (line, count) in unknown.items():
-        what = f"unknown question {qid!r} ({count} responses)"
-        problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
-    owners = np.array(question, dtype=np.int32)
-    if len(owners) and bool((np.diff(owners) < 0).any()):
-        order = np.argsort(owners, kind="stable")
-        owners = owners[order]
-        texts = [texts[i] for i in order]
-        docids = [docids[i] for i in order]
-    counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
-    for i in np.flatnonzero(counts == 0):
-        what = f"no answer to question {key.questions[i].qid!r}"
-        problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Run(path.stem, info, texts, docids if any(docids) else None, owners, offsets)
 
 
 def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from importlib.metadata import version
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.formats import sentences
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
 from nuggeteer.text import normalised
 
@@ -20,15 +21,21 @@ class Basis:
     judgements: str
     match: str
     idf: str
+    answers: str = ""  # how records are cut into responses, where they are
 
     @classmethod
     def of(cls, collection: Collection, matcher: str, idf: str) -> Basis:
         """`matcher` is the matcher's signature, `idf` the name of the word weights."""
         key, judgements = _digest_key(collection.key), _digest_judgements(collection)
-        return cls(version("nuggeteer"), key, judgements, matcher, idf)
+        split = collection.settings.answers.split
+        answers = f"{split}({sentences.VERSION})" if split == "sentences" else ""
+        return cls(version("nuggeteer"), key, judgements, matcher, idf, answers)
 
     def __str__(self) -> str:
-        return f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|match:{self.match}|idf:{self.idf}"
+        parts = (
+            f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|match:{self.match}|idf:{self.idf}"
+        )
+        return f"{parts}|answers:{self.answers}" if self.answers else parts
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""A run in memory: its records grouped by question and, where the collection says so, cut into responses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from nuggeteer.errors import Problem
+from nuggeteer.formats import canonical
+from nuggeteer.formats.sentences import pieces
+from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
+from nuggeteer.settings import Split
+
+
+def read_run(path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: list[Problem]) -> Run:
+    """The run in a file; its records cut into responses if `split` says so."""
+    position = key.position
+    texts: list[str] = []
+    docids: list[str | None] = []
+    question: list[int] = []
+    unknown: dict[str, tuple[int, int]] = {}
+    last_rank: dict[str, int] = {}
+    for line, response in canonical.RESPONSES.read(path, problems):
+        if response.rank is not None:
+            if response.rank <= last_rank.get(response.qid, response.rank - 1):
+                what = f"rank {response.rank} of {response.qid!r} is out of order"
+                remedy = "the order of lines counts; sort them by rank"
+                problems.append(Problem(str(path), line, what, remedy, "warning"))
+            last_rank[response.qid] = response.rank
+        where = position.get(response.qid)
+        if where is None:
+            first, count = unknown.get(response.qid, (line, 0))
+            unknown[response.qid] = (first, count + 1)
+            continue
+        texts.append(response.text)
+        docids.append(response.docid)
+        question.append(where)
+    for qid, (line, count) in unknown.items():
+        what = f"unknown question {qid!r} ({count} responses)"
+        problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
+    owners = np.array(question, dtype=np.int32)
+    if len(owners) and bool((np.diff(owners) < 0).any()):
+        order = np.argsort(owners, kind="stable")
+        owners = owners[order]
+        texts = [texts[i] for i in order]
+        docids = [docids[i] for i in order]
+    parts = None
+    if split == "sentences":
+        texts, parts = cut(texts)
+    if parts is not None:
+        owners, docids = owners[parts.record], [docids[i] for i in parts.record.tolist()]
+    counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
+    for i in np.flatnonzero(counts == 0):
+        what = f"no answer to question {key.questions[i].qid!r}"
+        problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Run(path.stem, info, texts, docids if any(docids) else None, owners, offsets, parts)
+
+
+def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:
+    """The responses in the records, and where each stands; None where every record is one response."""
+    texts: list[str] = []
+    record: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for i, text in enumerate(records):
+        found = pieces(text)
+        spans += found
+        if len(found) == 1:
+            texts.append(text)
+            record.append(i)
+        else:
+            texts += [text[start:end] for start, end in found]
+            record += [i] * len(found)
+    if len(texts) == len(records):
+        return records, None
+    places = np.array(spans, dtype=np.int64)
+    return texts, AnswerParts(records, np.array(record, dtype=np.int64), places[:, 0], places[:, 1])
