@@ -1,11 +1,11 @@
-"""Do the intervals of agreement hold the truth?
+"""Do the intervals of agreement contain the true value?
 
     python experiments/agreement.py > experiments/agreement.md
 
-Two simulated assessors judge ten pairs of each question. Questions differ in how many of their pairs are a yes, and
-each assessor's errors are commoner in some questions than in others. The true coefficients are those of 400,000
-questions. `estimate` is asked for its interval on a few questions, 1,000 times; and, for comparison, as if every pair
-were a question of its own.
+Two simulated assessors judge ten pairs of each question. Questions differ in their share of yes, and each assessor
+makes more errors in some questions than in others. The true coefficients are computed from 400,000 questions.
+`estimate` computes its interval from a few questions, 1,000 times. For comparison it also does so as if every pair were
+a question of its own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COEFFICIENTS: dict[str, Callable[[Vector], Vector]] = {
 
 
 def judged(rng: np.random.Generator, questions: int) -> Vector:
-    """pairs × 4, question by question: what two assessors said."""
+    """pairs × 4, question by question: the verdicts of two assessors as a table of each pair."""
     yes = np.repeat(rng.beta(1.5, 2.5, questions), PAIRS)
     error = np.repeat(rng.beta(1, 6, (2, questions)), PAIRS, axis=1)
     truth = rng.random(len(yes)) < yes
@@ -54,7 +54,7 @@ def by_question(pairs: Vector) -> Vector:
 def main() -> None:
     whole = judged(np.random.default_rng(0), 400_000).sum(axis=0)
     print("# Intervals of agreement\n\n`python experiments/agreement.py > experiments/agreement.md`\n")
-    truth = {name: float(one(whole)) for name, one in COEFFICIENTS.items()}
+    truth = {name: float(coefficient(whole)) for name, coefficient in COEFFICIENTS.items()}
     true = ", ".join(f"{name} {value:.3f}" for name, value in truth.items())
     print(
         f"Two simulated assessors, {PAIRS} pairs a question; true values: {true}. How often the 95 % interval holds the"
@@ -64,10 +64,10 @@ def main() -> None:
     for what, cut in (("questions", by_question), ("pairs", np.asarray)):
         for questions in QUESTIONS:
             cells = []
-            for name, one in COEFFICIENTS.items():
+            for name, coefficient in COEFFICIENTS.items():
                 rng = np.random.default_rng(questions)
                 with patch.object(coefficients, "MIN_QUESTIONS", 2):
-                    found = [estimate(one, cut(judged(rng, questions)), seed) for seed in range(TIMES)]
+                    found = [estimate(coefficient, cut(judged(rng, questions)), seed) for seed in range(TIMES)]
                 held = [e.low <= truth[name] <= e.high for e in found if e.low is not None and e.high is not None]
                 cells.append(f"{np.mean(held):.1%}")
             print(f"| {what} | {questions} | {' | '.join(cells)} |", flush=True)

@@ -3,7 +3,7 @@
     python experiments/audit.py COLLECTION...   > experiments/audit.md
 
 On a fully judged collection each run in turn acts as tonight's build, with all its judgements hidden. Its guesses are
-used as the model makes them, or spoilt. Audits are drawn and answered with the recorded verdicts.
+used as the model makes them, or made worse on purpose. Audits are drawn and answered with the recorded verdicts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How fast, and how large: ratios to things measured in the same run, for machines are shared and noisy.
+"""Speed and memory. Many figures are ratios to something measured in the same run, because machines are shared.
 
-    scripts/bench            everything; some minutes
+    scripts/bench            everything; takes some minutes
     scripts/bench --quick    without the million responses
 
-Each time is the best of several interleaved rounds, for what disturbs a measurement only makes it longer.
+Each time is the best of several interleaved rounds, because disturbances only make a measurement longer.
 Writes experiments/bench.md and experiments/bench.json.
 """
 
@@ -128,13 +128,13 @@ def cold(*arguments: str, rounds: int = 7) -> dict[str, float]:
 
 
 def fitting_anew(collection: Path) -> float:
-    """`score`, cold, without the remembered fit."""
+    """Seconds of `score` in a new process, without a remembered fit."""
     shutil.rmtree(collection / ".nuggeteer", ignore_errors=True)
     return cold("score", "--collection", str(collection), "s3", rounds=1)["seconds"]
 
 
 def five_models() -> float:
-    """Evidence and posteriors of the five models of the paper's table 4, on noisy steps."""
+    """Seconds for the evidence and posteriors of the five models of the paper's table 4, on simulated verdicts."""
     rng = np.random.default_rng(0)
     nugget = np.repeat(np.arange(500), 800)
     theta, scores = rng.random(500), np.round(rng.random(400_000) ** 2, 3)
@@ -154,7 +154,7 @@ def five_models() -> float:
 
 
 def drawing(collection: Collection, name: str) -> float:
-    """Drawing the posterior, all verdicts and all questions, and cutting the intervals of all measures."""
+    """Seconds to draw the posterior, the verdicts and the questions, and to compute the intervals of all measures."""
     scorer = Scorer(collection)
     matched = scorer.read(name)
 
@@ -167,7 +167,7 @@ def drawing(collection: Collection, name: str) -> float:
 
 
 def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
-    """What is worth judging, and the forecast: of a run, and of the difference of two."""
+    """Seconds to suggest pairs to judge and to forecast the interval, for a run and for the difference of two runs."""
     scorer = Scorer(collection)
     before, after = scorer.read(old), scorer.read(new)
 
@@ -182,7 +182,7 @@ def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
 
 
 def page(collection: Path) -> dict[str, float]:
-    """The report: its size and, where there is a Chromium, how soon it is painted, in the best of five."""
+    """The size of the report and, if Chromium is installed, the seconds until it is painted (the best of five)."""
     path = collection / "report.html"
     subprocess.run([*COMMAND, "report", "--collection", str(collection), "--output", str(path)], check=True)
     results = {"megabytes": path.stat().st_size / 1e6}
@@ -205,7 +205,7 @@ def page(collection: Path) -> dict[str, float]:
 
 def measure(work: Path, quick: bool) -> dict[str, Any]:
     results: dict[str, Any] = {}
-    say("a TREC-sized collection: 75 questions, 10 nuggets, 20 responses")
+    log("a TREC-sized collection: 75 questions, 10 nuggets, 20 responses")
     trec = work / "trec"
     simulate(trec, Shape(questions=75, systems=4, judged=2), seed=0)
     results["help"] = cold("--help")
@@ -213,30 +213,30 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     results["diff"] = cold("diff", "--collection", str(trec), "s3", "s4")
     results["suggest"] = suggesting(read_collection(trec), "s3", "s4")
     results["fit"] = {"seconds": min(fitting_anew(trec) for _ in range(5))}
-    say("400,000 judged pairs in 500 nuggets: the paper's five models")
+    log("400,000 judged pairs in 500 nuggets: the paper's five models")
     results["models"] = {"seconds": five_models()}
-    say("a larger one: 500 questions, 10 nuggets, 20 responses")
+    log("a larger one: 500 questions, 10 nuggets, 20 responses")
     large = work / "large"
     simulate(large, Shape(questions=500, systems=2, judged=1), seed=0)
     collection = read_collection(large)
     results["floor_simulated"] = scoring_against_the_floor(collection, "s2")
     results["rouge"] = against_rouge(collection, "s2")
-    say("the report of the same")
+    log("the report of the same")
     results["page"] = page(large)
-    say("2,000 draws for 500 questions x 10 nuggets")
+    log("2,000 draws for 500 questions x 10 nuggets")
     single = work / "single"
     simulate(single, Shape(questions=500, systems=2, judged=1, responses=1), seed=0)
     results["draws"] = {"seconds": drawing(read_collection(single), "s2")}
     news = HERE.parent.parent / "shared" / "data" / "ts2014"
     if news.is_dir():
         # Real sentences of one pool, as if nobody had judged that pool.
-        say("real sentences: ts2014")
+        log("real sentences: ts2014")
         (work / "pool").mkdir()
         copy = work / "pool" / "pool9-unjudged.jsonl"
         copy.write_bytes((news / "runs" / "pool9.jsonl").read_bytes())
         results["floor_ts2014"] = scoring_against_the_floor(read_collection(news), str(copy))
     if not quick:
-        say("a million responses x 10 nuggets")
+        log("a million responses x 10 nuggets")
         million = work / "million"
         start = time.perf_counter()
         simulate(million, Shape(questions=500, systems=1, judged=0, responses=2000), seed=0)
@@ -253,7 +253,7 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     return results
 
 
-def say(what: str) -> None:
+def log(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
 
 

@@ -1,12 +1,12 @@
-"""Are the intervals right 95 % of the time, and the probabilities what they say?
+"""Do the intervals contain the true score 95 % of the time, and are the probabilities calibrated?
 
     python experiments/coverage.py COLLECTION...   > experiments/coverage.md
     python experiments/coverage.py --simulated     > experiments/coverage-simulated.md
 
-On collections that humans judged whole, each run in turn plays tonight's build: its judgements are hidden but for
-a share of its pairs, and its score is compared with the one from all judgements. Questions stay the same, so it is
-the *judging* part that should hold the truth 95 % of the time; the whole interval, which is also for other
-questions that could have been asked, holds it more often.
+On fully judged collections, each run in turn acts as tonight's build. Its judgements are hidden except for a share of
+its pairs, and its score is compared with the one from all judgements. Questions stay the same, so the *judging* part
+should contain the true score 95 % of the time. The whole interval also allows for other questions that could have been
+asked, so it contains the true score more often.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MEASURES = ("f3", "recall", "precision", "pyramid_f3")
 
 
 def hide(collection: Collection, name: str, share: float, rng: np.random.Generator) -> Collection:
-    """The collection as if nobody had judged this run, but for a share of its pairs. Texts that other runs return
-    too stay known, as they would be."""
+    """The collection without the judgements of this run, except for a share of its pairs. Texts that other runs return
+    too stay known, as they would be in real use."""
     key, run = collection.key, collection.run(name)
     others = {
         (q, normalised(text))
@@ -64,10 +64,10 @@ def hide(collection: Collection, name: str, share: float, rng: np.random.Generat
 
 def calibration(chance: Vector, truth: Bools) -> tuple[float, float, list[tuple[int, float, float]]]:
     """Expected calibration error in ten bins, Brier score, and (size, predicted, true) of each bin."""
-    place = np.clip((chance * 10).astype(int), 0, 9)
+    decile = np.clip((chance * 10).astype(int), 0, 9)
     rows = []
     for k in range(10):
-        own = place == k
+        own = decile == k
         if own.any():
             rows.append((int(own.sum()), float(chance[own].mean()), float(truth[own].mean())))
     error = sum(size * abs(predicted - true) for size, predicted, true in rows) / len(chance)
@@ -124,13 +124,13 @@ def on_collection(folder: str) -> None:
     print(flush=True)
 
 
-# Simulations: verdicts drawn from each model itself, with scores like real ones.
+# Simulations: verdicts are drawn from each model, and the scores are like real ones.
 
 QUESTIONS, NUGGETS, GROUPS, RESPONSES = 30, 8, 10, 3
 
 
 def simulated(model: str, rng: np.random.Generator) -> Evidence:
-    """Pairs of GROUPS systems; verdicts from a step model of the paper, or from the smooth one."""
+    """Pairs of GROUPS systems, with verdicts from a step model of the paper or from the smooth model."""
     nuggets = QUESTIONS * NUGGETS
     nugget = np.tile(np.repeat(np.arange(nuggets), RESPONSES), GROUPS)
     group = np.repeat(np.arange(GROUPS), nuggets * RESPONSES)
@@ -162,7 +162,7 @@ def simulated(model: str, rng: np.random.Generator) -> Evidence:
 
 
 def one_simulation(model: str, share: float, seed: int) -> tuple[bool, float, float]:
-    """Does the interval of a held-out system's recall hold the truth; its width; z."""
+    """Whether the interval of a held-out system's recall contains the true recall, its width, and z."""
     rng = np.random.default_rng(seed)
     evidence = simulated(model, rng)
     mine = evidence.group == GROUPS - 1

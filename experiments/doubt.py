@@ -1,11 +1,11 @@
-"""How much the prior, which was learned on n-gram scores, helps or hurts with other matchers.
+"""Does the prior, which was learned from n-gram scores, help or hurt other matchers, and how much?
 
     python experiments/doubt.py COLLECTION > experiments/doubt.md
 
-The smooth model is fitted on no, one, three and all groups but one, with the prior variance of its curve as it
-is, 4 and 16 times as large, and asked about groups left out. Besides the matchers of ours there are three made up:
-verdicts of which one in ten is wrong; noisy scores about ½; the same pressed together between 0.7 and 0.9, as
-similarities of embeddings often are.
+The smooth model is fitted to zero, one, three, and all but one of the groups. The prior variance of its curve is
+multiplied by 1, 4 and 16. The model then guesses groups that were left out. Besides our own matchers there are three
+made-up ones: verdicts of which one in ten is wrong, noisy scores around ½, and the same scores squeezed between 0.7 and
+0.9, as similarities of embeddings often are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
 
 DOUBTS = (1.0, 4.0, 16.0)
-NUGGETS = 200  # looked at, where there are more than 200,000 pairs
+NUGGETS = 200  # if there are more than 200,000 pairs, so many nuggets are sampled
 TIMES = 2
 
 
@@ -46,7 +46,7 @@ def matchers(collection: Collection, known: VerdictIndex, rng: np.random.Generat
 
 
 def log_score(evidence: Evidence, groups: int, doubt: float) -> float:
-    """Nats a pair of groups left out, after so many others."""
+    """Nats per pair of groups that were left out, after fitting to so many other groups."""
     prior, present, scores = replace(PRIOR, b_covariance=doubt * PRIOR.b_covariance), np.unique(evidence.group), []
     for time in range(TIMES):
         order = np.random.default_rng(time).permutation(present)

@@ -1,9 +1,9 @@
-"""How often do the tests of `compare` tell equal runs apart? It should be one time in twenty.
+"""How often do the tests of `compare` find a difference between equal runs? It should be one time in twenty.
 
     python experiments/equal_runs.py COLLECTION...   > experiments/equal-runs.md
 
-Real scores, F(3) of the runs that humans judged; in each of 1,000 experiments some questions are drawn, and in each
-question the scores are shuffled over the runs. So all runs are equal, whatever the scores' distribution.
+The scores are real: F(3) of the runs that humans judged. Each of 1,000 experiments draws some questions and shuffles
+the scores of each question over the runs. All runs are then equal, whatever the distribution of scores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRIALS = 1000
 
 
 def alarms(values: Vector, rng: np.random.Generator) -> list[bool]:
-    """Does each test find a difference in one experiment."""
+    """Whether each test finds a difference in one experiment."""
     table = analyse_variance(rng.permuted(values, axis=0))
     pairs = tukey_test(table.means, table.error, table.freedom)
     return [table.runs.p < LEVEL, pairs.significant > 0, bool((holm(contrast(table)) < LEVEL).any())]

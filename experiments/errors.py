@@ -1,12 +1,13 @@
-"""What does the matcher `learned` get wrong? Errors drawn at random, to be read, and counts of what was read.
+"""What does the matcher `learned` get wrong? Draws errors at random for a person to read, and counts their classes.
 
     python experiments/errors.py draw REALSUMM TS2014 DIR
     python experiments/errors.py count > experiments/errors.md
 
-`draw` leaves out some groups of systems of each collection in turn, as `crossval` does, and guesses what is not known
-of them by others' verdicts. Of the errors it draws as many false yes as false no, and writes them to DIR: `errors.txt`
-for a reader, `errors.jsonl` with one line each, which names the pair and has no text. The reader writes a `class` into
-each line, a key of CLASSES. Lines so read are in `recorded/errors.jsonl`, and `count` counts them.
+`draw` leaves out some groups of systems of each collection in turn, as `crossval` does, and guesses their pairs that
+the verdicts on other systems leave unknown. It draws equally many false yes and false no, and writes them to DIR:
+`errors.txt` for a reader, and `errors.jsonl` with a line for each error, which names the pair without its text. The
+reader writes a `class` into each line, a key of CLASSES. The classified lines are in `recorded/errors.jsonl`, and
+`count` counts them.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from nuggeteer.trust.crossval import groups_of, without
 
 SEED = 6
 LEFT_OUT = (5, 2)  # groups of each collection
-DRAWN = (30, 20)  # false yes of each collection, and as many false no
-FEW = 3  # yes texts
+DRAWN = (30, 20)  # false yes from each collection, and equally many false no
+FEW = 3  # nuggets with fewer yes texts are counted apart
 RECORDED = Path(__file__).parent / "recorded" / "errors.jsonl"
 KINDS = ("false yes", "false no")
-SURE = (0.3, 0.7)  # between them a guess is not
+SURE = (0.3, 0.7)  # a guess between these is unsure
 DRAWS = 20_000
 CLASSES = {
     "doubtful": "human verdict doubtful",
@@ -58,14 +59,14 @@ ACROSS = (f"of all: {SURE[0]} < p < {SURE[1]}", f"of all: fewer than {FEW} yes t
 
 @dataclass(frozen=True)
 class Error:
-    """A pair guessed wrongly, with what a reader wants to know of it."""
+    """A wrong guess: its line in `errors.jsonl`, and its page for the reader."""
 
     row: dict[str, Any]
     page: str
 
 
 def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[Error], int]:
-    """All wrong guesses in the runs of these groups, each text of an answer once; and how many guesses there were."""
+    """All wrong guesses in the runs of these groups, each text of an answer once, and the number of guesses."""
     key = collection.key
     truth = VerdictIndex(key, collection.judgements, collection.judged_runs)
     found: list[Error] = []
@@ -76,7 +77,7 @@ def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[E
         made_from = material(rest, known)
         matcher = make(made_from)
         fit = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
-        look = Looking(made_from)
+        similar = SimilarTexts(made_from)
         for run in collection.judged_runs:
             if collection.group(run.name) != group:
                 continue
@@ -85,25 +86,25 @@ def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[E
             asked = np.flatnonzero(matched.undecided & (states != UNKNOWN))
             chance = fit.probability(matched.pairs[asked])
             guesses += len(asked)
-            for place in np.flatnonzero((chance >= 0.5) != (states[asked] == YES)).tolist():
-                response = int(np.searchsorted(matched.begin, asked[place], side="right")) - 1
-                nugget = key.nuggets[matched.pairs.nugget[asked[place]]]
-                seen = look(int(matched.pairs.nugget[asked[place]]), run.normalised_texts[response])
+            for wrong in np.flatnonzero((chance >= 0.5) != (states[asked] == YES)).tolist():
+                response = int(np.searchsorted(matched.begin, asked[wrong], side="right")) - 1
+                nugget = key.nuggets[matched.pairs.nugget[asked[wrong]]]
+                seen = similar(int(matched.pairs.nugget[asked[wrong]]), run.normalised_texts[response])
                 row = {
                     "collection": name,
                     "run": run.name,
                     "qid": nugget.qid,
                     "nugget": nugget.nugget,
                     "docid": run.docid(response),
-                    "kind": KINDS[int(states[asked[place]] == YES)],
-                    "probability": round(float(chance[place]), 3),
+                    "kind": KINDS[int(states[asked[wrong]] == YES)],
+                    "probability": round(float(chance[wrong]), 3),
                     "yes_texts": len(seen.yes),
                 }
                 page = (
                     f"{name} {run.name} {nugget.qid} {nugget.nugget}: {row['kind']}, p = {row['probability']}, "
                     f"{len(seen.yes)} yes of {seen.judged} others, recall {seen.recall:.2f}\n"
                     f"  NUGGET {' | '.join(nugget.descriptions)}\n  TEXT   {run.texts[response]}\n"
-                    + "".join(f"  {like:.2f} {said} {text}\n" for like, said, text in seen.nearest)
+                    + "".join(f"  {cosine:.2f} {verdict} {text}\n" for cosine, verdict, text in seen.nearest)
                 )
                 found.append(Error(row, page))
         print(f"{name}: {group}: {len(found)} errors of {guesses}", file=sys.stderr, flush=True)
@@ -111,15 +112,18 @@ def errors(name: str, collection: Collection, groups: list[str]) -> tuple[list[E
 
 
 @dataclass(frozen=True)
-class Seen:
+class PairContext:
+    """A pair's judged texts of other systems: the rows with a yes, how many were judged, and the most similar ones.
+    `recall` is the share of the description's words in the pair's own text."""
+
     yes: list[int]
     judged: int
     recall: float
     nearest: list[tuple[float, str, str]]
 
 
-class Looking:
-    """What others' judged texts say of a pair, for a reader."""
+class SimilarTexts:
+    """Looks up what a reader should see of a pair among other systems' judged texts."""
 
     def __init__(self, made_from: Material) -> None:
         self.key, self.judged = made_from.key, made_from.judged
@@ -127,10 +131,10 @@ class Looking:
         counts = self.key.counts[self.judged.question]
         self.begin = np.cumsum(counts) - counts
 
-    def __call__(self, nugget: int, text: str) -> Seen:
-        place = int(self.key.question[nugget])
-        rows = np.flatnonzero(self.judged.question == place)
-        pairs = self.begin[rows] + nugget - self.key.offsets[place]
+    def __call__(self, nugget: int, text: str) -> PairContext:
+        question = int(self.key.question[nugget])
+        rows = np.flatnonzero(self.judged.question == question)
+        pairs = self.begin[rows] + nugget - self.key.offsets[question]
         decided, yes = self.judged.decided[pairs], self.judged.yes[pairs]
         own = self.words(text)
         described = [self.words(normalised(d)) for d in self.key.nuggets[nugget].descriptions]
@@ -140,10 +144,10 @@ class Looking:
             for d in described
         )
         nearest = []
-        for wanted, said in ((yes & decided, "YES"), (~yes & decided, "no ")):
+        for wanted, verdict in ((yes & decided, "YES"), (~yes & decided, "no ")):
             likes = [(_cosine(own.grams, self.words(self.judged.texts[i]).grams), i) for i in rows[wanted].tolist()]
-            nearest += [(like, said, self.judged.texts[i]) for like, i in sorted(likes, reverse=True)[:1]]
-        return Seen(rows[yes & decided].tolist(), int(decided.sum()), recall, nearest)
+            nearest += [(cosine, verdict, self.judged.texts[i]) for cosine, i in sorted(likes, reverse=True)[:1]]
+        return PairContext(rows[yes & decided].tolist(), int(decided.sum()), recall, nearest)
 
 
 def _cosine(one: dict[str, float], two: dict[str, float]) -> float:
@@ -152,7 +156,7 @@ def _cosine(one: dict[str, float], two: dict[str, float]) -> float:
 
 
 def draw(folders: list[str], out: Path) -> None:
-    """Errors of each collection at random, as many false yes as false no."""
+    """Draw errors of each collection at random, equally many false yes and false no."""
     rng = np.random.default_rng(SEED)
     lines, pages = [], []
     for folder, groups, wanted in zip(folders, LEFT_OUT, DRAWN, strict=True):
@@ -173,7 +177,7 @@ def draw(folders: list[str], out: Path) -> None:
 
 
 def _called(line: dict[str, Any]) -> tuple[str, ...]:
-    """The rows of the table in which an error counts."""
+    """The rows of the table in which an error is counted."""
     doubtful, scarce = ACROSS
     return (
         CLASSES[line["class"]],
@@ -183,21 +187,18 @@ def _called(line: dict[str, Any]) -> tuple[str, ...]:
 
 
 def count() -> None:
-    """A table of what the reader said."""
+    """Print a table of the reader's classes."""
     lines = [json.loads(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
     collections = list(dict.fromkeys(line["collection"] for line in lines))
     strata = [(name, kind) for name in collections for kind in KINDS]
     drawn = {s: [line for line in lines if (line["collection"], line["kind"]) == s] for s in strata}
     print("# A hundred errors of `learned`, read\n")
-    print("`python experiments/errors.py count`, of errors drawn by")
-    print(
-        "`python experiments/errors.py draw REALSUMM TS2014 DIR`, and read by one reader, who knew both the verdict and"
-    )
-    print(
-        "the guess; the classes are that reader's. The lines keep each guess as it was: another version of the matcher"
-    )
-    print("makes other errors, and `draw` draws others. As many false yes as false no were drawn; shares of all errors")
-    print("allow for how many there are of each. In brackets 95 % (Jeffreys' interval of each kind, put together).\n")
+    print("Made by `python experiments/errors.py count`. The errors were drawn by")
+    print("`python experiments/errors.py draw REALSUMM TS2014 DIR` and classified by one reader, who knew both the")
+    print("verdict and the guess. Each line keeps the guess of its time. Another version of the matcher makes other")
+    print("errors, so `draw` then draws others. Equally many false yes and false no were drawn. The shares of all")
+    print("errors are weighted by how many there are of each. In brackets: 95 % intervals (Jeffreys' interval of each")
+    print("kind, combined).\n")
     print("| | guesses | false yes | false no |\n|---|---|---|---|")
     for name in collections:
         yes, no = (drawn[name, kind][0] for kind in KINDS)

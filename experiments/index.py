@@ -1,4 +1,4 @@
-"""Writes the part of experiments/README.md that lists what `nuggeteer experiment` recorded.
+"""Writes the part of experiments/README.md that lists the recorded results of `nuggeteer experiment`.
 
 python experiments/index.py
 """
@@ -13,7 +13,7 @@ BEGIN, END = "<!-- recorded: written by experiments/index.py -->", "<!-- end -->
 
 
 def listed(folder: Path) -> str:
-    """A line for each definition, with links to the collections that it was run on."""
+    """A line for each definition, with links to its recorded results."""
     lines = ["| definition | experiment | recorded on |", "|---|---|---|"]
     for definition in sorted(folder.glob("*.toml")):
         title = re.search(r'^title = "(.*)"$', definition.read_text(encoding="utf-8"), re.MULTILINE)

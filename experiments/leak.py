@@ -1,9 +1,10 @@
 """How a held-out label leaks through a base rate: python experiments/leak.py COLLECTION > experiments/leak.md
 
-Each system is left out in turn. Gradient boosting guesses its answers' nuggets from the n-gram match score, three
-numbers that only tell nuggets apart, and the share of other systems that have the nugget. The system left out
-never counts in its own share. If it counts in the shares of those that are trained on, these are (all − own) / (n − 1),
-as its own is: of the two values that a nugget then has, the lower goes with a yes, which the others teach the model.
+Each system is left out in turn. Gradient boosting guesses the nuggets of its answers from the n-gram match score, three
+numbers that only identify the nugget, and the share of other systems that have the nugget. The system left out never
+counts in its own share. It may count in the shares of the training systems. Then all shares are (all − own) / (n − 1),
+so each nugget has only two values, and the lower one goes with a yes. The model learns this from the training systems,
+and it holds for the system left out too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Do marked words help to find nuggets? python experiments/marked.py COLLECTION... > experiments/marked.md
 
-Nobody has marked words in public data, so marking is simulated: of texts judged yes, from two words before the first
-that matches the nugget to two after the last, if that makes 6 to 40 words. Systems are left out in turn, and what is
-marked in others' texts describes the nuggets too (one mark a nugget, or three). How well do match scores then rank the
-pairs of the systems left out?
+Public data has no marked words, so marking is simulated. In a text judged yes, the mark goes from two words before the
+first word that matches the nugget to two words after the last, if that makes 6 to 40 words. Systems are left out in
+turn. The marks in the other systems' texts become additional descriptions of the nuggets, one or three per nugget. How
+well do match scores then rank the pairs of the systems left out?
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GROUPS, AROUND, LEAST, MOST = 6, 2, 6, 40
 
 
 def marked(marker: Marker, text: str, nugget: int) -> str | None:
-    """What a person would mark, perhaps."""
+    """The words that a person might mark, or None."""
     words, marks = words_at(text), marker(text, nugget)
     inside = [i for i, (_, a, b) in enumerate(words) if any(x <= a and b <= y for x, y in marks)]
     if not inside:
@@ -58,13 +58,13 @@ def main(folders: list[str]) -> None:
         rng = np.random.default_rng(0)
         truth, scores = [], {0: [], 1: [], 3: []}
         left_out = rng.permutation(np.unique(group))[:GROUPS]
-        for one in left_out:
-            own = np.flatnonzero(group == one)
+        for system in left_out:
+            own = np.flatnonzero(group == system)
             texts, question = [known.texts[i] for i in own], known.question[own]
             _, pairs = ragged(begin[own], np.diff(begin)[own])
             decided = known.states[pairs] != UNKNOWN
             truth.append(known.states[pairs][decided] == YES)
-            others = rng.permutation(yes[group[text_of[yes]] != one])
+            others = rng.permutation(yes[group[text_of[yes]] != system])
             for most, found in scores.items():
                 more: dict[int, list[str]] = {}
                 for pair in others if most else ():

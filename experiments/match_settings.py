@@ -1,10 +1,10 @@
-"""How well match scores tell yes from no: every setting of the n-gram matcher, every source of idf.
+"""How well do match scores separate yes from no, with each setting of the n-gram matcher and each source of idf?
 
     python experiments/match_settings.py COLLECTION... > experiments/match-settings.md
 
-Pairs are those of the judged runs with a known verdict. Nothing is fitted on them, so nothing is left
-out; `pool` counts idf on the same responses, without their verdicts. Answers are (run, nugget): the
-highest match score of a run's responses against whether the run has the nugget.
+Pairs are those of the judged runs with a known verdict. Nothing is fitted to them, so nothing is left out. `pool`
+counts idf in the same responses, without their verdicts. Answers are (run, nugget): the highest match score of the
+run's responses is compared with whether the run has the nugget.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The threshold models compared, as `nuggeteer thresholds` does it, on several collections.
+"""Which threshold model explains the judgements best? `nuggeteer thresholds` on several collections.
 
 python experiments/models.py COLLECTION... > experiments/models.md
 """

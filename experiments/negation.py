@@ -1,8 +1,8 @@
-"""What becomes of a negated statement: python experiments/negation.py COLLECTION > experiments/negation.md
+"""How is a negated statement scored? python experiments/negation.py COLLECTION > experiments/negation.md
 
-`learned` is fitted on a collection. A nugget of a question that nobody asked there is then judged in none to four texts
-that carry it, each from a group of its own, beside four about other things; and, in the last columns, also in as many
-that say the same with `cannot`. Two new texts are scored, of which one says `can` and one `cannot`.
+`learned` is fitted to a collection. Then a nugget of a new question gets yes verdicts on zero to four texts that carry
+it, each from a group of its own, and no verdicts on four unrelated texts. In the last columns it also gets no verdicts
+on as many texts that say the same with `cannot`. Two new texts are scored, one with `can` and one with `cannot`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 
 DESCRIPTION = "the vaccine can be given to children"
-SAID = (
+STATEMENTS = (
     "The vaccine {} be given to children, doctors said.",
     "Doctors said that children {} be given the vaccine.",
     "It {} be given to children, the new vaccine.",
     "Children {} get the vaccine, the agency says.",
 )
 NEW = "Officials said the vaccine {} be given to children."
-OTHER = (
+UNRELATED = (
     "The agency met in Geneva on Monday.",
     "Prices rose by a tenth last year.",
     "Doctors are on strike.",
@@ -37,9 +37,9 @@ OTHER = (
 
 
 def scores(fitted: LearnedMatcher, made_from: Material, can: int, cannot: int) -> list[float]:
-    """Of the two new texts, with so many judged texts that say `can`, and `cannot`."""
-    texts = [said.format("can") for said in SAID[:can]] + [said.format("cannot") for said in SAID[:cannot]]
-    texts += OTHER
+    """The scores of the two new texts, after so many judged texts with `can` and with `cannot`."""
+    texts = [text.format("can") for text in STATEMENTS[:can]] + [text.format("cannot") for text in STATEMENTS[:cannot]]
+    texts += UNRELATED
     key = make_key([Question("q", "?")], [Nugget("q", "1", (DESCRIPTION,), "vital")])
     judged = Judged(
         list(map(normalised, texts)),
@@ -49,7 +49,7 @@ def scores(fitted: LearnedMatcher, made_from: Material, can: int, cannot: int) -
         np.arange(len(texts)) < can,
     )
     matcher = LearnedMatcher(replace(made_from, key=key, judged=judged))
-    matcher.learns = True  # by what was learned elsewhere
+    matcher.learns = True  # from the fit to the collection
     matcher.restore(fitted.state())
     asked = [normalised(NEW.format(word)) for word in ("can", "cannot")]
     return matcher.score(asked, np.zeros(2, dtype=np.int32)).tolist()
@@ -62,9 +62,9 @@ def main(folder: str) -> None:
     fitted = LearnedMatcher(made_from)
     print(f"# Negation\n\nMade by `python experiments/negation.py`, on {collection.root.name}: scores of `learned`.\n")
     print("| yes texts | can | cannot | no texts with `cannot` | can | cannot |\n|---|---|---|---|---|---|")
-    for count in range(len(SAID) + 1):
-        one, both = scores(fitted, made_from, count, 0), scores(fitted, made_from, count, count)
-        print(f"| {count} | {one[0]:.2f} | {one[1]:.2f} | {count} | {both[0]:.2f} | {both[1]:.2f} |")
+    for count in range(len(STATEMENTS) + 1):
+        only_yes, both = scores(fitted, made_from, count, 0), scores(fitted, made_from, count, count)
+        print(f"| {count} | {only_yes[0]:.2f} | {only_yes[1]:.2f} | {count} | {both[0]:.2f} | {both[1]:.2f} |")
 
 
 if __name__ == "__main__":

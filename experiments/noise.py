@@ -1,17 +1,18 @@
-"""How well can any matcher do, when humans disagree? python experiments/noise.py COLLECTION > experiments/noise.md
+"""How well can any matcher do if humans disagree? python experiments/noise.py COLLECTION > experiments/noise.md
 
-Systems sometimes return the same text. Where each system's answer was read by itself (judged `every`, verdicts naming
-their run), the same (nugget, text) was judged several times, by assessors who did not know. How often do they disagree,
-and what does that leave for a guesser?
+Systems sometimes return the same text. If each system's answer was read separately (judged `every`, with verdicts that
+name their run), the same (nugget, text) was judged several times, and the assessors did not know it. How often do they
+disagree, and how well can a guesser do then?
 
-A pair is taken to have a chance p of a yes, from any assessor, independently. Two verdicts disagree with chance
-D = E[2p(1 − p)]; who knows p errs with chance e = E[min(p, 1 − p)]. As min(p, 1 − p) ≤ 2p(1 − p), which is concave,
+The model is that each pair has a probability p of a yes, independently for each verdict. Two verdicts disagree with
+probability D = E[2p(1 − p)]. A guesser that knows p errs with probability e = E[min(p, 1 − p)]. Because
+min(p, 1 − p) ≤ 2p(1 − p), which is concave,
 
-    (1 − √(1 − 2D)) / 2 ≤ e ≤ D,
+    (1 − √(1 − 2D)) / 2 ≤ e ≤ D.
 
-and with a share π of yes no guesser's F1 is above 2π / (2π + e). The beta distribution of p that makes the counts of
-yes likeliest gives e and the best F1 within these. (D and π count each pair of verdicts, the beta distribution each
-text and nugget once.) Intervals: bootstrap over questions.
+If π is the share of yes, no guesser's F1 is above 2π / (2π + e). Within these bounds, the beta distribution of p that
+fits the counts of yes best gives e and the best F1. D and π count each pair of verdicts, while the beta distribution
+counts each text and nugget once. The intervals are from a bootstrap over questions.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ GRID = np.linspace(0, 1, 4001)[1:-1]
 
 @dataclass(frozen=True)
 class Repeated:
-    """(nugget, text) pairs that several systems' assessors judged: how many did, how many said yes, which question.
-    `of_run`: how often a run's verdict stands against another's, and is unlike it."""
+    """(nugget, text) pairs that were judged for several systems: how many times, how many times with yes, and the
+    question. `of_run` is how often a run's verdict is compared with another one, and how often they differ."""
 
     times: Ints
     yes: Ints
@@ -46,13 +47,13 @@ class Repeated:
 
     @property
     def weight(self) -> Vector:
-        """Of each pair: its ordered pairs of verdicts."""
+        """The number of ordered pairs of verdicts of each (nugget, text) pair."""
         return (self.times * (self.times - 1)).astype(float)
 
 
 def repeated(collection: Collection) -> Repeated:
     key = collection.key
-    said = {
+    yes_verdicts = {
         (j.run, j.qid, normalised(j.text), j.nugget) for j in collection.judgements if j.verdict and j.run is not None
     }
     rows = []
@@ -68,7 +69,7 @@ def repeated(collection: Collection) -> Repeated:
         for text, names in runs.items():
             if len(names) > 1:
                 for nugget in own:
-                    verdicts = [(name, asked.qid, text, nugget.nugget) in said for name in names]
+                    verdicts = [(name, asked.qid, text, nugget.nugget) in yes_verdicts for name in names]
                     found, times = sum(verdicts), len(names)
                     rows.append((times, found, question))
                     for name, yes in zip(names, verdicts, strict=True):
@@ -79,7 +80,7 @@ def repeated(collection: Collection) -> Repeated:
 
 
 def figures(pairs: Repeated, counted: Vector) -> dict[str, float]:
-    """All that the table says, each pair counted so often."""
+    """All figures of the table. `counted` is how often each pair counts."""
     n, k = pairs.times, pairs.yes
     ordered = float(counted @ pairs.weight)
     both = float(counted @ (k * (k - 1)))
@@ -107,9 +108,9 @@ def figures(pairs: Repeated, counted: Vector) -> dict[str, float]:
 
 
 def _beta(n: Ints, k: Ints, counted: Vector) -> tuple[float, float]:
-    """Beta-binomial, by maximum likelihood."""
-    cells, place = np.unique(np.stack([n, k]), axis=1, return_inverse=True)
-    count = np.bincount(place.ravel(), weights=counted)
+    """The parameters of a beta-binomial distribution, by maximum likelihood."""
+    cells, cell = np.unique(np.stack([n, k]), axis=1, return_inverse=True)
+    count = np.bincount(cell.ravel(), weights=counted)
 
     def loss(logs: Vector) -> float:
         a, b = np.exp(logs)
@@ -124,10 +125,10 @@ def main(folder: str) -> None:
     ones = np.ones(len(pairs.times))
     point = figures(pairs, ones)
     rng = np.random.default_rng(0)
-    questions, place = np.unique(pairs.question, return_inverse=True)
+    questions, row = np.unique(pairs.question, return_inverse=True)
     drawn = [
         figures(
-            pairs, np.bincount(rng.integers(0, len(questions), len(questions)), minlength=len(questions))[place] * ones
+            pairs, np.bincount(rng.integers(0, len(questions), len(questions)), minlength=len(questions))[row] * ones
         )
         for _ in range(RESAMPLES)
     ]
@@ -151,7 +152,7 @@ def main(folder: str) -> None:
         ("beta", "errors of the best guesser, p from a beta distribution"),
         ("beta f1", "its best F1"),
     ):
-        low, high = np.quantile([one[name] for one in drawn], [0.025, 0.975])
+        low, high = np.quantile([resample[name] for resample in drawn], [0.025, 0.975])
         print(f"| {what} | {point[name]:.3f} | [{low:.3f}, {high:.3f}] |")
     most = int(pairs.times.max())
     print(f"\n| judged so often | {' | '.join(f'{yes} yes' for yes in range(most + 1))} |\n{'|---' * (most + 2)}|")

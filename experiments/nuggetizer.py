@@ -1,9 +1,10 @@
-"""How fast is text cut into nuggets, and what of a key do proposed ones keep? Writes experiments/nuggetizer.md.
+"""How fast is text cut into nuggets, and how much of a key's nuggets do they keep? Writes experiments/nuggetizer.md.
 
     python experiments/nuggetizer.py SAMPLE
 
-Kept: of a nugget's words, by weight, that a response with a yes has, the share that the best fact proposed from this
-response has by itself. A cut between a nugget's words loses some; the whole response would keep them all.
+Words kept: for each yes verdict, the nugget's words in the response, by weight, are compared with those in the best
+fact proposed from this response. The share is below 1 if a cut separates the nugget's words. The whole response would
+keep all of them.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ def answers(collection: Collection) -> list[Snippet]:
 def kept(collection: Collection, texts: Sequence[Snippet], nuggetizer: Nuggetizer | None) -> list[str]:
     candidates = propose(texts, nuggetizer)
     facts: dict[tuple[str, str], set[str]] = {}
-    for one in candidates:
-        for fact in one.facts:
-            facts.setdefault((one.qid, normalised(fact.source.text)), set()).add(fact.text)
+    for candidate in candidates:
+        for fact in candidate.facts:
+            facts.setdefault((candidate.qid, normalised(fact.source.text)), set()).add(fact.text)
     shares, lengths = [], []
-    for said in collection.judgements:
-        own = sorted(facts.get((said.qid, normalised(said.text)), ()))
-        place = collection.key.nugget_position.get((said.qid, said.nugget))
-        if not said.verdict or not own or place is None:
+    for judgement in collection.judgements:
+        own = sorted(facts.get((judgement.qid, normalised(judgement.text)), ()))
+        position = collection.key.nugget_position.get((judgement.qid, judgement.nugget))
+        if not judgement.verdict or not own or position is None:
             continue
-        description = collection.key.nuggets[place].descriptions[0]
-        has = containment([description, said.text, *own])
+        description = collection.key.nuggets[position].descriptions[0]
+        has = containment([description, judgement.text, *own])
         if has[1, 0] > 0:
             best = int(np.argmax(has[2:, 0]))
             shares.append(has[2 + best, 0] / has[1, 0])
-            lengths.append(len(own[best]) / len(said.text))
+            lengths.append(len(own[best]) / len(judgement.text))
     wanted = len(collection.key.nuggets)
     return [
         f"{len(candidates):,}",
@@ -66,9 +67,9 @@ def main() -> None:
     collection = read_collection(sys.argv[1])
     texts = answers(collection)
     nuggetizer = Nuggetizer()
-    list(nuggetizer.all(one.text for one in texts))  # warm
+    list(nuggetizer.all(snippet.text for snippet in texts))  # loads the model before the clock starts
     start = time.process_time()
-    docs = list(nuggetizer.nlp.pipe((one.text for one in texts), batch_size=256))
+    docs = list(nuggetizer.nlp.pipe((snippet.text for snippet in texts), batch_size=256))
     parsed = time.process_time()
     nuggets = sum(len(find(doc)) for doc in docs)
     done = time.process_time()

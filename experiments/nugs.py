@@ -1,9 +1,9 @@
-"""How near do proposed nugs come to a person's? Writes experiments/nugs.md.
+"""How similar are proposed nugs to a person's? Writes experiments/nugs.md.
 
     python experiments/nugs.py SAMPLE TS2014
 
-The classes of a person are those of the paper's example; of a collection's responses to a question, those that carry
-the same nugget, if each carries one only; and of the sample's nuggets, what is said in two descriptions.
+A person's classes come from three sources: the nugs of the paper's example; the responses to a question that carry the
+same nugget, if each carries only one; and the descriptions of the sample's nuggets, if a nugget has two or more.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from nuggeteer.gale.distillation import EXAMPLE
 from nuggeteer.gale.nugs import ALIKE, classes, containment
 from nuggeteer.text import normalised
 
-MOST = 40  # texts of a question
-Classes = list[tuple[list[str], list[str]]]  # of each question: texts, and the class of each
+MOST = 40  # texts per question
+Classes = list[tuple[list[str], list[str]]]  # for each question, texts and their classes
 
 
 def example() -> Classes:
-    one = read_distillation([EXAMPLE])
+    distillation = read_distillation([EXAMPLE])
     return [
         split(
             {
                 normalised(n.text): max(n.nugs, key=n.nugs.get)
-                for n in one.nuggets
+                for n in distillation.nuggets
                 if n.qid == q.qid and len(n.nugs) == 1
             }
         )
-        for q in one.queries
+        for q in distillation.queries
     ]
 
 
@@ -83,9 +83,9 @@ def rows(data: Classes) -> Iterator[str]:
             together, same = labels[i] == labels[j], true[i] == true[j]
             right, ours, theirs = right + (together & same).sum(), ours + together.sum(), theirs + same.sum()
             rand.append(adjusted_rand_score(true, labels))
-        said = "–" if ours == 0 else f"{right / ours:.3f}"
+        precision = "–" if ours == 0 else f"{right / ours:.3f}"
         mark = " (default)" if least == ALIKE else ""
-        yield f"| {least:g}{mark} | {ours} | {said} | {right / theirs:.3f} | {np.mean(rand):.3f} |"
+        yield f"| {least:g}{mark} | {ours} | {precision} | {right / theirs:.3f} | {np.mean(rand):.3f} |"
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
-"""What the smooth model learns from whole collections, for `nuggeteer/thresholds/prior.py`.
+"""What does the smooth model learn from whole collections? Prints the numbers for `nuggeteer/thresholds/prior.py`.
 
     python experiments/prior.py COLLECTION...
 
-Each is fitted with a prior so weak that it says nothing: the curve b, what length says (d), and the spreads of
-nuggets, steepness, questions and groups.
+The model is fitted to each collection with a very weak prior. Printed are the curve b, the coefficient of length d, and
+the spreads of nuggets, steepness, questions and groups.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.smooth import KNOTS, Prior, SmoothFit
 
-# No bends, so that the three coefficients say all.
+# No bends, so that the three coefficients describe the whole curve.
 SPREAD = np.array([100.0] * 3 + [1e-3] * len(KNOTS) + [100.0])
 WEAK = Prior(
     np.array([-2.0, 8.0, 0.0] + [0.0] * len(KNOTS) + [0.0]),
@@ -37,8 +37,9 @@ WEAK = Prior(
 
 
 def variants(fit: SmoothFit) -> float | None:
-    """The share of the variance between systems that is between variants of one, by what their names begin with
-    (`abs_t5_out_base`, `abs_t5_out_large`); None where no two do. The noise of each effect is taken off."""
+    """The share of the variance between systems that is between variants of the same system, with the noise of each
+    effect subtracted. Variants are recognised by the first two parts of their names (`abs_t5_out_base`,
+    `abs_t5_out_large`). None if there are no variants."""
     information = fit.group_spread**-2 - fit.spreads[3] ** -2
     effect, noise = fit.group * fit.group_spread**-2 / information, (1 / information).mean()
     names = np.array(["_".join(name.split("_")[:2]) for name in fit.group_names])

@@ -1,7 +1,7 @@
 """How much disk each dependency takes: python experiments/weights.py > experiments/weights.md
 
-Run it in an environment with the extra `all`. A package's own size is that of the files it installed. What it adds is
-what would go if only that dependency were dropped: itself and whatever nothing else needs.
+Run it in an environment with the extra `all`. A package's own size is that of its installed files. What it adds is
+what would disappear if only that dependency were dropped: the package and everything that nothing else needs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def named(requirement: Requirement) -> str:
 
 
 def required(name: str, extra: str = "") -> list[str]:
-    """What a package asks for here, with an extra or without."""
+    """The packages that a package requires in this environment, with an extra or without."""
     found = map(Requirement, (EVERY[name].requires or []) if name in EVERY else [])
-    return [named(one) for one in found if one.marker is None or one.marker.evaluate({"extra": extra})]
+    return [named(package) for package in found if package.marker is None or package.marker.evaluate({"extra": extra})]
 
 
 def closure(names: list[str]) -> set[str]:
-    """These packages and all that they need."""
+    """These packages and everything that they require."""
     seen: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -57,7 +57,7 @@ def main() -> None:
     print(f"The default installation: {len(whole)} packages, {megabytes(whole):.0f} MB.\n")
     print("| dependency | itself | what it adds | packages added |\n|---|--:|--:|--:|")
     rows = [(name, closure([other for other in default if other != name])) for name in default]
-    for name, others in sorted(rows, key=lambda one: -megabytes(closure([one[0]]) - one[1])):
+    for name, others in sorted(rows, key=lambda pair: -megabytes(closure([pair[0]]) - pair[1])):
         print(row(name, others))
     print("\nNumPy and SciPy add nothing, because other dependencies need them too.\n")
     print("What each extra adds to the default installation:\n")
