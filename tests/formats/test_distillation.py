@@ -34,45 +34,52 @@ def read(tmp_path, lines, **options):
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
-        ([*GOOD, {"qid": "q"}], "gale.jsonl:4: no 'type' that is one of corpus, query"),
-        ([*GOOD, {"type": ["nug"]}], "gale.jsonl:4: no 'type'"),
-        ([*GOOD, *[{"qid": "q"}] * 20], "answer, and in 19 lines after it; say what a line is"),
+        ([*GOOD, {"qid": "q"}], "gale.jsonl:4: 'type' is not one of corpus, query"),
+        ([*GOOD, {"type": ["nug"]}], "gale.jsonl:4: 'type' is not one of"),
+        ([*GOOD, *[{"qid": "q"}] * 20], "answer, here and on 19 lines after this one; write the type"),
         ([*GOOD, {"type": "nug", "qid": "q", "nug": "2"}], "no 'relevance'"),
-        ([*GOOD, {**NUG, "nug": "2", "relevance": 1.2}], "'relevance' is no number from 0 to 1"),
-        ([*GOOD, {**NUG, "nug": "2", "relevance": True}], "'relevance' is no number from 0 to 1"),
-        ([*GOOD, {**NUG, "nug": "2", "proposed": 1}], "'proposed' is not true or false"),
-        ([*GOOD, NUG], "gale.jsonl:4: nug q 1 is there already, in"),
-        ([*GOOD, QUERY], "gale.jsonl:4: query q is there already"),
+        ([*GOOD, {**NUG, "nug": "2", "relevance": 1.2}], "'relevance' is not a number from 0 to 1"),
+        ([*GOOD, {**NUG, "nug": "2", "relevance": True}], "'relevance' is not a number from 0 to 1"),
+        ([*GOOD, {**NUG, "nug": "2", "proposed": 1}], "'proposed' is a number, not true or false"),
+        ([*GOOD, NUG], "gale.jsonl:4: nug q 1 is already in"),
+        ([*GOOD, QUERY], "gale.jsonl:4: query q is already in"),
         ([*GOOD, {**NUGGET, "qid": "p"}], "no query has the qid 'p'"),
         ([*GOOD, {**NUGGET, "nugs": {"2": 1}}], "no nug of q is called '2'"),
         ([*GOOD, {**NUGGET, "nugs": ["1"]}], "'nugs' must map each nug to a degree"),
         ([*GOOD, {**NUGGET, "nugs": {"1": -0.1}}], "'nugs' must map each nug to a degree"),
-        ([*GOOD, {**NUG, "nug": "2"}, {**NUGGET, "nugs": {"1": 0.6, "2": 0.5}}], "that sum to 1.1"),
-        ([*GOOD, {**NUG, "nug": "2"}], "gale.jsonl:4: no nugget is in nug 2 of q; delete it"),
-        ([*GOOD, {**NUG, "nug": "2", "proposed": True}], "gale.jsonl:4: 1 nug is only proposed, the first here"),
-        ([*GOOD, {**NUGGET, "nugs": {}}], "gale.jsonl:4: 1 nugget is in no nug, the first here; sort them by hand"),
-        ([*GOOD, {"type": "answer", "qid": "q", "distiller": "A", "irrelevant": 40}], "but of unknown density"),
+        ([*GOOD, {**NUG, "nug": "2"}, {**NUGGET, "nugs": {"1": 0.6, "2": 0.5}}], "that add up to 1.1"),
+        ([*GOOD, {**NUG, "nug": "2"}], "gale.jsonl:4: nug 2 of q has no nugget; delete it"),
+        ([*GOOD, {**NUG, "nug": "2", "proposed": True}], "gale.jsonl:4: 1 nug is only proposed, the first one here"),
+        ([*GOOD, {**NUGGET, "nugs": {}}], "gale.jsonl:4: 1 nugget is in no nug, the first one here; sort by hand"),
+        (
+            [*GOOD, {"type": "answer", "qid": "q", "distiller": "A", "irrelevant": 40}],
+            "irrelevant text, but no characters_per_nug",
+        ),
         (
             [*GOOD, {"type": "answer", "qid": "q", "distiller": "A", "irrelevant": -1}],
-            "'irrelevant' is no number from 0",
+            "'irrelevant' is not a number from 0",
         ),
-        ([*GOOD, {"type": "corpus", "characters_per_nug": 0}], "'characters_per_nug' is no number above 0"),
-        ([*GOOD, {"type": "distiller", "distiller": "A", "kind": "cyborg"}], "'kind' is neither machine nor human"),
-        ([], "no query, and nothing else"),
+        ([*GOOD, {"type": "corpus", "characters_per_nug": 0}], "'characters_per_nug' is not a number above 0"),
+        (
+            [*GOOD, {"type": "distiller", "distiller": "A", "kind": "cyborg"}],
+            "'kind' is 'cyborg', not one of machine, human",
+        ),
+        ([], "no query in it"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path, lines, said):
+def test_what_is_wrong_is_said_with_its_line(tmp_path, lines, message):
     with pytest.raises(InputError) as caught:
         read(tmp_path, lines)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_everything_wrong_is_told_at_once(tmp_path):
+def test_one_error_lists_everything_that_is_wrong(tmp_path):
+    """Several problems of one line too."""
     with pytest.raises(InputError) as caught:
-        read(tmp_path, [*GOOD, {**NUG, "relevance": 2}, {**NUGGET, "nugs": {"9": 1}}])
-    assert len(caught.value.problems) == 2
+        read(tmp_path, [*GOOD, {**NUG, "relevance": 2, "proposed": "yes"}, {**NUGGET, "nugs": {"9": 1}}])
+    assert [problem.line for problem in caught.value.problems] == [4, 4, 5]
 
 
 def test_degrees_that_sum_to_one_but_for_rounding_are_at_most_one(tmp_path):
@@ -85,7 +92,7 @@ def test_a_nug_without_a_nugget_of_degree_1_is_warned_of(tmp_path):
     one = read(tmp_path, [QUERY, NUG, {**NUGGET, "nugs": {"1": 0.5}}])
     (problem,) = one.problems
     assert (problem.severity, problem.line) == ("warning", 2)
-    assert "no nugget of degree 1" in problem.what
+    assert "has no nugget of degree 1" in problem.what
 
 
 def test_distillers_are_those_of_any_line_and_files_are_read_together(tmp_path):
@@ -95,7 +102,7 @@ def test_distillers_are_those_of_any_line_and_files_are_read_together(tmp_path):
     assert [(d.distiller, d.kind) for d in one.distillers] == [("A", None), ("B", "human"), ("C", None)]
 
 
-def test_unsorted_nuggets_and_proposed_nugs_may_be_read_by_who_does_not_score(tmp_path):
+def test_unsorted_nuggets_and_proposed_nugs_can_be_read_without_scoring(tmp_path):
     bare = {key: value for key, value in NUGGET.items() if key != "nugs"}
     one = read(tmp_path, [QUERY, {**NUG, "proposed": True}, bare], ready=False)
     assert one.nugs[0].proposed
