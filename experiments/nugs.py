@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.formats.distillation import read_distillation
 from nuggeteer.gale.distillation import EXAMPLE
-from nuggeteer.gale.nugs import ALIKE, classes, containment
+from nuggeteer.gale.nugs import LEAST_LIKENESS, classes, containment
 from nuggeteer.text import normalised
 
 MOST = 40  # texts per question
@@ -84,7 +84,7 @@ def rows(data: Classes) -> Iterator[str]:
             right, ours, theirs = right + (together & same).sum(), ours + together.sum(), theirs + same.sum()
             rand.append(adjusted_rand_score(true, labels))
         precision = "–" if ours == 0 else f"{right / ours:.3f}"
-        mark = " (default)" if least == ALIKE else ""
+        mark = " (default)" if least == LEAST_LIKENESS else ""
         yield f"| {least:g}{mark} | {ours} | {precision} | {right / theirs:.3f} | {np.mean(rand):.3f} |"
 
 

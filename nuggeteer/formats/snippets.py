@@ -1,13 +1,14 @@
-"""Texts on their way to the nuggetizer, and snippets that somebody judged.
+"""Texts for the nuggetizer, and snippets that somebody judged.
 
-    NAME.jsonl       text, snippet?, qid?, query?, template?, medium?, language?, structure?    one text a line
-    any other file   plain text, one text a line
+    NAME.jsonl       text, snippet?, qid?, query?, template?, medium?, language?, structure?    one text per line
+    any other file   plain text, one text per line
     judged           qid, distiller, text, judged, relevant?, query?, template?
-                     judged is relevant, irrelevant or redundant; relevant is the part of the text that answers, as
-                     [[start, end], ...] in characters or in its own words; without it the whole text does
+                     judged is relevant, irrelevant or redundant; relevant is the part of the text that answers the
+                     query: [[start, end], ...] in characters, or its words; without it, the whole text answers
 
-A query is in its template's words with the arguments in brackets: "WHERE HAS [Jack Straw] BEEN AND WHEN?". A template
-is named where the query follows none. One of both is said on some line of a qid and holds for all of them.
+A query has its template's words, with the arguments in brackets: "WHERE HAS [Jack Straw] BEEN AND WHEN?". If the query
+follows no template, `template` names one. At least one line of each qid has one of the two, which holds for all lines
+of that qid.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Verdict = Literal["relevant", "irrelevant", "redundant"]
 
 @dataclass(frozen=True, slots=True)
 class JudgedSnippet:
-    """A distiller's snippet, what was said of it, and the stretches of its text that answer the query."""
+    """A distiller's snippet with its verdict, and the stretches of its text that answer the query."""
 
     qid: str
     distiller: str
@@ -41,74 +42,77 @@ class JudgedSnippet:
 
     @property
     def stretches(self) -> list[str]:
-        """What is cut into nuggets: the selected text of a relevant snippet, all of any other."""
+        """The text that is cut into nuggets: the selected parts of a relevant snippet, or the whole text."""
         return [self.text[start:end] for start, end in self.relevant] or [self.text]
 
     @property
-    def said(self) -> str | None:
-        """The template, or the query that follows it."""
+    def query_or_template(self) -> str | None:
+        """The template's name, or else the query, which follows a template."""
         return self.template or self.query
 
 
 def read_texts(path: Path, problems: list[Problem]) -> list[Snippet]:
-    """The texts of a file; warnings go to `problems`, anything worse is raised."""
+    """The texts of a file. Warnings go to `problems`, and errors are raised."""
     found: list[Problem] = []
     if path.suffix == ".jsonl":
-        read = ((line, one) for line, one in TEXTS.read(path, found))
-        texts = [replace(one, snippet=one.snippet or str(line), file=str(path), line=line) for line, one in read]
+        texts = [
+            replace(text, snippet=text.snippet or str(line), file=str(path), line=line)
+            for line, text in TEXTS.read(path, found)
+        ]
     else:
         texts = list(_plain(path, found))
     if any(problem.severity == "error" for problem in found):
         raise InputError(found)
     if not texts:
-        raise fail(path, "no text in it", 'write one text a line, or {"text": ...} in a .jsonl')
+        raise fail(path, "no text in it", 'write one text per line, or {"text": ...} in a .jsonl file')
     problems.extend(found)
     return texts
 
 
 def _plain(path: Path, problems: list[Problem]) -> Iterator[Snippet]:
-    told: list[Problem] = []
-    for number, line in read_lines(path, told):
+    found: list[Problem] = []
+    for number, line in read_lines(path, found):
         try:
             yield Snippet(str(number), line.decode("utf-8"), file=str(path), line=number)
         except UnicodeDecodeError:
-            told.append(Problem(str(path), number, "not UTF-8", "save the file as UTF-8"))
-    # Blank lines are for the eye.
-    problems += [problem for problem in told if not problem.what.startswith("blank line")]
+            found.append(Problem(str(path), number, "not UTF-8", "save the file as UTF-8"))
+    # Blank lines are allowed between texts.
+    problems += [problem for problem in found if not problem.what.startswith("blank line")]
 
 
 def read_judged(path: Path, problems: list[Problem]) -> tuple[list[JudgedSnippet], dict[str, str]]:
-    """Judged snippets, and what is asked by qid: the query, or its template's name."""
+    """Judged snippets, and for each qid its template's name or its query."""
     found: list[Problem] = []
     read = list(JUDGED.read(path, found))
-    said: dict[str, tuple[int, str]] = {}
-    for line, one in read:
-        if one.said is None:
+    queries: dict[str, tuple[int, str]] = {}
+    for line, snippet in read:
+        query = snippet.query_or_template
+        if query is None:
             continue
-        first, other = said.setdefault(one.qid, (line, one.said))
-        if other != one.said:
-            what = f"the query {one.qid!r} is said otherwise on line {first}"
-            found.append(Problem(str(path), line, what, "say the query or its template once, or always alike"))
-    for line, one in read:
-        if one.qid not in said:
-            what = f"no line of {one.qid!r} says its query"
+        first_line, first_query = queries.setdefault(snippet.qid, (line, query))
+        if query != first_query:
+            what = f"the query or template of {snippet.qid!r} differs from line {first_line}"
+            found.append(Problem(str(path), line, what, "write it on one line only, or the same on each line"))
+    for line, snippet in read:
+        if snippet.qid not in queries:
+            what = f"no line of {snippet.qid!r} has its query"
             found.append(Problem(str(path), line, what, "add 'query', with arguments in brackets, or 'template'"))
-            said[one.qid] = (line, "")
+            queries[snippet.qid] = (line, "")
     if any(problem.severity == "error" for problem in found):
         raise InputError(found)
     if not read:
         raise fail(path, "no judged snippet in it", "see docs/reference/files.md, Judged snippets")
     problems.extend(found)
-    return [one for _, one in read], {qid: asked for qid, (_, asked) in said.items()}
+    return [snippet for _, snippet in read], {qid: query for qid, (_, query) in queries.items()}
 
 
 def _located(value: Any) -> Sequence[Any] | str:
-    """Stretches as offsets, or the words themselves; they are looked for when the text is known."""
+    """Stretches as offsets, or the words themselves, whose offsets `_judged` finds in the text."""
     if isinstance(value, str) and value.strip():
         return value
     if isinstance(value, list) and value and all(_is_span(span) for span in value):
         return tuple((start, end) for start, end in value)
-    raise WrongField("is no part of the text", 'write [[start, end], ...], or the words as they stand in "text"')
+    raise WrongField("is not a part of the text", 'write [[start, end], ...], or the words as they occur in "text"')
 
 
 def _is_span(value: Any) -> bool:
@@ -119,11 +123,11 @@ def _judged(text: str, judged: Verdict, relevant: Any = (), **fields: Any) -> Ju
     if not text.strip():
         raise WrongField("the snippet has no text", "write it, or delete the line")
     if relevant and judged != "relevant":
-        raise WrongField(f"a part is relevant, and the snippet {judged}", "leave out 'relevant', or judge it relevant")
+        raise WrongField(f"a part is relevant, but the snippet is {judged}", "delete 'relevant', or judge it relevant")
     if isinstance(relevant, str):
         if text.count(relevant) != 1:
-            times = "nowhere" if relevant not in text else "more than once"
-            raise WrongField(f"the relevant words stand {times} in the text", "copy them, or write [[start, end], ...]")
+            count = "do not occur" if relevant not in text else "occur more than once"
+            raise WrongField(f"the relevant words {count} in the text", "copy them, or write [[start, end], ...]")
         start = text.index(relevant)
         relevant = ((start, start + len(relevant)),)
     if wrong := wrong_spans(relevant, text):
@@ -131,13 +135,13 @@ def _judged(text: str, judged: Verdict, relevant: Any = (), **fields: Any) -> Ju
     return JudgedSnippet(text=text, judged=judged, relevant=relevant, **fields)
 
 
-def _to_cut(text: str, snippet: str = "", **fields: Any) -> Snippet:
+def _text(text: str, snippet: str = "", **fields: Any) -> Snippet:
     extra = {**fields.pop("extra"), **{key: fields.pop(key) for key in ("query", "template") if key in fields}}
     return Snippet(snippet, text, extra=extra, **fields)
 
 
 TEXTS = Layout(
-    _to_cut,
+    _text,
     ("text",),
     {
         "text": string,

@@ -1,1 +1,1 @@
-"""GALE: what distillers found, how far annotators agree on it, and nuggets cut from text."""
+"""GALE: statistics of distillers, agreement of annotators, and nuggets that are cut from text automatically."""

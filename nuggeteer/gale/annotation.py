@@ -1,8 +1,9 @@
 """How far two annotators of the same snippets agree (Babko-Malaya 2008, §5).
 
-*Relevance*: a snippet is relevant when it has a nugget; they agree on a snippet that is relevant to both or to neither.
-*Nugget overlap*: of the letters and digits of the snippets that are relevant to both, the share that both have inside
-of some nugget, Overlap / (½ Diff + Overlap), where Diff are those that only one has.
+*Relevance*: a snippet is relevant to an annotator who marked a nugget in it. The annotators agree on a snippet that is
+relevant to both or to neither. *Nugget overlap* counts letters and digits in the snippets that are relevant to both:
+Overlap / (½ Diff + Overlap), where Overlap are those that both annotators have in a nugget, and Diff those that only
+one of them has in a nugget.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from nuggeteer.statistics.coefficients import CoefficientEstimate, estimate, kap
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """Agreement on some of the snippets: all, or those of one condition. `snippets` counts what both annotated,
-    `relevant` what is relevant to both; `nuggets` of the two annotators, in all snippets."""
+    """Agreement on all snippets, or on those of one condition.
+
+    `snippets` counts the snippets that both annotated, `relevant` those that are relevant to both. `nuggets` are the
+    counts of the two annotators.
+    """
 
     condition: str | None
     value: str | None
@@ -38,7 +42,7 @@ class AgreementRow:
 
 @dataclass(frozen=True)
 class SnippetPair:
-    """One snippet as both left it; `tables` of its relevance, and of its letters and digits."""
+    """One snippet with both annotations, and contingency tables of its relevance and of its letters and digits."""
 
     first: Snippet
     second: Snippet
@@ -47,24 +51,27 @@ class SnippetPair:
 
     @property
     def relevant(self) -> bool:
-        """To both."""
+        """Whether it is relevant to both annotators."""
         return bool(self.first.nuggets and self.second.nuggets)
 
     @property
     def differs(self) -> int:
-        """Letters and digits that only one has in a nugget."""
+        """How many letters and digits only one annotator has in a nugget."""
         return int(self.characters[1] + self.characters[2])
 
     @property
     def overlap(self) -> float | None:
-        """None where it is not relevant to both."""
+        """Nugget overlap; None if the snippet is not relevant to both annotators."""
         return number_or_none(float(positive(self.characters))) if self.relevant else None
 
 
 @dataclass(frozen=True)
 class AnnotationAgreement:
-    """`rows` by condition, the total last. `alone`: how many snippets only the one and only the other annotated.
-    `resampled`: what intervals resample."""
+    """The agreement of two files: `rows` by condition, the total last.
+
+    `alone` counts the snippets that only the first and only the second annotator has. `resampled` says what the
+    intervals resample.
+    """
 
     files: tuple[str, str]
     snippets: tuple[SnippetPair, ...]
@@ -74,8 +81,8 @@ class AnnotationAgreement:
 
     @property
     def differing(self) -> list[SnippetPair]:
-        """The snippets that the two left differently, those of the most letters and digits first."""
-        return sorted((one for one in self.snippets if one.differs), key=lambda one: -one.differs)
+        """The snippets with different nuggets, those with the most differing letters and digits first."""
+        return sorted((pair for pair in self.snippets if pair.differs), key=lambda pair: -pair.differs)
 
 
 def meaningful(text: str) -> Bools:
@@ -84,7 +91,7 @@ def meaningful(text: str) -> Bools:
 
 
 def inside(text: str, nuggets: Iterable[Extent]) -> Bools:
-    """Of the characters that count, which stand in some nugget."""
+    """Which of the characters that count are in a nugget."""
     covered = np.zeros(len(text), dtype=bool)
     for start, end in union(nuggets):
         covered[start:end] = True
@@ -92,7 +99,7 @@ def inside(text: str, nuggets: Iterable[Extent]) -> Bools:
 
 
 def union(nuggets: Iterable[Extent]) -> Spans:
-    """The spans of several nuggets as one, without overlaps."""
+    """The spans of several nuggets, merged where they overlap."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(span for nugget in nuggets for span in nugget.spans):
         if merged and start <= merged[-1][1]:
@@ -104,29 +111,29 @@ def union(nuggets: Iterable[Extent]) -> Spans:
 
 def agree_on(first: Path, second: Path, seed: int, problems: list[Problem]) -> AnnotationAgreement:
     """The agreement of two files of annotations."""
-    one, other = read_snippets(first, problems), read_snippets(second, problems)
-    return agree((str(first), str(second)), one, other, seed)
+    files = str(first), str(second)
+    return agree(files, read_snippets(first, problems), read_snippets(second, problems), seed)
 
 
 def agree(
     files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Snippet], seed: int = 0
 ) -> AnnotationAgreement:
     """The agreement of two annotators on the snippets that both have."""
-    theirs = {snippet.name: snippet for snippet in second}
-    shared = [(snippet, theirs[snippet.name]) for snippet in first if snippet.name in theirs]
+    by_name = {snippet.name: snippet for snippet in second}
+    shared = [(snippet, by_name[snippet.name]) for snippet in first if snippet.name in by_name]
     if not shared:
-        raise NuggeteerError(f"{files[0]} and {files[1]} share no snippet; a snippet's name and query must be the same")
+        raise NuggeteerError(f"{files[0]} and {files[1]} have no snippet in common; use the same names and queries")
     wrong = [problem for a, b in shared for problem in _differences(a, b)]
     if wrong:
         raise InputError(wrong)
     compared = tuple(_compare(a, b) for a, b in shared)
-    queries = list(dict.fromkeys(one.first.qid for one in compared))
+    queries = list(dict.fromkeys(pair.first.qid for pair in compared))
     by_query = len(queries) > 1 and None not in queries
-    question = np.array([queries.index(one.first.qid) if by_query else i for i, one in enumerate(compared)])
+    question = np.array([queries.index(pair.first.qid) if by_query else i for i, pair in enumerate(compared)])
     rows = [
         _row(compared, question, [i for i, own in enumerate(values) if own == value], condition, value, seed)
         for condition in CONDITIONS
-        for values in [[_condition(one, condition) for one in compared]]
+        for values in [[_condition(pair, condition) for pair in compared]]
         for value in sorted({value for value in values if value is not None})
     ]
     rows.append(_row(compared, question, range(len(compared)), None, None, seed))
@@ -134,25 +141,26 @@ def agree(
     return AnnotationAgreement(files, compared, tuple(rows), alone, "queries" if by_query else "snippets")
 
 
-def _condition(one: SnippetPair, name: str) -> str | None:
-    """Of either annotator's file."""
-    value = getattr(one.first, name) or getattr(one.second, name)
+def _condition(pair: SnippetPair, name: str) -> str | None:
+    """The value of a condition, from either annotator's file."""
+    value = getattr(pair.first, name) or getattr(pair.second, name)
     return None if value is None else str(value)
 
 
 def _differences(first: Snippet, second: Snippet) -> list[Problem]:
-    """What two annotators of the same snippet cannot differ in."""
-    place = f"{first.file}:{first.line}" if first.line else first.file
+    """Differences between two annotations of a snippet in what must be the same: its text and its conditions."""
+    location = f"{first.file}:{first.line}" if first.line else first.file
     found = []
-    words, others = (text_of(one) for one in (first, second))
-    if words != others:
-        near = next((i for i, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), 0)
-        what = f"snippet {second.snippet!r} has another text than in {place}, from {others[near : near + 20]!r} on"
-        found.append(second.problem(what, "annotate the same text; white space and punctuation may differ"))
+    text, second_text = text_of(first), text_of(second)
+    if text != second_text:
+        start = next((i for i, (a, b) in enumerate(zip(text, second_text, strict=False)) if a != b), 0)
+        what = f"the text of snippet {second.snippet!r} differs from {location}, "
+        what += f"starting at {second_text[start : start + 20]!r}"
+        found.append(second.problem(what, "annotate the same text; only white space and punctuation may differ"))
     for name in CONDITIONS:
-        here, there = getattr(second, name), getattr(first, name)
-        if here and there and here != there:
-            what = f"snippet {second.snippet!r} has the {name} {here!r}, and {there!r} in {place}"
+        value, second_value = getattr(first, name), getattr(second, name)
+        if value and second_value and value != second_value:
+            what = f"snippet {second.snippet!r} has the {name} {second_value!r} here and {value!r} in {location}"
             found.append(second.problem(what, "correct one of them"))
     return found
 
@@ -163,9 +171,9 @@ def text_of(snippet: Snippet) -> str:
 
 
 def _compare(first: Snippet, second: Snippet) -> SnippetPair:
-    a, b = (np.array([bool(one.nuggets)]) for one in (first, second))
-    here, there = (inside(one.text, one.nuggets) for one in (first, second))
-    return SnippetPair(first, second, _table(a, b), _table(here, there))
+    relevant = [np.array([bool(snippet.nuggets)]) for snippet in (first, second)]
+    covered = [inside(snippet.text, snippet.nuggets) for snippet in (first, second)]
+    return SnippetPair(first, second, _table(*relevant), _table(*covered))
 
 
 def _table(a: Bools, b: Bools) -> Vector:
@@ -183,19 +191,19 @@ def _row(
     own = list(which)
     both = [i for i in own if compared[i].relevant]
 
-    def told(
-        coefficient: Callable[[Vector], Vector], of: Callable[[SnippetPair], Vector], places: list[int]
+    def estimated(
+        coefficient: Callable[[Vector], Vector], table: Callable[[SnippetPair], Vector], pairs: list[int]
     ) -> CoefficientEstimate:
         summed = np.zeros((int(question.max()) + 1, 4))
-        for i in places:
-            summed[question[i]] += of(compared[i])
+        for i in pairs:
+            summed[question[i]] += table(compared[i])
         return estimate(coefficient, summed, seed)
 
-    def relevance(one: SnippetPair) -> Vector:
-        return one.relevance
+    def relevance(pair: SnippetPair) -> Vector:
+        return pair.relevance
 
-    def characters(one: SnippetPair) -> Vector:
-        return one.characters
+    def characters(pair: SnippetPair) -> Vector:
+        return pair.characters
 
     return AgreementRow(
         condition,
@@ -203,8 +211,8 @@ def _row(
         len(own),
         len(both),
         (sum(len(compared[i].first.nuggets) for i in own), sum(len(compared[i].second.nuggets) for i in own)),
-        told(percent, relevance, own),
-        told(kappa, relevance, own),
-        told(positive, characters, both),
-        told(kappa, characters, both),
+        estimated(percent, relevance, own),
+        estimated(kappa, relevance, own),
+        estimated(positive, characters, both),
+        estimated(kappa, characters, both),
     )

@@ -1,9 +1,10 @@
 """Scores and counts from nuggets found automatically: Babko-Malaya et al. 2010, §3.3 and §5.
 
-People judge snippets, and select what of a relevant one answers the query; the nuggetizer says how much that is. The
-nuggets of selected text are right, those of irrelevant and redundant snippets wrong; text beside the selection is
-passed over. Precision is right over all. Recall is over the nugs that any distiller found: its right nuggets are
-sorted into nugs as `distill` proposes them, within their type, and the sum over types stands for all there is to find.
+People judge snippets, and select the part of a relevant snippet that answers the query. The nuggetizer then counts the
+nuggets. Nuggets of selected text are right, and nuggets of irrelevant and redundant snippets are wrong. The text of a
+relevant snippet outside the selection is ignored. Precision is right nuggets over all nuggets. For recall, the right
+nuggets of all distillers are sorted into nugs, type by type, in the same way as `distill --propose` does it. Recall is
+the share of these nugs that a distiller found.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from nuggeteer.records import Vector
 from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval, question_draws
 from nuggeteer.text import normalised
 
-ORDER = ("structure", "medium", "language")  # of conditions, as in table 4
+ORDER = ("structure", "medium", "language")  # the order of the conditions in table 4
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A text with the nuggets that count under its template; None: all types do."""
+    """A text with the nuggets that count under its template. Without a template all types count."""
 
     snippet: Snippet
     template: Template | None
@@ -37,7 +38,7 @@ class Cut:
 
     @property
     def annotation(self) -> Snippet:
-        """As an annotator would have marked it."""
+        """The text with its nuggets as an annotation."""
         return replace(self.snippet, nuggets=tuple(Extent(nugget.spans, nugget.type) for nugget in self.found))
 
 
@@ -47,30 +48,36 @@ def cut(
     templates: Mapping[str, Template],
     template: Template | None = None,
 ) -> list[Cut]:
-    """The nuggets of each text: of the template that is asked for; else of the one that the text's line says."""
-    chosen = [template or _template_of(one, templates) for one in texts]
-    found = nuggetizer.all(one.text for one in texts)
-    return [Cut(one, own, select(nuggets, own or ANY)) for one, own, nuggets in zip(texts, chosen, found, strict=True)]
+    """The nuggets of each text under the given template, or under the template that the text's line names."""
+    chosen = [template or _template_of(text, templates) for text in texts]
+    found = nuggetizer.all(text.text for text in texts)
+    return [
+        Cut(text, own, select(text_nuggets, own or ANY))
+        for text, own, text_nuggets in zip(texts, chosen, found, strict=True)
+    ]
 
 
-def _template_of(one: Snippet, templates: Mapping[str, Template]) -> Template | None:
-    said = one.extra.get("template") or one.extra.get("query")
-    if said is None:
-        return follow(one.qid or "", templates)  # in the papers' notation the id of a query may be the query
-    if not isinstance(said, str):
-        raise InputError([one.problem("the query or template is no text", "put it in quotes")])
-    return find_template(said, templates)
+def _template_of(text: Snippet, templates: Mapping[str, Template]) -> Template | None:
+    query = text.extra.get("template") or text.extra.get("query")
+    if query is None:
+        return follow(text.qid or "", templates)  # in the papers' notation the id of a query may be the query itself
+    if not isinstance(query, str):
+        raise InputError([text.problem("the query or template is not a string", "put it in quotes")])
+    return find_template(query, templates)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a distiller returned to a query, in nuggets. None is undefined: nothing returned, or nothing to find."""
+    """A distiller's answer to a query, counted in nuggets.
+
+    Precision is None if nothing was returned, and recall is None if there is nothing to find.
+    """
 
     qid: str
     distiller: str
     nuggets: Mapping[Verdict, int]
     nugs: int
-    of: int
+    total_nugs: int
 
     @property
     def precision(self) -> float | None:
@@ -79,12 +86,12 @@ class Answer:
 
     @property
     def recall(self) -> float | None:
-        return self.nugs / self.of if self.of else None
+        return self.nugs / self.total_nugs if self.total_nugs else None
 
 
 @dataclass(frozen=True)
 class AutomaticScores:
-    """Every query and distiller, and the means over queries with intervals for the choice of queries."""
+    """Every distiller's answer to every query, and means over queries. Their intervals resample the queries."""
 
     model: str
     templates: dict[str, Template]
@@ -95,20 +102,23 @@ class AutomaticScores:
 
 def score(
     snippets: Sequence[JudgedSnippet],
-    asked: Mapping[str, str],
+    queries: Mapping[str, str],
     nuggetizer: Nuggetizer,
     templates: Mapping[str, Template],
     seed: int = 0,
 ) -> AutomaticScores:
-    """Precision and recall by distiller and query. A distiller that returns nothing to a query has no precision
-    there, and finds none of its nugs."""
-    chosen = {qid: find_template(said, templates) for qid, said in asked.items()}
-    parsed = nuggetizer.all(text for one in snippets for text in one.stretches)
+    """Precision and recall by distiller and query.
+
+    A distiller that returns nothing to a query has no precision there, and finds none of the query's nugs.
+    """
+    chosen = {qid: find_template(query, templates) for qid, query in queries.items()}
+    parsed = nuggetizer.all(text for snippet in snippets for text in snippet.stretches)
     judged = []
-    for one in snippets:
-        whole = [next(parsed) for _ in one.stretches]
-        judged.append((one, [(text, select((text, found), chosen[one.qid])) for text, found in whole]))
-    distillers = list(dict.fromkeys(one.distiller for one in snippets))
+    for snippet in snippets:
+        stretches = [next(parsed) for _ in snippet.stretches]
+        nuggets = [(text, select((text, found), chosen[snippet.qid])) for text, found in stretches]
+        judged.append((snippet, nuggets))
+    distillers = list(dict.fromkeys(snippet.distiller for snippet in snippets))
     answers = [answer for qid in chosen for answer in _answers(qid, distillers, judged)]
     resamples = question_draws(len(chosen), seed)
     means = {}
@@ -130,32 +140,32 @@ def _answers(
 ) -> list[Answer]:
     counts: dict[str, Counter[Verdict]] = {distiller: Counter() for distiller in distillers}
     right: dict[Type, list[tuple[str, str]]] = {}
-    for one, stretches in judged:
-        if one.qid != qid:
+    for snippet, stretches in judged:
+        if snippet.qid != qid:
             continue
         for text, found in stretches:
-            counts[one.distiller][one.judged] += len(found)
-            if one.judged == "relevant":
+            counts[snippet.distiller][snippet.judged] += len(found)
+            if snippet.judged == "relevant":
                 for nugget in found:
                     words = " ".join(pieces(text, nugget.spans))
-                    right.setdefault(nugget.type, []).append((one.distiller, words))
+                    right.setdefault(nugget.type, []).append((snippet.distiller, words))
     total, found_by = 0, Counter[str]()
-    for said in right.values():
-        meanings, memberships = sort([words for _, words in said])
+    for nuggets in right.values():
+        meanings, memberships = sort([words for _, words in nuggets])
         total += len(meanings)
-        found_by.update(d for d, _ in {(d, _class(memberships[normalised(words)])) for d, words in said})
+        found_by.update(d for d, _ in {(d, _class(memberships[normalised(words)])) for d, words in nuggets})
     verdicts: tuple[Verdict, ...] = ("relevant", "irrelevant", "redundant")
     return [Answer(qid, d, {v: counts[d][v] for v in verdicts}, found_by[d], total) for d in distillers]
 
 
 def _class(degrees: Mapping[int, float]) -> int:
-    """The nug that a nugget belongs to most; of equals the first."""
+    """The nug in which a nugget has the highest degree; the first one if several are equal."""
     return max(sorted(degrees), key=lambda nug: degrees[nug])
 
 
 @dataclass(frozen=True)
 class Count:
-    """Corrected and automatic nuggets of the snippets of one condition; None of all of them."""
+    """Counts of corrected and automatic nuggets in the snippets of one condition; `condition` is None for all."""
 
     condition: tuple[str, ...] | None
     snippets: int
@@ -164,13 +174,14 @@ class Count:
 
     @property
     def difference(self) -> float | None:
-        """By how much the automatic ones are too few, as a share of the corrected ones."""
+        """How many nuggets the nuggetizer missed, as a share of the corrected ones."""
         return (self.corrected - self.automatic) / self.corrected if self.corrected else None
 
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """Corrected minus automatic nuggets a snippet, each snippet a sample of its own; None where it cannot be said."""
+    """The mean of corrected minus automatic nuggets per snippet. The interval and p are None if the snippets do not
+    differ, or if there is only one."""
 
     mean: float
     low: float | None
@@ -180,28 +191,31 @@ class MeanDifference:
 
 @dataclass(frozen=True)
 class Corrections:
-    """Automatic against corrected nuggets: by condition, the total last, and snippet by snippet."""
+    """Automatic nuggets compared with corrected ones: by condition, the total last, and for each snippet."""
 
     model: str
     conditions: tuple[str, ...]
     counts: tuple[Count, ...]
     mean: MeanDifference
-    untold: int
+    without_template: int
     automatic: tuple[tuple[Snippet, int], ...]
 
 
 def compare(texts: Sequence[Cut], model: str) -> Corrections:
-    """Count what the nuggetizer found in the texts of annotations against what people made of them."""
-    snippets = [one.snippet for one in texts]
-    automatic, wanted = [len(one.found) for one in texts], [len(one.nuggets) for one in snippets]
-    told = tuple(name for name in ORDER if any(getattr(one, name) for one in snippets))
-    kinds = [tuple(getattr(one, name) or "" for name in told) for one in snippets]
-    rows = [(kind, [i for i, own in enumerate(kinds) if own == kind]) for kind in sorted(set(kinds)) if told]
-    counts = [Count(kind, len(own), _sum(wanted, own), _sum(automatic, own)) for kind, own in rows]
-    counts.append(Count(None, len(kinds), sum(wanted), sum(automatic)))
-    mean = mean_difference(np.subtract(wanted, automatic).astype(float))
-    untold = sum(one.template is None for one in texts)
-    return Corrections(model, told, tuple(counts), mean, untold, tuple(zip(snippets, automatic, strict=True)))
+    """Compare the nuggetizer's counts with those of annotations that people corrected."""
+    snippets = [text.snippet for text in texts]
+    automatic, corrected = [len(text.found) for text in texts], [len(snippet.nuggets) for snippet in snippets]
+    names = tuple(name for name in ORDER if any(getattr(snippet, name) for snippet in snippets))
+    conditions = [tuple(getattr(snippet, name) or "" for name in names) for snippet in snippets]
+    counts = []
+    for condition in sorted(set(conditions)) if names else ():
+        own = [i for i, values in enumerate(conditions) if values == condition]
+        counts.append(Count(condition, len(own), _sum(corrected, own), _sum(automatic, own)))
+    counts.append(Count(None, len(snippets), sum(corrected), sum(automatic)))
+    mean = mean_difference(np.subtract(corrected, automatic).astype(float))
+    without_template = sum(text.template is None for text in texts)
+    counted = tuple(zip(snippets, automatic, strict=True))
+    return Corrections(model, names, tuple(counts), mean, without_template, counted)
 
 
 def _sum(values: Sequence[int], which: Sequence[int]) -> int:
@@ -209,7 +223,7 @@ def _sum(values: Sequence[int], which: Sequence[int]) -> int:
 
 
 def mean_difference(differences: Vector) -> MeanDifference:
-    """The mean with Student's interval, and p of the hypothesis that it is 0."""
+    """The mean with Student's interval, and the p-value of the hypothesis that the mean is 0."""
     from scipy.special import stdtr, stdtrit
 
     mean, size = float(differences.mean()), len(differences)

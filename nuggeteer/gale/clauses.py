@@ -1,7 +1,7 @@
-"""Clauses in a parsed text: finite verbs with their arguments, and verbs of saying with what is said.
+"""Clauses in a parsed text: finite verbs with their arguments, and verbs of saying with their statements.
 
-Nuggets have a fixed granularity (Babko-Malaya 2008, §3.1): the core verb with its arguments in their maximal extent,
-without what modifies it; conjuncts in nuggets of their own; speech whole.
+Nuggets have a fixed granularity (Babko-Malaya 2008, §3.1). A nugget is the core verb with its arguments in their
+maximal extent, without modifiers. Each conjunct makes a nugget of its own. Speech stays whole.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 HEADS = ("ROOT", "conj", "ccomp", "relcl", "advcl", "parataxis")
 FINITE = ("VBD", "VBP", "VBZ")
-FEWEST_QUOTED = 4  # tokens; shorter quotations are names and turns of phrase
-MOST_WAYS = 64  # to choose among conjuncts; lists of lists stay whole
+FEWEST_QUOTED = 4  # tokens; shorter quotations are names and figures of speech
+MOST_CHOICES = 64  # ways to choose among conjuncts; a clause with more of them stays whole
 _QUOTED = re.compile(r"“[^“”]+”|\"[^\"]+\"|``[^`]{1,5000}?''|‘[^‘’]+’(?!\w)")
 
 
@@ -33,7 +33,7 @@ class Clauses:
 
     @cached_property
     def verbs(self) -> list[Token]:
-        """Finite verbs of clauses: neither infinitives, gerunds and participles, nor what is only supposed."""
+        """Finite verbs of clauses, without verbs of conditions: no infinitives, gerunds and participles."""
         return [token for token in self.doc if self._core(token)]
 
     def _core(self, token: Token) -> bool:
@@ -49,7 +49,7 @@ class Clauses:
         return True
 
     def _helped(self, token: Token) -> bool:
-        """Whether it shares the auxiliary of the verb that it is conjoined to: was shot and killed."""
+        """Whether it shares the auxiliary of the verb that it is conjoined to, as in "was shot and killed"."""
         if any(child.dep_ in ("aux", "auxpass") for child in token.children):
             return False
         while token.dep_ == "conj" and token.tag_ == token.head.tag_:
@@ -59,40 +59,40 @@ class Clauses:
         return False
 
     def says(self, token: Token) -> bool:
-        """A finite verb of saying."""
+        """Whether a token is a finite verb of saying."""
         lemma = token.lemma_.lower()
         if token.pos_ != "VERB" or not finite(token):
             return False
         return lemma in listed("saying") or (lemma in listed("utterable") and self._utters(token))
 
     def _utters(self, verb: Token) -> bool:
-        """Whether a clause or a quotation is what is said: "added that", and not "added salt"."""
+        """Whether the verb's object is a clause or a quotation: "added that", and not "added salt"."""
         if any(child.dep_ in ("auxpass", "nsubjpass") for child in verb.children):
             return False
         return any(child.dep_ == "ccomp" or child.is_quote for child in verb.children)
 
     def clause(self, verb: Token) -> list[Tokens]:
         """The verb with its arguments in their maximal extent, once for each way to choose among conjuncts."""
-        own = (whole(verb) | self._antecedent(verb)) - self._apart(verb)
+        own = (whole(verb) | self._antecedent(verb)) - self._outside_core(verb)
         if verb.dep_ == "conj" and not subjects(verb):
             own |= self._shared(verb)
         heads = [child for child in verb.children if self._splits(child)]
         objects = [c for child in verb.children if child.dep_ in ("prep", "agent") for c in child.children]
         heads += [child for child in objects if child.dep_ == "pobj" and child.i in own and any(conjuncts(child))]
         ways = [[(whole(head), part) for part in parts(head, conjuncts(head))] for head in heads]
-        chosen = list(islice(product(*ways), MOST_WAYS + 1))
-        if len(chosen) > MOST_WAYS:
+        chosen = list(islice(product(*ways), MOST_CHOICES + 1))
+        if len(chosen) > MOST_CHOICES:
             return [own]
-        return [own - union(every - part for every, part in way) for way in chosen]
+        return [own - union(argument - part for argument, part in way) for way in chosen]
 
     def _antecedent(self, verb: Token) -> Tokens:
-        """What a relative pronoun that is the subject stands for."""
+        """The noun phrase that a relative pronoun stands for, if the pronoun is the subject."""
         if verb.dep_ != "relcl" or not any(subject.tag_ in ("WP", "WDT") for subject in subjects(verb)):
             return NOTHING
         return frozenset(range(verb.head.left_edge.i, verb.head.i + 1))
 
     def _splits(self, child: Token) -> bool:
-        """Whether an argument's conjuncts make nuggets each: not the subjects of what several do together."""
+        """Whether each conjunct of an argument makes a nugget. Subjects of verbs such as "meet" do not."""
         if next(conjuncts(child), None) is None:
             return False
         if child.dep_ in ("nsubj", "nsubjpass"):
@@ -100,7 +100,7 @@ class Clauses:
         return child.dep_ in OBJECTS
 
     def _shared(self, verb: Token) -> Tokens:
-        """The subject, and the auxiliaries, that a conjoined verb shares with the first one."""
+        """The subject and the auxiliaries that a conjoined verb shares with the first verb."""
         head = verb.head
         while head.dep_ == "conj" and not subjects(head):
             head = head.head
@@ -108,8 +108,8 @@ class Clauses:
         deps = (*SUBJECTS, "aux", "auxpass") if aux else SUBJECTS
         return union(whole(child) for child in head.children if child.dep_ in deps)
 
-    def _apart(self, verb: Token) -> Tokens:
-        """What hangs on a verb and is no part of its core."""
+    def _outside_core(self, verb: Token) -> Tokens:
+        """The tokens below a verb that are not part of its core."""
         result: set[int] = set()
         for child in verb.children:
             if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
@@ -126,7 +126,7 @@ class Clauses:
 
     @cached_property
     def quotations(self) -> list[tuple[Tokens, Token]]:
-        """Direct speech, each with the verb that says it, which stands in the sentence where it begins or ends."""
+        """Direct speech, each with its verb of saying, which is in the sentence where the speech begins or ends."""
         found = []
         for match in _QUOTED.finditer(self.doc.text):
             span = self.phrases.span(*match.span())
@@ -139,23 +139,23 @@ class Clauses:
         return found
 
     def statements(self, verb: Token) -> list[Tokens]:
-        """The verb of saying with all that is said, once for each of its conjoined clauses."""
-        said = [child for child in verb.children if child.dep_ == "ccomp"]
-        utterance = union(map(whole, said))
-        own = whole(verb) - self._beside(verb, utterance)
+        """The verb of saying with its whole statement, once for each conjoined clause of the statement."""
+        statements = [child for child in verb.children if child.dep_ == "ccomp"]
+        utterance = union(map(whole, statements))
+        own = whole(verb) - self._outside_statement(verb, utterance)
         own |= union(tokens for _, tokens in self.phrases.modifiers if not utterance.isdisjoint(tokens))
         own |= union(tokens for tokens, sayer in self.quotations if sayer == verb)
         if verb.dep_ == "conj" and not subjects(verb):
             own |= self._shared(verb)
         quoted = any(sayer == verb for _, sayer in self.quotations)
-        for clause in said:
-            others = [other for other in conjuncts(clause) if subjects(other)]
-            if others and not quoted:
-                return [own - (whole(clause) - part) for part in parts(clause, others)]
+        for clause in statements:
+            conjoined = [conjunct for conjunct in conjuncts(clause) if subjects(conjunct)]
+            if conjoined and not quoted:
+                return [own - (whole(clause) - part) for part in parts(clause, conjoined)]
         return [own]
 
-    def _beside(self, verb: Token, utterance: Tokens) -> Tokens:
-        """What modifies the saying itself, and other clauses."""
+    def _outside_statement(self, verb: Token, utterance: Tokens) -> Tokens:
+        """Modifiers of the verb of saying itself, and clauses that are conjoined to it."""
         result: set[int] = set()
         for child in verb.children:
             if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
@@ -169,27 +169,27 @@ class Clauses:
 
 
 def finite(verb: Token) -> bool:
-    """Neither an infinitive nor a gerund or a participle without an auxiliary."""
+    """Whether a verb is finite or has a finite auxiliary."""
     helpers = (child for child in verb.children if child.dep_ in ("aux", "auxpass"))
     return verb.tag_ in FINITE or any(child.tag_ in (*FINITE, "MD") for child in helpers)
 
 
 def conjuncts(head: Token) -> Iterator[Token]:
-    """What is conjoined to a token, in order: food, medicines and other goods."""
-    while other := next((child for child in head.children if child.dep_ == "conj" and child.i > head.i), None):
-        yield other
-        head = other
+    """The tokens that are conjoined to a token, in order, as in "food, medicines and other goods"."""
+    while conjunct := next((child for child in head.children if child.dep_ == "conj" and child.i > head.i), None):
+        yield conjunct
+        head = conjunct
 
 
-def parts(head: Token, others: Iterable[Token]) -> list[Tokens]:
-    """Each conjunct with what stands between it and the next: a modifier belongs to the conjunct it follows.
+def parts(head: Token, conjoined: Iterable[Token]) -> list[Tokens]:
+    """Each conjunct with the text up to the next: a modifier belongs to the conjunct before it.
 
-    A conjunction goes with what comes after it, as in the papers: "and other goods".
+    A conjunction belongs to the conjunct after it, as in the papers: "and other goods".
     """
     cuts = [head.left_edge.i]
-    for other in others:
-        start = other.left_edge.i
-        before = other.doc[start - 1] if start else other
+    for conjunct in conjoined:
+        start = conjunct.left_edge.i
+        before = conjunct.doc[start - 1] if start else conjunct
         cuts.append(start - 1 if before.dep_ == "cc" else start)
     cuts.append(head.right_edge.i + 1)
     return [frozenset(range(a, b)) for a, b in pairwise(cuts)]

@@ -1,14 +1,15 @@
 """How well distillers answer: the statistics of White et al. 2008.
 
-Each nug contributes one count to a distiller's contingency table, split among four cells by its relevance R and by the
-degree of membership D of the distiller's most precise nugget in it (equations 1 to 4):
+Each nug adds one count to a distiller's contingency table. The count is split among four cells by the nug's relevance R
+and by the degree of membership D of the distiller's most precise nugget in it (equations 1 to 4):
 
                      not in the answer           in the answer
     not relevant     other    (1 − R)(1 − D)     wrong   (1 − R) D, redundant nuggets, irrelevant text
     relevant         missing  R (1 − D)          right   R D
 
-A nug that only world knowledge makes relevant is never missing: its R (1 − D) counts as other (Babko-Malaya 2008, §4).
-Measures are of the table as it is, *empirical*, or with prior counts added, *Bayesian*. Over queries tables add up.
+A nug that is relevant only to readers with world knowledge is never missing: its R (1 − D) counts as other
+(Babko-Malaya 2008, §4). *Empirical* measures use the table as it is, and *Bayesian* measures add prior counts to it.
+The tables of all queries are added up.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from nuggeteer.statistics.intervals import CONFIDENCE, question_draws
 
 RIGHT, WRONG, MISSING, OTHER = range(4)
 CELLS = ("right", "wrong", "missing", "other")
-PRIOR = (1.0, 1.0, 1.0, 1.0)  # §7.4: one count in each cell; the order of magnitude of other nugs is in the data
+PRIOR = (1.0, 1.0, 1.0, 1.0)  # §7.4: one count in each cell; the number of other nugs comes from the data
 MODELS = ("empirical", "bayesian")
 EXAMPLE = Path(__file__).parent / "white-2008.jsonl"
 
@@ -37,49 +38,49 @@ EXAMPLE = Path(__file__).parent / "white-2008.jsonl"
 
 
 def precision(table: Vector) -> Vector:
-    """P(x = 1 | y = 1), equation 6: of what the distiller gave, the share that is right."""
+    """P(x = 1 | y = 1), equation 6: the share of the distiller's nugs that is right."""
     return _share(table[..., RIGHT], table[..., RIGHT] + table[..., WRONG])
 
 
 def recall(table: Vector) -> Vector:
-    """P(y = 1 | x = 1), equation 7: of what is relevant, the share that the distiller gave."""
+    """P(y = 1 | x = 1), equation 7: the share of the relevant nugs that the distiller gave."""
     return _share(table[..., RIGHT], table[..., RIGHT] + table[..., MISSING])
 
 
 def rightness(table: Vector) -> Vector:
-    """P(x = y = 1) / (1 − P(x = y = 0)), equation 8: of all that was observed, the share that is right."""
+    """P(x = y = 1) / (1 − P(x = y = 0)), equation 8: right nugs as a share of right, wrong and missing ones."""
     return _share(table[..., RIGHT], table[..., :OTHER].sum(axis=-1))
 
 
 def accuracy(table: Vector) -> Vector:
-    """P(x = y), equation 9: near 1 whatever the distiller does, where there are many other nugs."""
+    """P(x = y), equation 9: near 1 for any distiller if there are many other nugs."""
     return _share(table[..., RIGHT] + table[..., OTHER], table.sum(axis=-1))
 
 
 def f(table: Vector) -> Vector:
-    """The harmonic mean of precision and recall; undefined where either is, 0 where both are."""
+    """The harmonic mean of precision and recall: undefined if either is undefined, 0 if both are 0."""
     return harmonic(precision(table), recall(table))
 
 
-def harmonic(one: Vector, other: Vector) -> Vector:
-    return ratio(2 * one * other, one + other, otherwise=0.0)
+def harmonic(first: Vector, second: Vector) -> Vector:
+    return ratio(2 * first * second, first + second, otherwise=0.0)
 
 
 def proficiency(table: Vector) -> Vector:
-    """I(x, y) / H(x), equations 12 to 14: of the information that all distillers give, this one's share."""
+    """I(x, y) / H(x), equations 12 to 14: the share of the information on relevance that the distiller gives."""
     size = table.sum(axis=-1)
     p = ratio(table, size[..., None], otherwise=np.nan)
     x = np.stack([p[..., WRONG] + p[..., OTHER], p[..., RIGHT] + p[..., MISSING]], axis=-1)
     y = np.stack([p[..., MISSING] + p[..., OTHER], p[..., RIGHT] + p[..., WRONG]], axis=-1)
-    of_x, of_y = (-xlogy(one, one).sum(axis=-1) for one in (x, y))
+    entropy_x, entropy_y = (-xlogy(margin, margin).sum(axis=-1) for margin in (x, y))
     independent = np.stack(
         [x[..., i] * y[..., j] for i, j in ((1, 1), (0, 1), (1, 0), (0, 0))],
         axis=-1,
     )
     shared = xlogy(p, ratio(p, independent, otherwise=1.0)).sum(axis=-1)
-    nothing = np.where(np.isnan(size) | (size == 0), np.nan, np.where(of_y > 0, 0.0, 1.0))
-    # Mathematically within [0, 1]; rounding may leave it by the last bits.
-    result: Vector = np.clip(np.where(of_x > 0, ratio(shared, of_x, otherwise=0.0), nothing), 0.0, 1.0)
+    nothing = np.where(np.isnan(size) | (size == 0), np.nan, np.where(entropy_y > 0, 0.0, 1.0))
+    # The result is within [0, 1], but rounding errors can push it slightly outside.
+    result: Vector = np.clip(np.where(entropy_x > 0, ratio(shared, entropy_x, otherwise=0.0), nothing), 0.0, 1.0)
     return result
 
 
@@ -103,26 +104,26 @@ MEASURES = (*TABLE_MEASURES, "cw_recall", "cw_f")
 
 @dataclass(frozen=True)
 class Counts:
-    """What each distiller's nuggets count, nug by nug, and each answer's irrelevant text.
+    """The counts of each distiller for each nug, and the irrelevant text of each answer.
 
-    `cells` is distillers × nugs × CELLS, redundant nuggets among the wrong; `redundant` and `credit` are distillers ×
-    nugs, `irrelevant` is distillers × queries. `credit` is what equation 11 sums, NaN where citations are not recorded;
-    `asked` are the nugs that can be missing.
+    `cells` is distillers × nugs × CELLS, with redundant nuggets counted as wrong. `redundant` and `credit` are
+    distillers × nugs, and `irrelevant` is distillers × queries. `credit` has the terms of equation 11, NaN if citations
+    are not recorded. `required` marks the nugs that can be missing.
     """
 
     query: Ints
-    asked: Bools
+    required: Bools
     cells: Vector
     redundant: Vector
     credit: Vector
     irrelevant: Vector
 
     def by_query(self) -> tuple[Vector, Vector]:
-        """distillers × queries × CELLS; and × 2: credit, and the nugs that it is of."""
+        """Tables (distillers × queries × CELLS), and the credit with its denominator (distillers × queries × 2)."""
         size = self.irrelevant.shape[1]
         tables = np.stack([_sums(cell.T, self.query, size).T for cell in np.moveaxis(self.cells, 2, 0)], axis=2)
         tables[..., WRONG] += self.irrelevant
-        whole = np.where(self.asked, 1.0, self.credit)
+        whole = np.where(self.required, 1.0, self.credit)
         cited = np.stack([_sums(part.T, self.query, size).T for part in (self.credit, whole)], axis=2)
         return tables, cited
 
@@ -134,46 +135,47 @@ def _sums(rows: Vector, group: Ints, size: int) -> Vector:
 
 
 def count(distillation: Distillation) -> Counts:
-    """Equations 1 to 4, and what equation 11 sums, for each distiller and nug."""
-    one = distillation
-    queries = {query.qid: i for i, query in enumerate(one.queries)}
-    who = {distiller.distiller: i for i, distiller in enumerate(one.distillers)}
+    """Equations 1 to 4, and the terms of equation 11, for each distiller and nug."""
+    queries = {query.qid: i for i, query in enumerate(distillation.queries)}
+    distillers = {distiller.distiller: i for i, distiller in enumerate(distillation.distillers)}
+    nugs = {(nug.qid, nug.nug): i for i, nug in enumerate(distillation.nugs)}
     given: dict[tuple[int, int], list[tuple[float, DistilledNugget]]] = defaultdict(list)
-    place = {(nug.qid, nug.nug): i for i, nug in enumerate(one.nugs)}
-    for nugget in one.nuggets:
+    for nugget in distillation.nuggets:
         for nug, degree in (nugget.nugs or {}).items():
             if degree > 0:
-                given[who[nugget.distiller], place[nugget.qid, nug]].append((degree, nugget))
-    best, redundant, credit = (np.zeros((len(who), len(place))) for _ in range(3))
+                given[distillers[nugget.distiller], nugs[nugget.qid, nug]].append((degree, nugget))
+    best, redundant, credit = (np.zeros((len(distillers), len(nugs))) for _ in range(3))
     for (row, column), own in given.items():
         degrees = [degree for degree, _ in own]
         best[row, column] = max(degrees)
         redundant[row, column] = sum(degrees) - max(degrees)
-        cited = citation_f(one.nugs[column], [nugget for _, nugget in own])
+        cited = citation_f(distillation.nugs[column], [nugget for _, nugget in own])
         credit[row, column] = sum(degrees) / len(degrees) * np.sqrt(cited)
-    relevance = np.array([nug.relevance for nug in one.nugs])
-    asked = np.array([WORLD_KNOWLEDGE not in nug.tags for nug in one.nugs], dtype=bool)
+    relevance = np.array([nug.relevance for nug in distillation.nugs])
+    required = np.array([WORLD_KNOWLEDGE not in nug.tags for nug in distillation.nugs], dtype=bool)
     unseen = relevance * (1 - best)
     cells = np.stack(
         [
             relevance * best,
             (1 - relevance) * best + redundant,
-            np.where(asked, unseen, 0.0),
-            (1 - relevance) * (1 - best) + np.where(asked, 0.0, unseen),
+            np.where(required, unseen, 0.0),
+            (1 - relevance) * (1 - best) + np.where(required, 0.0, unseen),
         ],
         axis=2,
     )
-    irrelevant = np.zeros((len(who), len(queries)))
-    for answer in one.answers:
-        density = one.corpus.characters_per_nug
-        irrelevant[who[answer.distiller], queries[answer.qid]] = answer.irrelevant / density if density else 0.0
-    query = np.array([queries[nug.qid] for nug in one.nugs], dtype=np.int64)
-    return Counts(query, asked, cells, redundant, credit, irrelevant)
+    irrelevant = np.zeros((len(distillers), len(queries)))
+    per_nug = distillation.corpus.characters_per_nug
+    for answer in distillation.answers:
+        irrelevant[distillers[answer.distiller], queries[answer.qid]] = answer.irrelevant / per_nug if per_nug else 0.0
+    query = np.array([queries[nug.qid] for nug in distillation.nugs], dtype=np.int64)
+    return Counts(query, required, cells, redundant, credit, irrelevant)
 
 
 def citation_f(nug: Nug, nuggets: Sequence[DistilledNugget]) -> float:
-    """F of the documents cited for a distiller's nuggets in a nug, against those that support it; NaN where either is
-    not recorded, or both are empty."""
+    """F of the documents that a distiller cites for its nuggets in a nug, compared with those that support the nug.
+
+    NaN if either is not recorded, or if both are empty.
+    """
     if nug.support is None or any(nugget.citations is None for nugget in nuggets):
         return float("nan")
     cited = {docid for nugget in nuggets for docid in nugget.citations or ()}
@@ -189,8 +191,8 @@ Range = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class DistillerScores:
-    """Measures under one model, of each distiller or of each machine against the humans: values, NaN where undefined,
-    and their intervals."""
+    """Measures under one model for each distiller, or for each machine relative to the humans. Undefined values are
+    NaN."""
 
     values: Mapping[str, Vector]
     intervals: Mapping[str, list[Range]]
@@ -198,7 +200,7 @@ class DistillerScores:
 
 @dataclass(frozen=True)
 class Distilled:
-    """What an evaluation says of its distillers. `tables` are distillers × CELLS, with everything in them."""
+    """The scores of an evaluation. `tables` are distillers × CELLS, with other nugs and irrelevant text counted."""
 
     distillation: Distillation
     counts: Counts
@@ -218,12 +220,12 @@ class Distilled:
 
     @property
     def notes(self) -> list[str]:
-        """What the data do not say, and what follows."""
+        """Notes on missing data and their consequences."""
         return list(_notes(self.distillation))
 
     @property
     def machines(self) -> list[int]:
-        """Those with a ratio: machines, where there are humans to compare them with."""
+        """The machines that are compared with humans: none if there are no humans."""
         return _of_kind(self.distillation, "machine") if _of_kind(self.distillation, "human") else []
 
 
@@ -238,7 +240,7 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: in
     machines, humans = _of_kind(distillation, "machine"), _of_kind(distillation, "human")
     other = np.nan if distillation.corpus.other is None else distillation.corpus.other
     whole = np.ones((1, queries))
-    # A leave-one-out of each query, for the intervals; then the resamples.
+    # All queries, then all but each one (for the BCa intervals), then the resamples.
     weights = np.concatenate([whole, 1 - np.eye(queries), question_draws(queries, seed)])
     summed = np.einsum("wq,dqc->wdc", weights, tables)
     summed[..., OTHER] += other
@@ -258,28 +260,29 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: in
     return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios, seed)
 
 
-def _notes(one: Distillation) -> Iterator[str]:
-    knowledge = sum(WORLD_KNOWLEDGE in nug.tags for nug in one.nugs)
+def _notes(distillation: Distillation) -> Iterator[str]:
+    knowledge = sum(WORLD_KNOWLEDGE in nug.tags for nug in distillation.nugs)
     if knowledge:
-        yield f"Nugs that take knowledge of the world, and are never missing: {knowledge}."
-    if one.corpus.other is None:
+        yield f"Nugs that need world knowledge, and so are never missing: {knowledge}."
+    if distillation.corpus.other is None:
         yield "Proficiency and accuracy are undefined: no corpus line says how many other nugs there are."
-    told = {(answer.qid, answer.distiller) for answer in one.answers}
-    untold = [(q.qid, d.distiller) for q in one.queries for d in one.distillers if (q.qid, d.distiller) not in told]
-    if untold:
-        qid, distiller = untold[0]
+    pairs = [(query.qid, d.distiller) for query in distillation.queries for d in distillation.distillers]
+    answered = {(answer.qid, answer.distiller) for answer in distillation.answers}
+    missing = [pair for pair in pairs if pair not in answered]
+    if missing:
+        qid, distiller = missing[0]
         yield (
-            f"Nothing is said of irrelevant text in {len(untold)} answers (the first: {distiller}'s to {qid}): taken "
-            "as none, so that precision may be too high."
+            f"{len(missing)} answers have no line on irrelevant text (the first: {distiller}'s to {qid}). It is taken "
+            "as none, so precision may be too high."
         )
 
 
 def _of_kind(distillation: Distillation, kind: str) -> list[int]:
-    return [i for i, one in enumerate(distillation.distillers) if one.kind == kind]
+    return [i for i, distiller in enumerate(distillation.distillers) if distiller.kind == kind]
 
 
 def _with_intervals(values: Mapping[str, Vector], queries: int) -> tuple[dict[str, Vector], dict[str, list[Range]]]:
-    """Each value is of all queries, then without each one, then of each resample."""
+    """Split columns that hold the value of all queries, then without each query, then of each resample."""
     own = {name: value[0] for name, value in values.items()}
     intervals = {
         name: [_interval(*np.split(column, [1, 1 + queries])) for column in value.T] for name, value in values.items()
@@ -289,7 +292,7 @@ def _with_intervals(values: Mapping[str, Vector], queries: int) -> tuple[dict[st
 
 def _interval(value: Vector, left_out: Vector, draws: Vector) -> Range:
     """The BCa interval of a statistic (Efron & Tibshirani 1993, §14.3), from its values without each query and in
-    resamples. None where so many of these are undefined that they would fill a tail."""
+    resamples. None if the undefined resamples would fill a tail of the interval."""
     if np.isnan(value[0]) or len(left_out) < 2:
         return None
     tails = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])

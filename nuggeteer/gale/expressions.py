@@ -1,4 +1,4 @@
-"""Dates, times and numbers by their written form: what a tagger of names leaves out, or calls something else."""
+"""Dates, times, ages and distances by their written form: what a tagger of names misses or mislabels."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ Spans = list[tuple[int, int]]
 
 
 def times(text: str) -> Spans:
-    """Where dates and times stand: 30 Mar 2010, 11:00:00 am, late Sunday, yesterday, two weeks ago."""
+    """The spans of dates and times: 30 Mar 2010, 11:00:00 am, late Sunday, yesterday, two weeks ago."""
     return _found(_TIME, text)
 
 
 def ages(text: str) -> Spans:
-    """43-year-old, which a tagger may take for a date."""
+    """The spans of ages such as 43-year-old, which a tagger may take for a date."""
     return _found(_AGE, text)
 
 
 def distances(text: str) -> Spans:
-    """Places by how far they are from another: some 55 kilometers (33 miles) north of."""
+    """The spans of distances from a place: some 55 kilometers (33 miles) north of."""
     return _found(_DISTANCE, text)
 
 

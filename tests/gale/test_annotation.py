@@ -302,7 +302,7 @@ def test_what_only_one_annotated_is_left_out_and_counted():
     first, second = random_snippets(0, 5), random_snippets(1, 7)
     result = agree(FILES, first, second)
     assert (len(result.snippets), result.alone) == (5, (0, 2))
-    with pytest.raises(NuggeteerError, match="share no snippet"):
+    with pytest.raises(NuggeteerError, match="have no snippet in common"):
         agree(FILES, first, [replace(one, qid="other") for one in second])
 
 
@@ -310,7 +310,7 @@ def test_a_condition_may_stand_in_one_file_and_must_not_differ():
     (one,) = random_snippets(0, 1)
     bare = replace(one, medium=None, language=None)
     assert [row.value for row in agree(FILES, [bare], [one]).rows] == ["m0", "l0", None]
-    with pytest.raises(InputError, match=r"b\.txt:3: snippet '0' has the medium 'audio', and 'm0' in a\.txt:2"):
+    with pytest.raises(InputError, match=r"b\.txt:3: snippet '0' has the medium 'audio' here and 'm0' in a\.txt:2"):
         agree(FILES, [replace(one, file="a.txt", line=2)], [replace(one, medium="audio", file="b.txt", line=3)])
 
 
@@ -318,7 +318,8 @@ def test_the_text_is_the_same_but_for_white_space_and_punctuation():
     one = Snippet("1", "Iraq can import", (Extent(((0, 4),)),))
     spaced = Snippet("1", "Iraq,  can\nimport!", (Extent(((0, 5),)),), file="b.txt", line=9)
     assert overlap(one, spaced) == 1.0
-    with pytest.raises(InputError, match=r"b\.txt:9: snippet '1' has another text than in a\.txt:1, from 'ncanimport'"):
+    message = r"b\.txt:9: the text of snippet '1' differs from a\.txt:1, starting at 'ncanimport'"
+    with pytest.raises(InputError, match=message):
         agree(FILES, [replace(one, file="a.txt", line=1)], [replace(spaced, text="Iran,  can\nimport!", nuggets=())])
 
 

@@ -58,7 +58,7 @@ def test_recall_is_over_the_nugs_of_all_distillers_and_redundant_nuggets_are_wro
         JudgedSnippet("r", "B", "Smith went to Rome", "relevant"),
     ]
     result = scored(nuggetizer, snippets, {"q": CHEN, "r": "whereabouts"})
-    table = {(a.qid, a.distiller): (a.precision, a.nugs, a.of, a.recall) for a in result.answers}
+    table = {(a.qid, a.distiller): (a.precision, a.nugs, a.total_nugs, a.recall) for a in result.answers}
     # In q: Taiwan, in January, to Egypt.
     assert table["q", "A"] == (pytest.approx(2 / 3), 2, 3, pytest.approx(2 / 3))
     assert table["q", "B"] == (1, 2, 3, pytest.approx(2 / 3))
@@ -130,7 +130,7 @@ def test_corrections_are_counted_by_condition(nuggetizer):
         ("structured", "text"): (2, 3, 4),
         None: (3, 12, 4 + len(everything)),
     }
-    assert result.untold == 1
+    assert result.without_template == 1
     assert result.mean.mean == pytest.approx((12 - 4 - len(everything)) / 3)
 
 
@@ -139,5 +139,5 @@ def test_the_template_asked_for_counts_before_what_a_line_says(nuggetizer):
     one = Snippet("1", VISIT, extra={"query": CHEN})
     assert [n.type for n in cut([one], nuggetizer, templates)[0].found] == ["LOC", "TMP"]
     assert [n.type for n in cut([one], nuggetizer, templates, templates["visitors"])[0].found] == ["PER"]
-    with pytest.raises(NuggeteerError, match="is no text"):
+    with pytest.raises(NuggeteerError, match="is not a string"):
         cut([Snippet("1", VISIT, extra={"query": 1})], nuggetizer, templates)

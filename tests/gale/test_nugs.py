@@ -136,5 +136,5 @@ def test_what_is_sorted_is_left_alone_and_nothing_to_do_is_said():
 def test_a_query_with_nugs_and_unsorted_nuggets_is_refused():
     example = read_distillation([EXAMPLE])
     more = (*example.nuggets, DistilledNugget("where", "D", "In Italy."))
-    with pytest.raises(NuggeteerError, match="'where' has nugs, and nuggets that are in none"):
+    with pytest.raises(NuggeteerError, match="'where' has nugs, but also nuggets that are in none"):
         propose(replace(example, nuggets=more))

@@ -85,13 +85,13 @@ def test_templates_of_ones_own_come_before_the_papers(tmp_path):
         ("template = 1", "no list of templates"),
         (OWN + "x = 1", "unknown key 'x'"),
         (OWN.replace('"biography"', '""'), "without a name"),
-        (OWN.replace('"biography"', '"facts"'), "'facts' is there twice"),
+        (OWN.replace('"biography"', '"facts"'), "'facts': the name occurs twice"),
         (OWN.replace("query", "ask"), "unknown key 'ask'"),
         (OWN.replace('query = "Give a biography of [PER]"', ""), "no query"),
-        (OWN.replace('"EVT", "TMP"', '"EVENT"'), "no list of types"),
-        (OWN.replace('types = ["EVT", "TMP"]', ""), "no list of types"),
-        (OWN.replace('once = ["TMP"]', 'once = "TMP"'), "no list of types"),
-        (OWN.replace('once = ["TMP"]', "also = 1"), "no list of queries"),
+        (OWN.replace('"EVT", "TMP"', '"EVENT"'), "not a list of types"),
+        (OWN.replace('types = ["EVT", "TMP"]', ""), "not a list of types"),
+        (OWN.replace('once = ["TMP"]', 'once = "TMP"'), "not a list of types"),
+        (OWN.replace('once = ["TMP"]', "also = 1"), "not a list of queries"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_place(tmp_path, text, says):
