@@ -121,7 +121,7 @@ def test_every_proposal_is_an_evaluation_once_it_is_accepted(tmp_path_factory, t
 
 def test_what_is_sorted_is_left_alone_and_nothing_to_do_is_said():
     example = read_distillation([EXAMPLE])
-    with pytest.raises(NuggeteerError, match="in a nug already"):
+    with pytest.raises(NuggeteerError, match="already in a nug"):
         propose(example)
     half = replace(
         example,
