@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 # Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
 # experiments/match-settings.md has the alternatives that were measured.
@@ -17,12 +18,116 @@ find_words = re.compile(r"\w+").findall
 _PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
+# Where a letter may have more marks than any language gives it: a mark is no letter, digit or white space.
+_MANY_MARKS = re.compile(r"[^\w\s]{31,}")
+
+# The version of `verdict_form`. It is part of the signature of scores.
+VERDICT_FORM = 2
+_CITATION = re.compile(r" ?(?:\[\^?\d{1,3}(?: ?[,;–-] ?\^?\d{1,3}){0,20}\](?:\([^()\s]{0,500}\))?|【[^】]{0,80}】)")
+_PART_OF_THE_SENTENCE = frozenset(
+    ["=", "ci", "interval", "range", "in", "of", "from", "to", "is", "at", "by", "and", "or"]
+)
+_FOOTNOTE = re.compile("(?<=[.,;:!?])[⁰¹²³⁴-⁹]{1,3}(?!\\w)")
+_HEAD = re.compile(r"(?:(?:[-*+•‣◦▪–—]|#{1,6}|\d{1,2}[.)]|\(\d{1,2}\)|\(?[a-z]\)|\(?[ivx]{2,4}\)) )+")
+_HEAD_BEGINS = frozenset("-*+#(0123456789")
+_EMPHASIS = re.compile(r"\*+|_+|`+")
+_STYLES = str.maketrans(
+    {**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛‹›′", "'"), **dict.fromkeys("‐‑‒–−", "-"), "…": "..."}
+)
+_LONG_DASH = re.compile("[—―](?=\\d)|( ?[—―] ?)")
+
+
 def normalised(text: str) -> str:
-    """The form in which texts are compared: NFC, case folded, white space squeezed. Equal forms are the same text."""
+    """The form in which texts are compared: NFC, case folded, white space squeezed."""
     if text.isascii():
         return " ".join(text.lower().split())
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    folded = _normal_form("NFC", _normal_form("NFC", text).casefold())
     return " ".join(folded.split())
+
+
+def _normal_form(form: Literal["NFC", "NFKD"], text: str) -> str:
+    """`unicodedata.normalize`, but not quadratic where a letter has thousands of marks: these are sorted before."""
+    return unicodedata.normalize(form, _MANY_MARKS.sub(_sorted_marks, text))
+
+
+def _sorted_marks(run: re.Match[str]) -> str:
+    """Characters in canonical order, as a normal form has them."""
+    result: list[str] = []
+    marks: list[str] = []
+    for char in run[0]:
+        for part in unicodedata.normalize("NFD", char):
+            if unicodedata.combining(part):
+                marks.append(part)
+            else:
+                result += [*sorted(marks, key=unicodedata.combining), part]
+                marks.clear()
+    return "".join([*result, *sorted(marks, key=unicodedata.combining)])
+
+
+def verdict_form(text: str) -> str:
+    """The form in which texts are the same for a verdict. See `verdict_form_of_normalised`."""
+    return verdict_form_of_normalised(normalised(text))
+
+
+def verdict_form_of_normalised(same: str) -> str:
+    """A normalised text without what does not change what it says.
+
+    Left out are citation markers, Markdown's emphasis, marks of headings and list items and their numbers at the
+    start, and punctuation at the end, but not a question mark. Quotes and dashes are written in one way. Words, their
+    order, numbers and signs stay. A text of which nothing would be left stays whole.
+    """
+    text, plain = same, same.isascii()
+    if "[" in text or not plain:
+        text = _CITATION.sub(_unless_part_of_the_sentence, text)
+        text = (text if plain else _FOOTNOTE.sub("", text)).strip()
+    if "*" in text or "_" in text or "`" in text:
+        text = _without_emphasis(text)
+    if text[:1] in _HEAD_BEGINS or ")" in text[1:5] or not plain:
+        head = _HEAD.match(text)
+        text = text[head.end() :] if head else text
+    if not plain:
+        text = _LONG_DASH.sub(lambda dash: " - " if dash[1] else "-", text.translate(_STYLES)).strip()
+    if " -- " in text:
+        text = text.replace(" -- ", " - ")
+    text = _without_stops(text)
+    inner = text.rstrip("\"')")
+    if len(inner) < len(text):  # a full stop before closing quotes is as one behind them
+        text = _without_stops(inner) + text[len(inner) :]
+    return text or same
+
+
+def _unless_part_of_the_sentence(marker: re.Match[str]) -> str:
+    """Nothing for a citation; what looks like one after such a word as `in`, or after a single letter, is none."""
+    before = marker.string[max(0, marker.start() - 10) : marker.start()].rpartition(" ")[2]
+    attached = not marker[0].startswith(" ")
+    keep = before in _PART_OF_THE_SENTENCE or (attached and len(before) == 1 and before.isalpha())
+    return marker[0] if keep else ""
+
+
+def _without_emphasis(text: str) -> str:
+    """Without pairs of `*`, `_` or backticks around words; others, as in `2 * 3` and `snake_case`, stay."""
+    opened: dict[str, re.Match[str]] = {}
+    cuts: list[tuple[int, int]] = []
+    for mark in _EMPHASIS.finditer(text):
+        before, after = text[mark.start() - 1 : mark.start()] or " ", text[mark.end() : mark.end() + 1] or " "
+        closes = before != " " and not after.isalnum()
+        if closes and (opening := opened.pop(mark[0], None)):
+            cuts += [opening.span(), mark.span()]
+        elif after != " " and not before.isalnum():
+            opened[mark[0]] = mark
+    if not cuts:
+        return text
+    kept, position = [], 0
+    for start, end in sorted(cuts):
+        kept.append(text[position:start])
+        position = end
+    return "".join([*kept, text[position:]]).strip()
+
+
+def _without_stops(text: str) -> str:
+    """Without punctuation at the end. `5!` is a number."""
+    rest = text.rstrip(" .,;:!")
+    return text if rest[-1:].isdigit() and text[len(rest) : len(rest) + 1] == "!" else rest
 
 
 def length(text: str) -> int:
@@ -48,8 +153,8 @@ def matching_form(text: str) -> str:
         return text
     if unicodedata.is_normalized("NFKD", text) and not _PASSED_OVER.search(text):
         return text  # for example an arrow among plain words; takes a third of the time on web text
-    decomposed = _PASSED_OVER.sub("", unicodedata.normalize("NFKD", text))
-    return unicodedata.normalize("NFC", decomposed).casefold()
+    decomposed = _PASSED_OVER.sub("", _normal_form("NFKD", text))
+    return _normal_form("NFC", decomposed).casefold()
 
 
 def words(text: str) -> list[str]:

@@ -8,26 +8,26 @@ from pathlib import Path
 from nuggeteer.errors import Problem
 from nuggeteer.formats.judgements import Anything, Verdict
 from nuggeteer.records import Judgement, Retraction
-from nuggeteer.text import normalised, words
+from nuggeteer.text import verdict_form, words
 
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    for verdict, other in _opposed(verdicts, normalised):
+    for verdict, other in _opposed(verdicts, verdict_form):
         mine, yours = verdict.record, other.record
         by = f" by {yours.assessor!r}" if yours.assessor else ""
         if mine.assessor and mine.assessor == yours.assessor:
             by = f", by {mine.assessor!r} too,"
         what = f"this contradicts {other.place}{by} on nugget {mine.nugget!r} of {mine.qid!r}"
         if mine.text != yours.text:
-            what += ", where the text differs in case or white space only"
+            what += ", where the text differs only in what does not count"
         yield _warning(verdict, what, "the yes counts; settle it and delete one")
 
 
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or normalised(text)):
-        if normalised(verdict.record.text) != normalised(other.record.text):
+    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or verdict_form(text)):
+        if verdict_form(verdict.record.text) != verdict_form(other.record.text):
             what = f"this is judged otherwise than {other.place} on nugget {verdict.record.nugget!r} of "
             what += f"{verdict.record.qid!r}, where the text differs in punctuation or accents only"
             yield _warning(verdict, what, "both count, each for its own text; see whether one of them is a slip")

@@ -30,7 +30,7 @@ from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
-from nuggeteer.text import normalised, words
+from nuggeteer.text import verdict_form, words
 
 
 @dataclass(frozen=True)
@@ -298,11 +298,11 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
 def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
     """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
     present = {
-        (collection.key.questions[q].qid, normalised(text))
+        (collection.key.questions[q].qid, verdict_form(text))
         for run in runs
         for q, text in zip(run.question.tolist(), run.texts, strict=True)
     }
-    absent = sum((j.qid, normalised(j.text)) not in present for j in collection.judgements)
+    absent = sum((j.qid, verdict_form(j.text)) not in present for j in collection.judgements)
     if absent:
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"

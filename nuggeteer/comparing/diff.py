@@ -24,7 +24,7 @@ from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, mean_interval
 from nuggeteer.statistics.significance import bootstrap_difference, randomisation
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 
 LONGER_ANSWER = 1.5  # times as long
 
@@ -296,7 +296,7 @@ def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
     for question in range(len(key.questions)):
         texts = [
-            sorted(map(normalised, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
+            sorted(map(verdict_form, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
             for matched in (first, second)
         ]
         alike[question] = set(texts[0]) == set(texts[1])

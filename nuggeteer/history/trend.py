@@ -23,7 +23,9 @@ from nuggeteer.statistics.intervals import Interval
 
 SIGNATURE_PARTS = {
     "nuggeteer": "version",
+    "texts": "which texts are the same",
     "match": "match settings",
+    "answers": "how answers are cut",
     "idf": "word weights",
     "threshold": "threshold model",
     "interval": "interval method",

@@ -17,7 +17,7 @@ from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
 from nuggeteer.records import Importance, Judgement, Nugget, Question
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Session:
             for rank, position in enumerate(positions, 1)
         )
         asked = answer[self.response - positions.start]
-        own = {normalised(response.text) for response in answer}
+        own = {verdict_form(response.text) for response in answer}
         examples = tuple(
             (text, state.marks(text, nugget))
             for same, text in state.examples(nugget).items()
@@ -157,7 +157,7 @@ class Session:
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
         """The known verdict on a pair, including the verdicts of this session."""
-        key = (nugget, normalised(self.state.run(side).texts[response]))
+        key = (nugget, verdict_form(self.state.run(side).texts[response]))
         return self._unread[key] if key in self._unread else self.state.verdict(side, nugget, response)
 
     def left(self) -> int:
@@ -214,7 +214,7 @@ class Session:
         open_ = self._open(pair)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
-        positions = {normalised(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
+        positions = {verdict_form(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
         asked = sorted(positions.values())
         guesses = self.state.guesses(pair.side, pair.nugget, asked)
         written = self.ledger.extend(
@@ -236,7 +236,7 @@ class Session:
         self._steps.append(_Step(pair, self.response, tuple(written)))
         self.judged += len(written)
         for judgement in written:
-            self._remember(pair.nugget, normalised(judgement.text), verdict)
+            self._remember(pair.nugget, verdict_form(judgement.text), verdict)
         if pair.audit is not None and not self._settled(pair):
             self.reason, self.shown = None, False
             self._go_to(pair)
@@ -292,7 +292,7 @@ class Session:
         nugget, same = self._pair_key(last)
         side = next(s for s, matched in enumerate(self.state.matched_runs) if matched.run.name == last.run)
         texts = self.state.run(side).texts
-        position = next((p for p in self.state.responses(side, nugget) if normalised(texts[p]) == same), None)
+        position = next((p for p in self.state.responses(side, nugget) if verdict_form(texts[p]) == same), None)
         if position is None:  # the run has changed since
             return _Step(None, -1, (last,))
         audit = next((pair for pair in self.audit or () if (pair.side, pair.nugget) == (side, nugget)), None)
@@ -300,7 +300,7 @@ class Session:
 
     def _pair_key(self, judgement: Judgement) -> tuple[int, str]:
         position = self.state.key.nugget_position[judgement.qid, judgement.nugget]
-        return position, normalised(judgement.text)
+        return position, verdict_form(judgement.text)
 
     def move(self, by: int) -> bool:
         """Turn to another response of the answer; False if there is none that way."""

@@ -23,7 +23,7 @@ from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 
 SUGGESTIONS_AHEAD = 30  # suggestions computed at once; a new state is read after every verdict
 
@@ -206,10 +206,10 @@ class JudgingState:
         for judgement in self.collection.judgements:
             if judgement.verdict:
                 own = found.setdefault((judgement.qid, judgement.nugget), {})
-                own.setdefault(normalised(judgement.text), judgement.text)
+                own.setdefault(verdict_form(judgement.text), judgement.text)
         return found
 
     def examples(self, nugget: int) -> dict[str, str]:
-        """Texts judged yes for a nugget, by their normalised text."""
+        """Texts judged yes for a nugget, by their verdict form."""
         wanted = self.key.nuggets[nugget]
         return self._examples.get((wanted.qid, wanted.nugget), {})

@@ -25,7 +25,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import Draws
 
 INDIVIDUAL_RESPONSES = 3  # of a nugget, the best matching ones are asked for one by one; the rest is one group
@@ -219,7 +219,7 @@ def _first_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, Ints]]:
     for place, matched in enumerate(matched_runs):
         new: dict[tuple[int, str], int] = {}
         questions = matched.run.question.tolist()
-        for response, text in enumerate(zip(questions, map(normalised, matched.run.texts), strict=True)):
+        for response, text in enumerate(zip(questions, map(verdict_form, matched.run.texts), strict=True)):
             if text not in runs:
                 new[text] = response
             runs[text] = runs.get(text, 0) | 1 << place

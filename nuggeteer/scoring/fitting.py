@@ -23,7 +23,7 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.text import length, normalised
+from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import prior_for
@@ -41,13 +41,13 @@ def judged(collection: Collection, known: VerdictIndex) -> Judged:
 def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...]:
     """The words that assessors marked when they said yes, `span` being [start, end) in characters of the text."""
     _, group = _groups(collection, known)
-    place = {pair: i for i, pair in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
     found = []
     for judgement in collection.judgements:
         match judgement.span:
             case [int(start), int(end)] if judgement.verdict and 0 <= start < end <= len(judgement.text):
                 nugget = collection.key.nugget_position[judgement.qid, judgement.nugget]
-                row = place[collection.key.position[judgement.qid], normalised(judgement.text)]
+                question = np.array([collection.key.position[judgement.qid]])
+                row = int(known.rows([verdict_form(judgement.text)], question)[0])
                 found.append(MarkedSpan(nugget, int(group[row]), judgement.text[start:end]))
     return tuple(found)
 

@@ -2,7 +2,7 @@
 
 Nuggeteer §2.3 and its second footnote:
 
-1. A yes on the same text, in any run, is a yes. If there is also a no, the yes wins.
+1. A yes on the same text (`text.verdict_form`), in any run, is a yes. If there is also a no, the yes wins.
 2. Else a written no on the same text is a no.
 3. Else, if the text stands in a run judged `every`: no. In a run judged `best` that has no yes for the
    nugget: no. In a run judged `best` that has one elsewhere: unknown, for only the best was marked.
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run
-from nuggeteer.text import normalised
+from nuggeteer.text import normalised, verdict_form_of_normalised
 
 States = npt.NDArray[np.int8]
 UNKNOWN: Final = -1
@@ -34,13 +34,14 @@ PARTLY: Final = 2  # a no that its assessor called partly supported
 class VerdictIndex:
     """What is known of every text that anybody judged.
 
-    `texts` (`text.normalised`), their `question` and the `runs` they are from, the first that is known of each;
+    `texts` (`text.normalised`), each the first of those that are the same for a verdict (`text.verdict_form`), their
+    `question` and the `runs` they are from, the first that is known of each;
     `states` has an entry for each nugget of the question of each text, laid end to end.
     """
 
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
         self._key = key
-        # Judged texts of each question, numbered through; whose they are.
+        # Verdict forms of the judged texts of each question, numbered through; whose they are.
         self._rows: list[dict[str, int]] = [{} for _ in key.questions]
         self._owner: list[int] = []
         self.texts: list[str] = []
@@ -92,10 +93,16 @@ class VerdictIndex:
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """What is known of each text (`text.normalised`) and each nugget of its question, laid end to end."""
-        rows = np.array(
-            [self._rows[q].get(text, -1) for q, text in zip(question.tolist(), texts, strict=True)],
-            dtype=np.int64,
-        )
+        return self.of_forms(list(map(verdict_form_of_normalised, texts)), question)
+
+    def rows(self, forms: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Ints:
+        """Where the texts with these verdict forms stand in `texts`; −1 of those that nobody judged."""
+        asked = zip(question.tolist(), forms, strict=True)
+        return np.array([self._rows[q].get(form, -1) for q, form in asked], dtype=np.int64)
+
+    def of_forms(self, forms: Sequence[str], question: npt.NDArray[np.int32]) -> States:
+        """What is known of each verdict form and each nugget of its question, laid end to end."""
+        rows = self.rows(forms, question)
         begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
         result = np.full(int(begin[-1]), UNKNOWN, dtype=np.int8)
         seen = np.flatnonzero(rows >= 0)
@@ -107,7 +114,7 @@ class VerdictIndex:
         return result
 
     def _row(self, question: int, text: str, run: str) -> int:
-        row = self._rows[question].setdefault(text, len(self._owner))
+        row = self._rows[question].setdefault(verdict_form_of_normalised(text), len(self._owner))
         if row == len(self._owner):
             self._owner.append(question)
             self.texts.append(text)

@@ -20,7 +20,7 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.text import normalised, normalised_and_length
+from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, random_orders, size_of
 
 CELLS = 4096  # drawn at once
@@ -92,13 +92,14 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     length = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
     size = size_of(np.array(counts, dtype=np.int64))
     scores = matcher.score(texts, run.question, jobs)
-    states = known(texts, run.question)
+    forms = list(map(verdict_form_of_normalised, texts))
+    states = known.of_forms(forms, run.question)
     if np.isnan(scores.sum()):  # which takes no memory of its own
         missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
         if len(missing):
             raise _unscored(run, key, matcher, missing)
-    repeats = _repeats(texts, run.offsets)
-    del texts, counts
+    repeats = _repeats(forms, run.offsets)
+    del texts, forms, counts
     begin, where = ragged(key.offsets[run.question], key.counts[run.question])
     nugget = where.astype(np.int32)
     del where
@@ -119,7 +120,7 @@ def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> Nugg
 
 
 def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
-    """Which responses repeat an earlier one to their question."""
+    """Which responses repeat an earlier one to their question; `texts` are verdict forms."""
     result = None
     for begin, end in pairwise(offsets.tolist()):
         if len(set(texts[begin:end])) < end - begin:
@@ -279,7 +280,7 @@ def draw_together(
     for place, matched in enumerate(matched_runs):
         new: dict[tuple[int, str], int] = {}
         for response, (question, text) in enumerate(
-            zip(matched.run.question.tolist(), map(normalised, matched.run.texts), strict=True)
+            zip(matched.run.question.tolist(), map(verdict_form, matched.run.texts), strict=True)
         ):
             bits = runs_of.get((question, text), 0)
             if not bits:

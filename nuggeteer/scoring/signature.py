@@ -9,7 +9,7 @@ from importlib.metadata import version
 from nuggeteer.collection.folder import Collection
 from nuggeteer.formats import sentences
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
-from nuggeteer.text import normalised
+from nuggeteer.text import VERDICT_FORM, verdict_form
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Basis:
     version: str
     key: str
     judgements: str
+    texts: str  # which texts are the same for a verdict
     match: str
     idf: str
     answers: str = ""  # how records are cut into responses, where they are
@@ -29,13 +30,12 @@ class Basis:
         key, judgements = _digest_key(collection.key), _digest_judgements(collection)
         split = collection.settings.answers.split
         answers = f"{split}({sentences.VERSION})" if split == "sentences" else ""
-        return cls(version("nuggeteer"), key, judgements, matcher, idf, answers)
+        return cls(version("nuggeteer"), key, judgements, str(VERDICT_FORM), matcher, idf, answers)
 
     def __str__(self) -> str:
-        parts = (
-            f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|match:{self.match}|idf:{self.idf}"
-        )
-        return f"{parts}|answers:{self.answers}" if self.answers else parts
+        data = f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|texts:{self.texts}"
+        answers = f"|answers:{self.answers}" if self.answers else ""
+        return f"{data}|match:{self.match}|idf:{self.idf}{answers}"
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ def _digest_key(key: AnswerKey) -> str:
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
     lines = [
-        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{normalised(j.text)}"
+        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{verdict_form(j.text)}"
         for j in collection.judgements
     ]
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
         judged = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{judged}\t{q}\t{normalised(t)}" for q, t in zip(ids, run.texts, strict=True)]
+        lines += [f"{judged}\t{q}\t{verdict_form(t)}" for q, t in zip(ids, run.texts, strict=True)]
     return blake2b("\n".join(sorted(lines)).encode(), digest_size=4).hexdigest()

@@ -1,6 +1,6 @@
 """How far assessors agree on the pairs that several of them judged, and the tool with each of them.
 
-A pair is a nugget and a text (`text.normalised`). Only verdicts that name an assessor count for that assessor; the
+A pair is a nugget and a text (`text.verdict_form`). Only verdicts that name an assessor count for that assessor; the
 silence of a judged run belongs to nobody. The tool is compared like another assessor: its verdict on a pair is its
 guess after a fit that saw no verdict on the answers of that system, whoever gave it. Verdicts marked as a machine's are
 compared with people's in the same way.
@@ -31,7 +31,7 @@ from nuggeteer.statistics.coefficients import (
     positive,
     two_rater_coincidences,
 )
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
@@ -199,7 +199,7 @@ def _verdicts(collection: Collection) -> _VerdictTable:
     texts: list[str] = []
     heard: list[tuple[int, int, Judgement]] = []
     for machine, name, one in named:
-        place = (key.nugget_position[one.qid, one.nugget], normalised(one.text))
+        place = (key.nugget_position[one.qid, one.nugget], verdict_form(one.text))
         pair = pairs.setdefault(place, len(pairs))
         if pair == len(texts):
             texts.append(one.text)
@@ -251,9 +251,7 @@ class HeldOutGuesses:
         """Of assessors' pairs: the tool's verdict, what is known, and the tool's probability of a yes. Pairs that no
         person decided have none."""
         known, key = self.scorer.known, self.scorer.key
-        row = {(q, text): i for i, (q, text) in enumerate(zip(known.question.tolist(), known.texts, strict=True))}
-        texts = zip(verdicts.question.tolist(), map(normalised, verdicts.texts), strict=True)
-        rows = np.array([row.get(one, -1) for one in texts], dtype=np.int64)
+        rows = known.rows(list(map(verdict_form, verdicts.texts)), verdicts.question)
         judged = np.flatnonzero(rows >= 0)
         place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]
         judged, place = judged[np.isin(place, self.decided)], place[np.isin(place, self.decided)]

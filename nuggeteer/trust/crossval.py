@@ -26,7 +26,7 @@ from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, find, 
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.pointwise import Pointwise
 from nuggeteer.thresholds.prior import PRIOR, prior_for
@@ -170,8 +170,8 @@ def without(collection: Collection, group: str) -> Collection:
         outside = collection.group(run.name) != group
         if not outside or run.info.judged != "none":
             said = others if outside else own
-            said.update(zip(run.question.tolist(), run.normalised_texts, strict=True))
-    places = [(collection.key.position[j.qid], normalised(j.text)) for j in collection.judgements]
+            said.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
+    places = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
     for judgement, place in zip(collection.judgements, places, strict=True):
         if judgement.run is not None:
             (others if collection.group(judgement.run) != group else own).add(place)

@@ -282,7 +282,7 @@ def test_a_verdict_that_contradicts_another_names_both_lines(folder, other_file)
     (problem,) = check(folder)
     assert str(problem) == (
         f"{folder}/{file}:{line}: this contradicts {folder}/judgements/a1.jsonl:1 on nugget '1' of 'q1', "
-        "where the text differs in case or white space only; the yes counts; settle it and delete one"
+        "where the text differs only in what does not count; the yes counts; settle it and delete one"
     )
     assert problem.severity == "warning"
     assert len(read_everything(folder).judgements) == 2

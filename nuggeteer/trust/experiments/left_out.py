@@ -18,7 +18,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.text import length
+from nuggeteer.text import length, verdict_form
 from nuggeteer.trust.crossval import groups_of, without
 
 
@@ -82,15 +82,12 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
 
     key, groups = collection.key, groups_of(collection)
     truth = VerdictIndex(key, collection.judgements, collection.judged_runs)
-    row = {asked: i for i, asked in enumerate(zip(truth.question.tolist(), truth.texts, strict=True))}
     # A tuple: see crossval.
     left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
     known = {name: states for of_group in left for name, states in of_group}
     runs = []
     for run in collection.judged_runs:
-        rows = np.array(
-            [row[asked] for asked in zip(run.question.tolist(), run.normalised_texts, strict=True)], dtype=np.int64
-        )
+        rows = truth.rows(list(map(verdict_form, run.texts)), run.question)
         begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
         counts = np.array([length(text) for text in run.texts])
         of_answer = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
