@@ -35,10 +35,10 @@ def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
 
 def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
     """Each verdict with the first before it that says the opposite of the same nugget and the `same` text."""
-    said: dict[tuple[str, str], set[bool]] = {}
+    verdicts_of: dict[tuple[str, str], set[bool]] = {}
     for _, _, record in verdicts:
-        said.setdefault((record.qid, record.nugget), set()).add(record.verdict)
-    split = {nugget for nugget, both in said.items() if len(both) == 2}
+        verdicts_of.setdefault((record.qid, record.nugget), set()).add(record.verdict)
+    split = {nugget for nugget, both in verdicts_of.items() if len(both) == 2}
     first: dict[tuple[str, str, str, bool], Verdict] = {}
     for verdict in verdicts:
         _, _, record = verdict

@@ -37,7 +37,7 @@ class Imported:
     assessor: str
     ledger: Path
     written: tuple[Judgement, ...]
-    already: int  # said before by the same assessor
+    already: int  # verdicts that the same assessor had given before
     retracted: int  # taken back since by the same assessor
     unjudged: int  # rows of a spreadsheet without a verdict
     contradicting: int  # written though another human says the opposite
@@ -138,8 +138,8 @@ def _assignments(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ve
             continue
         problems.append(Problem(str(path), None, what, "bring the nuggets of both into line"))
     lines: dict[tuple[str | None, str | None], int] = {}
-    for line, said in read_jsonl(path, []):
-        lines.setdefault((as_id(said.get("run_id")), as_id(said.get("qid"))), line)
+    for line, record in read_jsonl(path, []):
+        lines.setdefault((as_id(record.get("run_id")), as_id(record.get("qid"))), line)
     return [
         Entry(str(path), lines[j.run, j.qid], replace(j, nugget=ids[j.qid, j.nugget], assessor=None, machine=True))
         for j in bundle.judgements
@@ -151,9 +151,9 @@ def _whose(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:
     names = {verdict.record.assessor for verdict in verdicts}
     if assessor is None and len(names) == 1 and (only := next(iter(names))):
         return only
-    said = sorted(name for name in names if name and name != assessor)
-    if said:
-        what = f"its verdicts are by {', '.join(map(repr, said[:5]))}{' and others' if len(said) > 5 else ''}"
+    others = sorted(name for name in names if name and name != assessor)
+    if others:
+        what = f"its verdicts are by {', '.join(map(repr, others[:5]))}{' and others' if len(others) > 5 else ''}"
         what += f", not by {assessor!r}" if assessor else ""
         raise fail(path, what, "import one file for each assessor; nothing was imported")
     if assessor is None:
@@ -166,12 +166,12 @@ def _own(judgement: Judgement, assessor: str) -> Judgement:
 
 
 def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem]) -> Iterator[Judgement]:
-    """What was not said before, here or there; a problem for each that contradicts what was."""
-    said: dict[Pair, list[Verdict]] = {}
+    """The judgements that are new, in the collection and in the file. A contradiction becomes a problem."""
+    verdicts_of: dict[Pair, list[Verdict]] = {}
     for verdict in earlier:
-        said.setdefault(verdict.record.pair, []).append(verdict)
+        verdicts_of.setdefault(verdict.record.pair, []).append(verdict)
     for verdict in verdicts:
-        before = said.setdefault(verdict.record.pair, [])
+        before = verdicts_of.setdefault(verdict.record.pair, [])
         words = _words(verdict.record)
         if not before:
             before.append(verdict)

@@ -90,8 +90,8 @@ class Ledger:
         pair = judgement.pair
 
         def line(content: bytes) -> bytes:
-            said = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(pair)]
-            at = max([_now(), *(when + _TICK for when in said if when)])
+            times = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(pair)]
+            at = max([_now(), *(when + _TICK for when in times if when)])
             who = (self.assessor, _time(at), judgement.run, reason)
             extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
             data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *who, extra))
@@ -170,12 +170,12 @@ def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retra
 
 
 def _line(record: Judgement | Retraction) -> bytes:
-    said = as_line(record)
+    fields = as_line(record)
     if clash := record.extra.keys() & {*JUDGEMENTS.checks, *RETRACTIONS.checks}:
         raise NuggeteerError(f"{', '.join(sorted(clash))}: among the extra keys of a verdict, where it means nothing")
-    said = {key: said[key] for key in (*(key for key in _FIRST if key in said), *said)}
+    fields = {key: fields[key] for key in (*(key for key in _FIRST if key in fields), *fields)}
     try:
-        line = orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
+        line = orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
     except orjson.JSONEncodeError as error:
         raise NuggeteerError(f"a verdict cannot be written: {error}") from error
     if len(line) > LONGEST_LINE:
@@ -184,9 +184,9 @@ def _line(record: Judgement | Retraction) -> bytes:
 
 
 def _read_back(line: bytes) -> Judgement | Retraction:
-    said = orjson.loads(line)
+    fields = orjson.loads(line)
     try:
-        return RETRACTIONS.parse(said) if "retracted" in said else JUDGEMENTS.parse(said)
+        return RETRACTIONS.parse(fields) if "retracted" in fields else JUDGEMENTS.parse(fields)
     except WrongLine as wrong:
         raise NuggeteerError("a verdict cannot be written: " + "; ".join(what for what, _ in wrong.args)) from wrong
 

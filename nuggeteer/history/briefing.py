@@ -87,7 +87,7 @@ def brief(
     against: str | None = None,
     seed: int = 0,
     jobs: int = 1,
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Briefing:
     """What is to be told of a run, by name or by file; by default of the newest recorded build or, without a
     history, of the last run that was not judged whole.
@@ -120,7 +120,7 @@ def brief(
         trend,
         nugget_timelines(history, trend.builds) if trend else None,
         tuple(SuggestedPair(one, _passage(marker, new.run, one)) for one in suggestions),
-        trust(scorer, tell),
+        trust(scorer, notify),
     )
 
 

@@ -93,8 +93,8 @@ class NgramMatcher(Matcher):
         best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
         sizes = range(1, self.settings.n + 1)
         written = as_written(descriptions[best], self.form, sizes) | as_written(text, self.form, sizes)
-        said = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
-        return Explanation(SHARE, tuple(sorted(said, key=lambda one: -abs(one.weight))))
+        evidence = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
+        return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
     def shares(self, nugget: int) -> list[dict[Gram, float]]:
         """Of each description of a nugget its n-grams, and what each adds to the match score."""

@@ -65,8 +65,8 @@ class RougeMatcher(Matcher):
                     common = words.intersection(description)
                     if common:
                         # Other words are in no common sequence; pairs of words need their neighbours.
-                        told = tokens if self._kind == "rouge2" else [word for word in tokens if word in common]
-                        best = max(best, scorer.score(description, told)[self._kind].recall)
+                        compared = tokens if self._kind == "rouge2" else [word for word in tokens if word in common]
+                        best = max(best, scorer.score(description, compared)[self._kind].recall)
                 result.append(best)
         return np.array(result, dtype=float)
 

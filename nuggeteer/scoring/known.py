@@ -1,15 +1,17 @@
-"""Known or guessed: the one place that decides what the humans have said of a (nugget, response text).
+"""Which human verdicts are known for a (nugget, response text), and which pairs must be guessed.
 
-Nuggeteer §2.3 and its second footnote:
+The first of these rules that applies decides (Nuggeteer §2.3 and its second footnote). Two texts are the same if their
+verdict forms are equal (`text.verdict_form`).
 
-1. A yes on the same text (`text.verdict_form`), in any run, is a yes. If there is also a no, the yes wins.
-2. Else a written no on the same text is a no.
-3. Else, if the text stands in a run judged `every`: no. In a run judged `best` that has no yes for the
-   nugget: no. In a run judged `best` that has one elsewhere: unknown, for only the best was marked.
-4. Else unknown: to be guessed.
+1. If the same text has a yes in any run, the pair is a yes, even if there is also a no.
+2. If the same text has a written no, the pair is a no.
+3. If the text is in a run judged `every`, the pair is a no. If it is in a run judged `best` that has no yes for the
+   nugget, the pair is a no. If that run has a yes elsewhere, the pair is unknown, because only the best response was
+   marked.
+4. Otherwise the pair is unknown and is guessed.
 
-Verdicts are what humans said and did not take back, `Collection.judgements`. A machine's are not among them: it is an
-instrument, to be calibrated against these.
+The verdicts are those that humans gave and did not retract (`Collection.judgements`). A machine's verdicts are not
+among them. The machine is an instrument that is calibrated against these.
 """
 
 from __future__ import annotations
@@ -28,20 +30,20 @@ States = npt.NDArray[np.int8]
 UNKNOWN: Final = -1
 NO: Final = 0
 YES: Final = 1
-PARTLY: Final = 2  # a no that its assessor called partly supported
+PARTLY: Final = 2  # a no that the assessor called partly supported
 
 
 class VerdictIndex:
-    """What is known of every text that anybody judged.
+    """The known verdicts on every judged text.
 
-    `texts` (`text.normalised`), each the first of those that are the same for a verdict (`text.verdict_form`), their
-    `question` and the `runs` they are from, the first that is known of each;
+    `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
+    their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
     `states` has an entry for each nugget of the question of each text, laid end to end.
     """
 
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
         self._key = key
-        # Verdict forms of the judged texts of each question, numbered through; whose they are.
+        # The verdict forms of each question's judged texts with their rows, and the question of each row.
         self._rows: list[dict[str, int]] = [{} for _ in key.questions]
         self._owner: list[int] = []
         self.texts: list[str] = []
@@ -53,34 +55,34 @@ class VerdictIndex:
             )
             for j in judgements
         ]
-        standing = [
+        returned = [
             np.array(
                 [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
                 dtype=np.int64,
             )
             for run in judged_runs
         ]
-        # The first judged run that returned a text has it. The run that a verdict names comes second: what several
-        # systems return is not typical of any, and would tell the wrong thing of one that nobody judged.
-        for run, places in zip(reversed(judged_runs), reversed(standing), strict=True):
-            for row in places.tolist():
+        # The first judged run that returned a text has it, and only then the run that a verdict names. A text that
+        # several systems return is typical of none of them, and would mislead about a system that nobody judged.
+        for run, rows_of_run in zip(reversed(judged_runs), reversed(returned), strict=True):
+            for row in rows_of_run.tolist():
                 self.runs[row] = run.name
         question = np.array(self._owner, dtype=np.int64)
         self.question = question.astype(np.int32)
-        # One pair for each judged text and each nugget of its question.
+        # There is a pair for each judged text and each nugget of its question.
         self._begin, _ = ragged(key.offsets[question], key.counts[question])
         self._shift = self._begin[:-1] - key.offsets[question]
 
         yes, no, partly, silence = np.zeros((4, int(self._begin[-1])), dtype=bool)
-        for judgement, (row, place) in zip(judgements, pairs_judged, strict=True):
-            pair = self._shift[row] + place
+        for judgement, (row, nugget_position) in zip(judgements, pairs_judged, strict=True):
+            pair = self._shift[row] + nugget_position
             if judgement.verdict:
                 yes[pair] = True
             else:
                 no[pair] = True
                 partly[pair] |= judgement.partial
-        for run, places_of_run in zip(judged_runs, standing, strict=True):
-            rows = np.unique(places_of_run)
+        for run, rows_of_run in zip(judged_runs, returned, strict=True):
+            rows = np.unique(rows_of_run)
             _, pairs = ragged(self._begin[rows], self._begin[rows + 1] - self._begin[rows])
             if run.info.judged == "best":
                 nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
@@ -92,16 +94,16 @@ class VerdictIndex:
         self.states[yes] = YES
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
-        """What is known of each text (`text.normalised`) and each nugget of its question, laid end to end."""
+        """The known state of each text (`text.normalised`) and each nugget of its question, laid end to end."""
         return self.of_forms(list(map(verdict_form_of_normalised, texts)), question)
 
     def rows(self, forms: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Ints:
-        """Where the texts with these verdict forms stand in `texts`; −1 of those that nobody judged."""
+        """The position in `texts` of each verdict form, −1 if nobody judged it."""
         asked = zip(question.tolist(), forms, strict=True)
         return np.array([self._rows[q].get(form, -1) for q, form in asked], dtype=np.int64)
 
     def of_forms(self, forms: Sequence[str], question: npt.NDArray[np.int32]) -> States:
-        """What is known of each verdict form and each nugget of its question, laid end to end."""
+        """The known state of each verdict form and each nugget of its question, laid end to end."""
         rows = self.rows(forms, question)
         begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
         result = np.full(int(begin[-1]), UNKNOWN, dtype=np.int8)
@@ -122,7 +124,7 @@ class VerdictIndex:
         return row
 
     def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:
-        """Nuggets that somebody found in this run: by its texts, or by the run that a verdict names."""
+        """The nuggets with a yes in this run, on one of its texts or in a verdict that names the run."""
         found = np.zeros(len(self._key.nuggets), dtype=bool)
         found[nugget[yes]] = True
         for judgement in judgements:

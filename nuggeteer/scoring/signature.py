@@ -1,4 +1,4 @@
-"""What a score depends on, in one line: two scores with equal signatures can be compared."""
+"""What a score depends on, in one line. Two scores can be compared if their signatures are equal."""
 
 from __future__ import annotations
 

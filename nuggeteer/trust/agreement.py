@@ -132,14 +132,14 @@ class _VerdictTable:
 
 
 def agree(
-    collection: Collection, seed: int = 0, jobs: int = 1, tell: Callable[[str], None] = lambda line: None
+    collection: Collection, seed: int = 0, jobs: int = 1, notify: Callable[[str], None] = lambda line: None
 ) -> AssessorAgreement:
-    """The agreement of all assessors of a collection, and of the tool and other machines with them. `tell` hears of
-    work that takes long."""
+    """The agreement of all assessors of a collection, and of the tool and other machines with them. `notify` is called
+    before long work."""
     if not collection.judgements:
         raise NuggeteerError(f"{collection.root}: nobody has judged anything here; start with nuggeteer judge RUN")
     verdicts = _verdicts(collection)
-    guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), tell)
+    guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), notify)
     questions = len(collection.key.questions)
     names, people = verdicts.names[: verdicts.people], verdicts.verdicts[: verdicts.people]
     raters = (people != NO_VERDICT).sum(axis=0)
@@ -223,7 +223,7 @@ def _verdicts(collection: Collection) -> _VerdictTable:
 class HeldOutGuesses:
     """The guess of the tool on every decided pair, as if the system of the pair had not been judged."""
 
-    def __init__(self, scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
         self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs)
@@ -242,7 +242,7 @@ class HeldOutGuesses:
             self.left_out = "the texts, a fifth at a time; all are of one system, and others of its texts were seen"
             text = np.repeat(np.arange(len(known.texts)), counts)[self.decided]
             folds = [mask for fold in range(FOLDS) if (mask := text % FOLDS == fold).any()]
-        tell(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
+        notify(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
         for out in folds:
             self.probability[out] = _chances(self.evidence, out)
         self.yes = self.probability >= 0.5

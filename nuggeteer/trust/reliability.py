@@ -65,8 +65,8 @@ class TrustReport:
     reliability: Reliability | None
 
 
-def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> TrustReport | None:
-    """Look at a collection's judgements; None where there are none. `tell` hears of work that takes long."""
+def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
+    """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
     path = scorer.collection.root / ".nuggeteer" / "reliability.json"
     prior = prior_for(scorer.matcher.scores_overlap)
     basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}"
@@ -80,7 +80,7 @@ def trust(scorer: Scorer, tell: Callable[[str], None] = lambda line: None) -> Tr
     judged = len(np.unique(evidence.nugget))
     if judged > NUGGETS or len(evidence) > PAIRS:
         evidence = evidence.only(some_nuggets(evidence))
-    tell(f"Comparing the threshold models on {len(evidence):,} judged pairs; it is remembered until these change.")
+    notify(f"Comparing the threshold models on {len(evidence):,} judged pairs; it is remembered until these change.")
     models, chosen = compare(evidence, prior)
     thresholds = Thresholds(
         len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
