@@ -1,1 +1,1 @@
-"""One module a file format; each says at its head what the format looks like."""
+"""Each file format has a module, whose docstring describes the format."""

@@ -1,7 +1,7 @@
-"""Snippets in which somebody marked nuggets: what a snippet is, in whichever notation it was written.
+"""Snippets in which somebody marked nuggets, the same for all notations. `annotation_files` reads and writes them.
 
-A nugget's spans are in order and do not overlap; different nuggets may. A snippet without nuggets was judged
-irrelevant. `annotation_files` reads and writes them.
+The spans of a nugget are in order and do not overlap, but different nuggets may overlap. A snippet without nuggets was
+judged irrelevant.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CONDITIONS = ("medium", "language", "structure")  # in the order of the paper's 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where a nugget stands in its snippet, which may be in several pieces, and of what kind it is."""
+    """The position of a nugget in its snippet, which may have several pieces, and its type."""
 
     spans: Spans
     type: str | None = None
@@ -28,7 +28,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One snippet as one annotator left it. `line` and `file` say where that was read."""
+    """One snippet with one annotator's nuggets. `file` and `line` say where it was read."""
 
     snippet: str
     text: str
@@ -50,21 +50,21 @@ class Snippet:
 
 
 def wrong_spans(spans: Iterable[tuple[int, int]], text: str) -> str | None:
-    """What is wrong with a nugget's spans, if anything is."""
+    """A description of what is wrong with a nugget's spans; None if they are good."""
     listed = list(spans)
     for start, end in listed:
         if not 0 <= start < end <= len(text):
-            return f"the span {start}–{end} is empty or outside of its text, which has {len(text)} characters"
+            return f"the span {start}–{end} is empty or outside the text, which has {len(text)} characters"
         if not text[start:end].strip():
             return f"the span {start}–{end} has no word in it"
-    for (start, end), (later, other) in pairwise(listed):
-        if later < end:
-            return f"the spans {start}–{end} and {later}–{other} of one nugget overlap or are out of order"
+    for (start, end), (next_start, next_end) in pairwise(listed):
+        if next_start < end:
+            return f"the spans {start}–{end} and {next_start}–{next_end} of one nugget overlap or are out of order"
     return None
 
 
 def type_name(value: Any) -> str:
-    """What kind of nugget it is."""
+    """Check the type of a nugget."""
     name = identifier(value)
     if set(name) & set("()[]"):
         raise WrongField("has brackets in it", "leave them out")

@@ -1,13 +1,13 @@
-"""Files of annotated snippets: which notation a path names, and the one of our own.
+"""Files of annotated snippets. The path decides which of three notations is used.
 
-    NAME.jsonl   one snippet a line: snippet, text, nuggets, qid?, medium?, language?, structure?
+    NAME.jsonl   one snippet per line: snippet, text, nuggets, qid?, medium?, language?, structure?
                  a nugget is {"spans": [[start, end], ...], "type"?}; offsets count characters (code points) from 0,
-                 and the end is the first one outside
+                 and the end is the first character outside
     NAME.txt     the papers' double brackets (`brackets`)
-    a folder     brat standoff, or one .ann file of it (`brat`)
+    a folder     brat standoff (`brat`); one of its .ann files can be read alone
 
-A nugget's spans are in order and do not overlap; different nuggets may. A snippet without nuggets was judged
-irrelevant.
+The spans of a nugget are in order and do not overlap, but different nuggets may overlap. A snippet without nuggets was
+judged irrelevant.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from nuggeteer.formats.jsonl import write_jsonl
 
 
 def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
-    """All snippets of a file or a folder; warnings go to `problems`, and anything worse is raised."""
+    """All snippets of a file or a folder. Warnings go to `problems`, and errors are raised."""
     found: list[Problem] = []
     if path.is_dir() or path.suffix == ".ann":
         snippets = read_brat(path, found)
     elif path.suffix == ".jsonl":
-        snippets = [replace(one, file=str(path), line=line) for line, one in SNIPPETS.read(path, found)]
+        snippets = [replace(snippet, file=str(path), line=line) for line, snippet in SNIPPETS.read(path, found)]
     elif path.suffix == ".txt":
         snippets = read_brackets(path, found)
     else:
-        raise fail(path, "is no annotation", "name a .txt, a .jsonl, an .ann or a folder of brat's")
+        raise fail(path, "is not an annotation", "name a .txt, .jsonl or .ann file, or a folder of brat files")
     first: dict[tuple[str | None, str], Snippet] = {}
-    for one in snippets:
-        other = first.setdefault(one.name, one)
-        if other is not one:
-            where = f"{other.file}:{other.line}" if other.line else other.file
-            found.append(one.problem(f"the snippet {one.snippet!r} stands at {where} too", "delete one or rename it"))
+    for snippet in snippets:
+        same_name = first.setdefault(snippet.name, snippet)
+        if same_name is not snippet:
+            where = f"{same_name.file}:{same_name.line}" if same_name.line else same_name.file
+            what = f"the snippet {snippet.snippet!r} is already in {where}"
+            found.append(snippet.problem(what, "delete one of them or rename it"))
     if any(problem.severity == "error" for problem in found):
         raise InputError(found)
     if not snippets:
@@ -52,37 +53,37 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
 
 
 def write_snippets(path: Path, snippets: Sequence[Snippet]) -> list[str]:
-    """Write annotations as what the path's name says; returns what there is no place for."""
-    said = [name for name in CONDITIONS if any(getattr(one, name) is not None for one in snippets)]
-    kept = ["other keys"] if any(one.extra for one in snippets) else []
+    """Write annotations in the notation that the path names. Returns what this notation cannot hold."""
+    conditions = [name for name in CONDITIONS if any(getattr(snippet, name) is not None for snippet in snippets)]
+    extra_keys = ["other keys"] if any(snippet.extra for snippet in snippets) else []
     if path.suffix == ".jsonl":
         write_jsonl(path, map(as_line, snippets))
         return []
     if path.suffix == ".txt":
         write_brackets(path, snippets)
-        return kept
+        return extra_keys
     if path.suffix:
-        raise NuggeteerError(f"{path}: write a .txt (double brackets), a .jsonl (offsets) or a folder (brat)")
+        raise NuggeteerError(f"{path}: name a .txt file (double brackets), a .jsonl file (offsets) or a folder (brat)")
     write_brat(path, snippets)
-    return said + kept
+    return conditions + extra_keys
 
 
-def as_line(one: Snippet) -> dict[str, Any]:
+def as_line(snippet: Snippet) -> dict[str, Any]:
     """A snippet as the object of its line."""
-    line: dict[str, Any] = {} if one.qid is None else {"qid": one.qid}
-    line |= {"snippet": one.snippet, "text": one.text}
-    line |= {name: value for name in CONDITIONS if (value := getattr(one, name)) is not None}
+    line: dict[str, Any] = {} if snippet.qid is None else {"qid": snippet.qid}
+    line |= {"snippet": snippet.snippet, "text": snippet.text}
+    line |= {name: value for name in CONDITIONS if (value := getattr(snippet, name)) is not None}
     line["nuggets"] = [
         {"spans": [list(span) for span in nugget.spans], **({"type": nugget.type} if nugget.type else {})}
-        for nugget in one.nuggets
+        for nugget in snippet.nuggets
     ]
-    return {**line, **one.extra}
+    return {**line, **snippet.extra}
 
 
 def _nuggets(value: Any) -> tuple[Extent, ...]:
     if not isinstance(value, list):
         raise WrongField(
-            "is not a list", 'write [{"spans": [[start, end], ...]}, ...], and [] of an irrelevant snippet'
+            "is not a list", 'write [{"spans": [[start, end], ...]}, ...], or [] for an irrelevant snippet'
         )
     return tuple(map(_extent, value))
 

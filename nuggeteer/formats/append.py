@@ -1,8 +1,8 @@
-"""Append lines to a file that people and programs share, so that none is lost and none is torn.
+"""Append lines to a file that people and programs share, without losing or tearing a line.
 
-A lock, one write, a flush to the disk, and only then the return: a line that was reported as written survives a power
-cut. If a write fails, the file is cut back to what it was. A line that another program left torn is moved to a file
-beside it, never dropped.
+`append` locks the file, writes once, and flushes to the disk before it returns, so a line that was reported as written
+survives a power cut. If a write fails, the file is cut back to its earlier state. If another program left a torn line,
+it is moved to a separate file and never dropped.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from nuggeteer.errors import InputError, NuggeteerError, fail
 from nuggeteer.formats.jsonl import BOM
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
-TRIES: Final = 1000  # to write to a file that another has replaced when it was written
+TRIES: Final = 1000  # to write, if other programs keep replacing the file
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
-    """Append whole lines, made by `lines` from all that is in the file. They are on the disk when this returns.
+    """Append whole lines, which `lines` makes from the content of the file. They are on the disk on return.
 
-    Returns the file into which a torn last line was set aside, if there was one.
+    Returns the file to which a torn last line was moved, or None.
     """
     aside = None
     try:
@@ -52,7 +52,7 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
                 if before and not before.endswith(b"\n"):
                     added = b"\n" + added
                 _write(file, path, added, size)
-                if _is_named(file, path):  # else git has put another file in its place meanwhile
+                if _is_named(file, path):  # otherwise git, for example, has just replaced the file
                     return aside
         raise _restless(path)
     except OSError as error:
@@ -60,13 +60,13 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
 
 
 def append_line(path: Path, line: dict[str, object]) -> Path | None:
-    """Append one object; as `append`."""
+    """Append one object, like `append`."""
     data = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
     return append(path, lambda _: data)
 
 
 def torn(content: bytes) -> bytes:
-    """The last line, if writing it was cut short: it has no end and is no JSON object."""
+    """The last line if it is incomplete: it has no line end and is not a JSON object. Otherwise nothing."""
     last = content[content.rfind(b"\n") + 1 :]
     try:
         return b"" if not last.strip() or isinstance(orjson.loads(last.removeprefix(BOM)), dict) else last
@@ -75,7 +75,7 @@ def torn(content: bytes) -> bytes:
 
 
 def quiet(path: Path) -> ExitStack:
-    """While this is entered nobody is in the middle of a line; where that cannot be had in a second, without."""
+    """A context in which no other program is writing a line. After a second of waiting it is entered anyway."""
     held = ExitStack()
     with suppress(ImportError, OSError):
         import fcntl
@@ -92,30 +92,30 @@ def quiet(path: Path) -> ExitStack:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[FileIO]:
-    """The file of that name, made if need be, with nobody else writing to it."""
+    """The file of that name, locked against other writers. It is created if it does not exist."""
     for _ in range(TRIES):
         descriptor, made = _open(path)
         with FileIO(descriptor, "r+") as file:
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise fail(path, "this is no file", "put a file of judgements there, or another name")
+                    raise fail(path, "this is not a regular file", "remove it, or choose another name")
                 _lock(descriptor, path)
                 if _is_named(file, path):
                     yield file
                     return
-            finally:  # whoever waits for this one sees that it is gone, and makes another
+            finally:  # a program that waits for the lock sees that the file is gone, and creates another
                 if made and os.fstat(descriptor).st_size == 0 and _is_named(file, path):
                     path.unlink()
     raise _restless(path)
 
 
 def _restless(path: Path) -> InputError:
-    what = "other files keep taking its place"
-    return fail(path, what, "end the program that does so and try again; nothing is in the one there now")
+    what = "another program keeps replacing this file"
+    return fail(path, what, "nothing was written; stop that program and try again")
 
 
 def _open(path: Path) -> tuple[int, bool]:
-    """A descriptor, and whether the file was made."""
+    """A descriptor, and whether the file was created."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     while True:
         with suppress(FileNotFoundError):
@@ -137,10 +137,10 @@ def _lock(descriptor: int, path: Path) -> None:
         except BlockingIOError:
             if time.monotonic() >= give_up:
                 what = f"another program has held its lock for {PATIENCE:.0f} s"
-                raise fail(path, what, "nothing was written; end that program and try again") from None
+                raise fail(path, what, "nothing was written; stop that program and try again") from None
         except OSError as error:
             what = f"cannot be locked: {error.strerror}"
-            raise fail(path, what, "nothing was written; keep the collection on a disk of this machine") from error
+            raise fail(path, what, "nothing was written; keep the collection on a local disk") from error
         time.sleep(0.005)
 
 
@@ -152,7 +152,7 @@ def _is_named(file: FileIO, path: Path) -> bool:
 
 
 def _write(file: FileIO, path: Path, added: bytes, size: int) -> None:
-    """In one write, down to the disk; else the file has `size` bytes again."""
+    """Write at once and flush to the disk. If that fails, cut the file back to `size` bytes."""
     try:
         if file.write(added) != len(added):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -164,8 +164,8 @@ def _write(file: FileIO, path: Path, added: bytes, size: int) -> None:
             file.truncate(size)
             os.fsync(file.fileno())
         except OSError as second:
-            what = f"writing failed ({error}), and so did removing what was begun ({second.strerror})"
-            raise fail(path, what, "look at the disk; nuggeteer check says what is left in the file") from error
+            what = f"writing failed ({error}), and so did removing the incomplete line ({second.strerror})"
+            raise fail(path, what, "check the disk; nuggeteer check shows what is left in the file") from error
         raise
 
 
@@ -181,7 +181,7 @@ def _set_aside(path: Path, rest: bytes) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name in a folder is on the disk only when the folder is."""
+    """Flush a folder to the disk, because only then a new name in it is safe."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -190,13 +190,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _cannot(path: Path, error: OSError) -> InputError:
-    remedy = "the file is as it was; try again"
+    remedy = "the file is unchanged; try again"
     if error.errno in _FULL:
-        remedy = "the file is as it was; make room and do it again"
+        remedy = "the file is unchanged; make room on the disk and try again"
     elif error.errno in _CLOSED:
-        remedy = "the file is as it was; make it and its folder writable and do it again"
+        remedy = "the file is unchanged; make it and its folder writable and try again"
     elif error.errno == errno.ELOOP:
-        remedy = "this is a link; put the file itself there"
+        remedy = "this is a link; replace it with the file itself"
     elif error.errno in (errno.ENOENT, errno.ENOTDIR):
-        remedy = "name a collection's folder"
+        remedy = "name the folder of a collection"
     return fail(path, f"nothing was written: {error.strerror}", remedy)

@@ -1,10 +1,10 @@
-"""An audit as it was drawn: `judgements/audits/ID.jsonl`, written once and never changed.
+"""The random sample of an audit: `judgements/audits/ID.jsonl`, which is written once and never changed.
 
-    first line   audit, run, responses, key, measure, planned, seed, at, signature, expected, digest
-    then         qid, nugget, guess, size: one line for each nugget that could be drawn, in the order drawn
+    first line     audit, run, responses, key, measure, planned, seed, at, signature, expected, digest
+    other lines    qid, nugget, guess, size: one for each nugget that could be drawn, in the order of the draw
 
-Of all that were left a nugget was drawn with the probability size / (the sizes of these). `digest` is that of all lines
-after the first, so that nobody draws again, or otherwise, unseen.
+Among the nuggets that were left, each was drawn with the probability size / (sum of their sizes). `digest` is a hash of
+all lines after the first. It shows if somebody changed the sample later.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from nuggeteer.formats.jsonl import read_jsonl
 
 @dataclass(frozen=True)
 class Head:
-    """What was drawn from, when, and for what. `expected` has (value, low, high) of each measure, low to high being the
-    judging part, as the guesses had it then."""
+    """What the sample was drawn from, when, and for which measure.
+
+    `expected` has what the guesses said about each measure then: (value, low, high), the ends of its judging part.
+    """
 
     audit: str
     run: str
@@ -43,7 +45,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Unit:
-    """A nugget that could be drawn: the probability with which it was guessed to be found, and its size."""
+    """A nugget that could be drawn, with the guessed probability that the answer has it, and its size in the draw."""
 
     qid: str
     nugget: str
@@ -52,7 +54,7 @@ class Unit:
 
 
 def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
-    """Write an audit, whole and down to the disk, unless there is one of that name: False."""
+    """Write a complete audit and flush it to the disk. False if there already is an audit of that name."""
     lines = [orjson.dumps(asdict(unit)) for unit in units]
     first = orjson.dumps({**asdict(head), "digest": _digest(lines)})
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -62,12 +64,12 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
             file.write(b"".join(line + b"\n" for line in (first, *lines)))
             file.flush()
             os.fsync(file.fileno())
-        path.hardlink_to(draft)  # fails where there is one, which a rename would not
+        path.hardlink_to(draft)  # fails if the file exists; a rename would replace it
     except FileExistsError:
         return False
     except OSError as error:
         raise fail(
-            path, f"cannot be written: {error.strerror}", "nothing was drawn; make room and try again"
+            path, f"cannot be written: {error.strerror}", "nothing was drawn; make room on the disk and try again"
         ) from error
     finally:
         with suppress(OSError):
@@ -76,7 +78,7 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
 
 
 def read_audit(path: Path) -> tuple[Head, list[Unit]]:
-    """Read an audit; raises `InputError` when it is not what was written."""
+    """Read an audit; raises `InputError` if the file was changed."""
     problems: list[Problem] = []
     rows = [row for _, row in read_jsonl(path, problems)]
     if problems:
@@ -88,7 +90,7 @@ def read_audit(path: Path) -> tuple[Head, list[Unit]]:
     except (KeyError, TypeError, ValueError, IndexError):
         whole = False
     if not whole:
-        raise fail(path, "this is not the audit that was drawn", "an audit is never changed: restore the file")
+        raise fail(path, "the audit was changed after it was drawn", "restore the original file")
     return head, units
 
 

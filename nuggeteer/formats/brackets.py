@@ -1,4 +1,4 @@
-r"""The double brackets in which the GALE papers print nuggets (Babko-Malaya 2008, 2010).
+r"""Nuggets in double brackets, as the GALE papers print them (Babko-Malaya 2008, 2010).
 
     Language: English
     Query: q7
@@ -9,13 +9,13 @@ r"""The double brackets in which the GALE papers print nuggets (Babko-Malaya 200
     Snippet 2: Chen Yunlin visited Taiwan in January
     Nugget: Chen Yunlin visited [[Taiwan]]-LOC [[in January]]-TMP
 
-All brackets of a line are one nugget, in pieces; but with one of the paper's ten types behind each, as in the last
-line, each is a nugget of its own. Nuggets belong to the snippet above; their numbers say nothing. A line `Query`,
-`Medium`, `Language` or `Structure` holds for all snippets below it, until the next of its name; with nothing after
-the colon it takes that back. A nugget repeats the snippet's text, but for white space.
+The brackets of a line are the pieces of one nugget. If each bracket is followed by one of the paper's ten types, as in
+the last line, each is a nugget of its own. A nugget belongs to the snippet above it, and repeats the snippet's text;
+white space may differ. The numbers of nuggets have no meaning. `Query`, `Medium`, `Language` and `Structure` hold for
+all snippets below, until the next line of that name. With nothing after the colon, they end.
 
-`\[`, `\]`, `\\` and `\-` stand for these characters themselves, `\n`, `\r`, `\t` and `\s` for a line feed, a carriage
-return, a tab and a space. A single bracket is a character like others.
+`\[`, `\]`, `\\` and `\-` stand for these characters themselves, and `\n`, `\r`, `\t` and `\s` for a line feed, a
+carriage return, a tab and a space. A single bracket is an ordinary character.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import InputError, Problem
+from nuggeteer.errors import Problem, fail
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans, type_name, wrong_spans
 from nuggeteer.formats.fields import WrongField, identifier
 from nuggeteer.formats.jsonl import read_lines, write_whole
 
-TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # so that an "[[anti]]-NATO" has none
+TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
 _MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
 _HEAD = re.compile(r"(Query|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
 _SNIPPET = re.compile(r"Snippet\s+((?:\\.|[^\\:])*):\s?(.*)", re.DOTALL)
@@ -42,7 +42,7 @@ _EDGE = {" ": r"\s", "\t": r"\t"}
 
 
 def unmark(marked: str) -> tuple[str, tuple[Extent, ...]]:
-    """A marked text without its marks, and the nuggets that they mark; raises `WrongField` (what, what to do)."""
+    """A marked text without its marks, and the nuggets that they mark; raises `WrongField` if the marks are wrong."""
     text: list[str] = []
     spans: list[tuple[int, int]] = []
     types: list[str | None] = []
@@ -82,45 +82,45 @@ def mark(text: str, spans: Spans) -> str:
     opening, closing = {start for start, _ in spans}, {end for _, end in spans}
     last = len(text) - 1
     result = []
-    for place, char in enumerate(text):
-        if place in closing:
+    for i, char in enumerate(text):
+        if i in closing:
             result.append("]]")
-        if place in opening:
+        if i in opening:
             result.append("[[")
-        if char == "-" and place in closing:
+        if char == "-" and i in closing:
             char = r"\-"
-        edge = place in (0, last) and char in _EDGE
+        edge = i in (0, last) and char in _EDGE
         result.append(_EDGE[char] if edge else _KEEP.get(char, char))
     return "".join(result) + ("]]" if len(text) in closing else "")
 
 
 def fit(marked: str, spans: Spans, text: str) -> Spans:
-    """The spans in a text that is the same but for white space; raises `WrongField` where it is not."""
+    """The same spans in a text that differs only in white space; raises `WrongField` if it differs in more."""
     if marked == text:
         return spans
-    there = [place for place, char in enumerate(text) if not char.isspace()]
-    here = [place for place, char in enumerate(marked) if not char.isspace()]
-    for a, b in zip(here, there, strict=False):
+    in_text = [i for i, char in enumerate(text) if not char.isspace()]
+    in_marked = [i for i, char in enumerate(marked) if not char.isspace()]
+    for a, b in zip(in_marked, in_text, strict=False):
         if marked[a] != text[b]:
             raise WrongField(
-                f"the nugget's text is not its snippet's: {marked[a : a + 20]!r} stands for {text[b : b + 20]!r}",
+                f"the nugget has {marked[a : a + 20]!r} where its snippet has {text[b : b + 20]!r}",
                 "copy the snippet's text",
             )
-    if len(here) != len(there):
-        more = "stops before" if len(here) < len(there) else "goes on after"
-        raise WrongField(f"the nugget's text {more} its snippet's end", "copy the snippet's text whole")
-    number = {place: i for i, place in enumerate(here)}
+    if len(in_marked) != len(in_text):
+        difference = "shorter" if len(in_marked) < len(in_text) else "longer"
+        raise WrongField(f"the nugget's text is {difference} than its snippet's", "copy the whole text of the snippet")
+    number = {i: n for n, i in enumerate(in_marked)}
     fitted = []
     for start, end in spans:
-        inside = [number[place] for place in range(start, end) if place in number]
+        inside = [number[i] for i in range(start, end) if i in number]
         if not inside:
             raise WrongField("'[[ ]]' marks nothing", "put the brackets around words")
-        fitted.append((there[inside[0]], there[inside[-1]] + 1))
+        fitted.append((in_text[inside[0]], in_text[inside[-1]] + 1))
     return tuple(fitted)
 
 
 def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
-    """All snippets of a file in this notation; what is wrong goes to `problems`."""
+    """All snippets of a file in this notation. Errors and warnings go to `problems`."""
     found: list[Problem] = []
     head: dict[str, str | None] = {}
     snippets: list[Snippet] = []
@@ -141,9 +141,9 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
                 if not text.strip():
                     raise WrongField("the snippet has no text", "write it, or delete the line")
                 name = identifier(unmark(match[1].strip())[0])
-                one = Snippet(name, text, qid=head.get("query"), file=str(path), line=number)
+                snippet = Snippet(name, text, qid=head.get("query"), file=str(path), line=number)
                 conditions: dict[str, Any] = {condition: head.get(condition) for condition in CONDITIONS}
-                snippets.append(replace(one, **conditions))
+                snippets.append(replace(snippet, **conditions))
                 nuggets.append([])
             elif match := _NUGGET.fullmatch(line):
                 if not snippets:
@@ -151,27 +151,27 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
                 nuggets[-1] += _nuggets(match[2], match[1], snippets[-1].text)
             else:
                 raise WrongField(
-                    "the line is neither Snippet, Nugget, Query, Medium, Language nor Structure",
+                    "the line does not start with Snippet, Nugget, Query, Medium, Language or Structure",
                     "write 'Snippet NAME: text' or 'Nugget: text with [[brackets]]', each on one line",
                 )
         except WrongField as wrong:
             found.append(Problem(str(path), number, *wrong.args))
-    # Blank lines are for the eye.
+    # Blank lines are allowed between lines.
     problems += [problem for problem in found if not problem.what.startswith("blank line")]
-    return [replace(one, nuggets=tuple(own)) for one, own in zip(snippets, nuggets, strict=True)]
+    return [replace(snippet, nuggets=tuple(own)) for snippet, own in zip(snippets, nuggets, strict=True)]
 
 
 def _nuggets(marked: str, kind: str | None, text: str) -> list[Extent]:
     own, extents = unmark(marked)
     if not extents:
-        raise WrongField("no [[double brackets]] in this nugget", "mark the words that make it")
+        raise WrongField("no [[double brackets]] in this nugget", "put them around the nugget's words")
     found = []
     for extent in extents:
         if kind and extent.type:
             raise WrongField(f"two types, {kind!r} and {extent.type!r}", "keep one")
         spans = fit(own, extent.spans, text)
         if wrong := wrong_spans(spans, text):
-            raise WrongField(wrong, "mark some words, each once")
+            raise WrongField(wrong, "put each word in one pair of brackets at most, and some word in each pair")
         found.append(Extent(spans, type_name(kind) if kind else extent.type))
     return found
 
@@ -180,19 +180,19 @@ def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
     """Write snippets in this notation."""
     lines: list[str] = []
     head: dict[str, str | None] = {}
-    for one in snippets:
+    for snippet in snippets:
         lines += [""] if lines else []
-        for name, value in (("query", one.qid), *((name, getattr(one, name)) for name in CONDITIONS)):
+        for name, value in (("query", snippet.qid), *((name, getattr(snippet, name)) for name in CONDITIONS)):
             if head.get(name) != value:
                 lines.append(f"{name.capitalize()}: {value or ''}".rstrip())
                 head[name] = value
-        label = "".join(rf"\{char}" if char in "\\:[]" else char for char in one.snippet)
-        lines.append(f"Snippet {label}: {mark(one.text, ())}")
-        for number, nugget in enumerate(one.nuggets, 1):
+        label = "".join(rf"\{char}" if char in "\\:[]" else char for char in snippet.snippet)
+        lines.append(f"Snippet {label}: {mark(snippet.text, ())}")
+        for number, nugget in enumerate(snippet.nuggets, 1):
             kind = f" ({nugget.type})" if nugget.type else ""
-            lines.append(f"Nugget {number}{kind}: {mark(one.text, nugget.spans)}")
+            lines.append(f"Nugget {number}{kind}: {mark(snippet.text, nugget.spans)}")
     try:
         body = "".join(f"{line}\n" for line in lines).encode()
     except UnicodeEncodeError as error:
-        raise InputError([Problem(str(path), None, "a text is no Unicode", "mend its surrogates")]) from error
+        raise fail(path, "a text is not valid Unicode", "remove its lone surrogates") from error
     write_whole(path, lambda file: file.write(body))

@@ -1,12 +1,12 @@
-"""brat standoff: NAME.txt holds a snippet, NAME.ann beside it a line for each nugget.
+"""brat standoff: NAME.txt has the text of a snippet, and NAME.ann in the same folder has a line for each nugget.
 
     T1<TAB>LOC 20 26<TAB>Taiwan
     T2<TAB>Nugget 0 18;59 76<TAB>A U.N. policeman was shot to death
 
-Type, then the pieces of a nugget: start and end, in characters from 0, with `;` between; then the words, which must be
-those. The type `Nugget` says no more than that it is one. A folder in the folder is a query. Names of files are those
-of snippets and queries with all but letters, digits, `-`, `_` and `~` written as %XX. brat has no place for medium,
-language and structure.
+A line has the nugget's type, its pieces (start and end in characters from 0, separated by `;`) and its words, which
+must be the words of the text. The type `Nugget` stands for a nugget without a type. A subfolder is a query. Files and
+folders are named after snippets and queries, with all characters but letters, digits, `-`, `_` and `~` written as %XX.
+brat has no field for medium, language and structure.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _SAFE = re.compile(r"[A-Za-z0-9_~-]+")
 
 
 def read_brat(path: Path, problems: list[Problem]) -> list[Snippet]:
-    """The snippets of a folder, or of one .ann file; what is wrong goes to `problems`."""
+    """The snippets of a folder, or of one .ann file. Errors and warnings go to `problems`."""
     if path.is_dir():
         root, files = path, sorted(path.rglob("*.ann"))
         for text in sorted(path.rglob("*.txt")):
             if not text.with_suffix(".ann").is_file():
-                what = "has no .ann beside it"
-                problems.append(Problem(str(text), None, what, "make an empty one if nothing in it is relevant"))
+                what = "has no .ann file with the same name"
+                problems.append(Problem(str(text), None, what, "create an empty one if the snippet is irrelevant"))
     else:
         root, files = path.parent, [path]
-    return [one for file in files if (one := _document(file, root, problems)) is not None]
+    return [snippet for file in files if (snippet := _document(file, root, problems)) is not None]
 
 
 def _document(path: Path, root: Path, problems: list[Problem]) -> Snippet | None:
@@ -51,35 +51,39 @@ def _document(path: Path, root: Path, problems: list[Problem]) -> Snippet | None
     qid = _id("/".join(map(unquote, folders)))
     name = _id(unquote(path.stem))
     if name is None or (folders and qid is None):
-        problems.append(Problem(str(path), None, "its name cannot be a snippet's", "use printable characters"))
+        problems.append(
+            Problem(str(path), None, "the file's name is not a valid snippet name", "use printable characters")
+        )
         return None
     if not text.strip():
         problems.append(Problem(str(path.with_suffix(".txt")), None, "the snippet has no text", "delete both files"))
         return None
-    nuggets, others, first = [], 0, None
+    nuggets, skipped, first_skipped = [], 0, None
     for number, line in enumerate(lines.split("\n"), 1):
         line = line.removesuffix("\r")
         if not line.startswith("T"):
             if line.strip():
-                others, first = others + 1, first or number
+                skipped, first_skipped = skipped + 1, first_skipped or number
             continue
         match = _LINE.fullmatch(line)
         if match is None:
             what = "is not TYPE START END;... between tabs"
             problems.append(Problem(str(path), number, what, "write T1<TAB>Nugget 0 5;10 14<TAB>the words"))
             continue
-        pieces = tuple((int(start), int(end)) for start, end in (one.split(" ") for one in match[2].split(";")))
+        pieces = tuple((int(start), int(end)) for start, end in (piece.split(" ") for piece in match[2].split(";")))
         spans = tuple(sorted(pieces))
         wrong = wrong_spans(spans, text)
         if wrong is None and covered(text, pieces) != " ".join(match[3].split()):
-            wrong = f"the text has {covered(text, pieces)[:40]!r} there, not {match[3][:40]!r}"
+            wrong = f"the text has {covered(text, pieces)[:40]!r} at these offsets, not {match[3][:40]!r}"
         if wrong:
             problems.append(Problem(str(path), number, wrong, "correct the offsets, or the text"))
             continue
         nuggets.append(Extent(spans, None if match[1] == PLAIN else match[1]))
-    if others:
-        what = f"{others} lines are no T lines"
-        problems.append(Problem(str(path), first, what, "they are passed over: nuggets are T lines", "warning"))
+    if skipped:
+        what = f"{skipped} lines do not start with T"
+        problems.append(
+            Problem(str(path), first_skipped, what, "they are skipped: only T lines are nuggets", "warning")
+        )
     return Snippet(name, text, tuple(nuggets), qid, file=str(path))
 
 
@@ -104,12 +108,12 @@ def _id(name: str) -> str | None:
 
 
 def covered(text: str, spans: Spans) -> str:
-    """The words of a nugget's pieces, with single spaces."""
+    """The words of a nugget's pieces, joined by single spaces."""
     return " ".join(" ".join(text[start:end] for start, end in spans).split())
 
 
 def pieces(text: str, spans: Spans) -> Iterator[tuple[int, int]]:
-    """Spans cut at line feeds, which brat's may not hold."""
+    """Spans cut at line feeds, which brat does not allow in a span."""
     for start, end in spans:
         for line in re.finditer(r"[^\n]*\S[^\n]*", text[start:end]):
             yield start + line.start(), start + line.end()
@@ -118,43 +122,45 @@ def pieces(text: str, spans: Spans) -> Iterator[tuple[int, int]]:
 def write_brat(folder: Path, snippets: Sequence[Snippet]) -> None:
     """Write snippets as a folder that brat can open, all or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise fail(folder, "is there already", "name a new folder")
-    types = sorted({nugget.type or PLAIN for one in snippets for nugget in one.nuggets} | {PLAIN})
+        raise fail(folder, "already exists", "name a new folder")
+    types = sorted({nugget.type or PLAIN for snippet in snippets for nugget in snippet.nuggets} | {PLAIN})
     for kind in types:
         if not _TYPE.fullmatch(kind):
-            raise NuggeteerError(f"brat's types have letters, digits, - and _ only: rename the type {kind!r}")
+            raise NuggeteerError(f"the type {kind!r} cannot be written for brat; use only letters, digits, - and _")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
         root = Path(staging) / "brat"
         root.mkdir()
         conf = "\n".join(["[entities]", *types, "", "[relations]", "", "[events]", "", "[attributes]", ""])
         (root / "annotation.conf").write_bytes(conf.encode())
-        for one in snippets:
-            place = root if one.qid is None else root / file_name(one.qid)
-            place.mkdir(exist_ok=True)
-            name = file_name(one.snippet)
-            (place / f"{name}.txt").write_bytes(_encoded(one.text, one))
+        for snippet in snippets:
+            subfolder = root if snippet.qid is None else root / file_name(snippet.qid)
+            subfolder.mkdir(exist_ok=True)
+            name = file_name(snippet.snippet)
+            (subfolder / f"{name}.txt").write_bytes(_encoded(snippet.text, snippet))
             lines = []
-            for number, nugget in enumerate(one.nuggets, 1):
-                cut = tuple(pieces(one.text, nugget.spans))
+            for number, nugget in enumerate(snippet.nuggets, 1):
+                cut = tuple(pieces(snippet.text, nugget.spans))
                 where = ";".join(f"{start} {end}" for start, end in cut)
-                lines.append(f"T{number}\t{nugget.type or PLAIN} {where}\t{covered(one.text, cut)}\n")
-            (place / f"{name}.ann").write_bytes(_encoded("".join(lines), one))
+                lines.append(f"T{number}\t{nugget.type or PLAIN} {where}\t{covered(snippet.text, cut)}\n")
+            (subfolder / f"{name}.ann").write_bytes(_encoded("".join(lines), snippet))
         if folder.exists():
             folder.rmdir()
         shutil.move(root, folder)
 
 
-def _encoded(text: str, one: Snippet) -> bytes:
+def _encoded(text: str, snippet: Snippet) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise NuggeteerError(f"the text of snippet {one.snippet!r} is no Unicode; mend its surrogates") from error
+        raise NuggeteerError(
+            f"the text of snippet {snippet.snippet!r} is not valid Unicode; remove its lone surrogates"
+        ) from error
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes, and that can be read back."""
+    """A name that every file system accepts, and that can be converted back."""
     safe = "".join(char if _SAFE.fullmatch(char) else quote(char, safe="").replace(".", "%2E") for char in name)
     if len(safe) > LONGEST_NAME:
-        raise NuggeteerError(f"{name[:60]!r} is too long for the name of a file; shorten it")
+        raise NuggeteerError(f"{name[:60]!r} is too long for a file name; shorten it")
     return safe

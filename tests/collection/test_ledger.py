@@ -502,7 +502,7 @@ def test_a_full_disk_leaves_the_file_as_it_was_wherever_it_ends(folder, there):
         with files_of_at_most(len(before) + room), pytest.raises(InputError) as caught:
             ledger.append(verdict(2))
         why = "No space left on device" if room else "File too large"
-        assert f"nothing was written: {why}; the file is as it was; make room" in str(caught.value)
+        assert f"nothing was written: {why}; the file is unchanged; make room" in str(caught.value)
         assert str(ledger.path) in str(caught.value)
         assert (ledger.path.read_bytes() if ledger.path.exists() else b"") == before
         assert ledger.path.exists() == there
@@ -526,9 +526,9 @@ def failing(error, after=0):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("a short write", "No space left on device; the file is as it was; make room"),
-        ("a flush that fails for lack of room", "No space left on device; the file is as it was; make room"),
-        ("a flush that fails", "Input/output error; the file is as it was; try again"),
+        ("a short write", "No space left on device; the file is unchanged; make room"),
+        ("a flush that fails for lack of room", "No space left on device; the file is unchanged; make room"),
+        ("a flush that fails", "Input/output error; the file is unchanged; try again"),
         ("an interrupt", ""),
     ],
 )
@@ -579,7 +579,7 @@ def test_where_even_cutting_back_fails_it_says_so(folder, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(appending, "FileIO", Broken)
-        with pytest.raises(InputError, match="and so did removing what was begun"):
+        with pytest.raises(InputError, match="and so did removing the incomplete line"):
             ledger.append(verdict(2))
     assert "the last line is torn" in warnings(folder)[0]
     assert numbers(folder) == [1]
@@ -607,7 +607,7 @@ def test_a_file_that_may_not_be_written_says_so(folder, monkeypatch, number):
             ledger.append(verdict(2))
     assert str(caught.value) == (
         f"{ledger.path}: nothing was written: {os.strerror(number)}; "
-        "the file is as it was; make it and its folder writable and do it again"
+        "the file is unchanged; make it and its folder writable and try again"
     )
     assert ledger.path.read_bytes() == before
 
@@ -632,7 +632,7 @@ def test_an_immutable_file_or_folder_says_so_and_stays(folder, what):
     ledger.append(verdict(1))
     before = ledger.path.read_bytes()
     blocked = ledger if what == "the file" else Ledger(folder, "bob")
-    says = pytest.raises(InputError, match="nothing was written: Operation not permitted; the file is as it was")
+    says = pytest.raises(InputError, match="nothing was written: Operation not permitted; the file is unchanged")
     with immutable(ledger.path if what == "the file" else ledger.path.parent), says:
         blocked.append(verdict(2))
     assert ledger.path.read_bytes() == before
@@ -655,7 +655,11 @@ def test_what_is_no_file_is_not_written_to(folder, tmp_path_factory, what):
     with pytest.raises(InputError) as caught:
         ledger.append(verdict())
     assert str(ledger.path) in str(caught.value)
-    says = {"a link": "this is a link", "a pipe": "this is no file", "no collection": "name a collection's folder"}
+    says = {
+        "a link": "this is a link",
+        "a pipe": "not a regular file",
+        "no collection": "name the folder of a collection",
+    }
     assert says.get(what, "nothing was written") in str(caught.value)
     assert other.read_text() == "precious"
 
@@ -711,7 +715,7 @@ def test_a_file_that_never_stays_is_given_up(folder, monkeypatch, when):
 
     monkeypatch.setattr(appending, "_is_named", named)
     monkeypatch.setattr(appending, "TRIES", 3)
-    with pytest.raises(InputError, match="other files keep taking its place"):
+    with pytest.raises(InputError, match="another program keeps replacing this file"):
         append_line(path, {"n": 1})
 
 

@@ -149,15 +149,19 @@ HEAD = "Snippet 1: Iraq can import food\n"
         (HEAD + "Nugget: Iraq can]] import food", 2, "without"),
         (HEAD + "Nugget: Iraq can import food", 2, "no [[double brackets]]"),
         (HEAD + "Nugget: [[ ]]Iraq can import food", 2, "marks nothing"),
-        (HEAD + "\n\nNugget: [[Irag can]] import food", 4, "'g can import food' stands for 'q can import food'"),
-        (HEAD + "Nugget: [[Iraq can]] import", 2, "stops before"),
-        (HEAD + "Nugget: [[Iraq can]] import food, too", 2, "goes on after"),
+        (
+            HEAD + "\n\nNugget: [[Irag can]] import food",
+            4,
+            "has 'g can import food' where its snippet has 'q can import food'",
+        ),
+        (HEAD + "Nugget: [[Iraq can]] import", 2, "is shorter"),
+        (HEAD + "Nugget: [[Iraq can]] import food, too", 2, "is longer"),
         (HEAD + "Nugget: [[Iraq]]-GPE can import [[food]]", 2, "some brackets have a type"),
         (HEAD + "Nugget (PER): [[Iraq]]-GPE can import food", 2, "two types"),
         (HEAD + "Nugget: [[Iraq\\q]] can import food", 2, "a backslash before 'q'"),
         (HEAD + "Nugget: [[Iraq]] can import food\\", 2, "a backslash before ''"),
-        (HEAD + "more of it", 2, "neither Snippet, Nugget"),
-        (HEAD + "Snippet 1: something else", 2, ":1 too"),
+        (HEAD + "more of it", 2, "does not start with Snippet, Nugget"),
+        (HEAD + "Snippet 1: something else", 2, "a.txt:1"),
         ("Nugget: [[Iraq]] can", 1, "before any snippet"),
         ("Snippet 1: [[Iraq]] can", 1, "a snippet has no double brackets"),
         ("Snippet 1: \\s", 1, "no text"),
@@ -187,8 +191,8 @@ def offsets(*spans, **more):
     [
         (offsets((0, 4), (3, 8)), "overlap or are out of order"),
         (offsets((5, 8), (0, 4)), "overlap or are out of order"),
-        (offsets((0, 9)), "outside of its text"),
-        (offsets((-1, 4)), "outside of its text"),
+        (offsets((0, 9)), "outside the text"),
+        (offsets((-1, 4)), "outside the text"),
         (offsets((4, 4)), "is empty"),
         (offsets((4, 5)), "has no word in it"),
         (offsets(), "without spans"),
@@ -234,7 +238,7 @@ def test_brat_as_brat_writes_it(tmp_path):
 @pytest.mark.parametrize(
     ("ann", "line", "what"),
     [
-        ("T1\tLOC 0 4\tIraq\nT2\tLOC 0 4\tIran\n", 2, "the text has 'Iraq' there, not 'Iran'"),
+        ("T1\tLOC 0 4\tIraq\nT2\tLOC 0 4\tIran\n", 2, "the text has 'Iraq' at these offsets, not 'Iran'"),
         ("T1\tLOC 0 4;3 8\tIraq q can\n", 1, "overlap"),
         ("T1\tLOC 0 99\tIraq\n", 1, "outside"),
         ("T1 LOC 0 4 Iraq\n", 1, "between tabs"),
@@ -251,7 +255,7 @@ def test_wrong_standoff_is_told_with_its_place(tmp_path, ann, line, what):
 def test_a_text_that_nobody_annotated_is_no_irrelevant_one(tmp_path):
     folder = brat(tmp_path / "b", "")
     (folder / "2.txt").write_text("more")
-    with pytest.raises(InputError, match=r"2\.txt: has no \.ann beside it"):
+    with pytest.raises(InputError, match=r"2\.txt: has no \.ann file with the same name"):
         read_snippets(folder, [])
 
 
@@ -271,7 +275,7 @@ def test_names_of_files_are_harmless_and_can_be_read_back(name):
 def test_nothing_is_half_written_or_overwritten(tmp_path):
     good = Snippet("1", "Iraq", (Extent(((0, 4),), "LOC"),))
     bad = replace(good, snippet="2", nuggets=(Extent(((0, 4),), "NO TYPE"),))
-    with pytest.raises(NuggeteerError, match="rename the type"):
+    with pytest.raises(NuggeteerError, match="cannot be written for brat"):
         write_snippets(tmp_path / "b", [good, bad])
     lone = replace(good, snippet="3", text="\ud800raq")
     for name in ("b", "b.txt", "b.jsonl"):

@@ -72,7 +72,7 @@ def test_without_a_selection_all_of_it_is_relevant_and_one_line_says_the_query(t
         ({"text": " "}, "no text"),
         ({"relevant": "Rice left"}, "do not occur in the text"),
         ({"relevant": "i"}, "more than once"),
-        ({"relevant": [[0, 99]]}, "outside of its text"),
+        ({"relevant": [[0, 99]]}, "outside the text"),
         ({"relevant": [[5, 9], [0, 4]]}, "overlap or are out of order"),
         ({"relevant": [[0]]}, "is not a part of the text"),
         ({"relevant": []}, "is not a part of the text"),
