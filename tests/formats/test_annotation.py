@@ -284,7 +284,7 @@ def test_nothing_is_half_written_or_overwritten(tmp_path):
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "mine").write_text("x")
-    with pytest.raises(NuggeteerError, match="is there already"):
+    with pytest.raises(NuggeteerError, match="already exists"):
         write_snippets(tmp_path / "b", [good])
     assert (tmp_path / "b" / "mine").read_text() == "x"
 
