@@ -16,7 +16,7 @@ DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
 TASKS = {
     "Start": ("demo", "check", "convert", "simulate"),
-    "Every night": ("score", "diff", "history", "report"),
+    "Every night": ("nightly", "score", "diff", "history", "report"),
     "Judge by hand": ("judge", "agree"),
     "Compare, and check the tool itself": ("compare", "thresholds", "crossval", "experiment", "idf"),
     "Text, nuggets and distillers": ("nuggetize", "distill"),

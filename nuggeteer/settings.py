@@ -17,6 +17,16 @@ value = 0.2            # of "fixed": a response with a higher match score is gue
 
 [answers]
 split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
+
+[nightly]
+measure = "f3"         # the score that is compared with the last night's
+fail_if_worse = 0.05   # by how much it may fall
+max_lost_vital = "any" # or how many vital nuggets may be lost
+sure = 0.95            # how probable a loss must be to be counted
+undecided = 0          # the exit code when the gates are undecided; or 1
+markdown = ""          # where to write a summary, relative to this folder
+junit = ""             # where to write JUnit XML
+page = ""              # where to write the HTML page
 """
 
 from __future__ import annotations
@@ -84,10 +94,25 @@ class AnswerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class NightlySettings:
+    """The gates of `nuggeteer nightly`, the exit code when they are undecided, and where reports go."""
+
+    measure: str = "f3"
+    fail_if_worse: float = 0.05
+    max_lost_vital: int | Literal["any"] = "any"
+    sure: float = 0.95
+    undecided: int = 0
+    markdown: str = ""
+    junit: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     match: Match = Match()
     threshold: Threshold = Threshold()
     answers: AnswerSettings = AnswerSettings()
+    nightly: NightlySettings = NightlySettings()
 
 
 def read_settings(path: Path) -> Settings:
@@ -109,11 +134,14 @@ def read_settings(path: Path) -> Settings:
     if problems:
         raise InputError(problems)
     match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
+    nightly = table.get("nightly", {})
+    files = {name: str(path.parent / nightly[name]) for name in ("markdown", "junit", "page") if nightly.get(name)}
     if match.table:
         match = replace(match, idf=str(path.parent / match.idf))
     if match.external:
         match = replace(match, external=str(path.parent / match.external))
-    return Settings(match, threshold, AnswerSettings(**table.get("answers", {})))
+    answers = AnswerSettings(**table.get("answers", {}))
+    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}))
 
 
 _ALLOWED: dict[str, tuple[Any, ...]] = {
@@ -123,14 +151,18 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "model": get_args(Model),
     "rouge": get_args(Rouge),
     "split": get_args(Split),
+    "undecided": (0, 1),
 }
+# The least and the most of a number.
+_LIMITS = {"value": (0, 1), "fail_if_worse": (0, 1), "sure": (0.5, 1)}
 
 
 def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, Match | Threshold | AnswerSettings] = {
+    sections: dict[str, Match | Threshold | AnswerSettings | NightlySettings] = {
         "match": Match(),
         "threshold": Threshold(),
         "answers": AnswerSettings(),
+        "nightly": NightlySettings(),
     }
     for section, values in table.items():
         if section not in sections or not isinstance(values, dict):
@@ -155,6 +187,9 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     """What to write instead of a value that cannot be."""
+    if key == "max_lost_vital":
+        valid = value == "any" or (type(value) is int and value >= 0)
+        return None if valid else "write a whole number from 0, or 'any'"
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"
@@ -162,8 +197,8 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
         return f"write {' or '.join(map(repr, known))}, or install the package that has it"
-    if key == "value" and not 0 <= value <= 1:
-        return "write a number from 0 to 1"
+    if key in _LIMITS and not _LIMITS[key][0] <= value <= _LIMITS[key][1]:
+        return "write a number from {} to {}".format(*_LIMITS[key])
     return None
 
 

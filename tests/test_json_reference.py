@@ -28,6 +28,7 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("score", ["score", "build-102", "--audited", "--record"], [["judge", "build-102", "--audit", "1"]]),
     ("diff", ["diff", "build-101", "build-102", "--max-lost-vital", "0", "--fail-if-worse", "0.1"], []),
     ("compare", ["compare", "--by", "kind"], []),
+    ("nightly", ["nightly", "build-103"], RECORD),
     ("history", ["history"], RECORD),
     ("history", ["history", "--nugget", "def-01/1"], RECORD),
     ("history", ["history", "--rescore"], RECORD),

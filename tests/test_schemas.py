@@ -48,6 +48,7 @@ COMMANDS = {
     "thresholds": [],
     "distill": ["--example"],
     "history": [],
+    "nightly": ["build-102"],
 }
 
 
@@ -174,7 +175,13 @@ def test_every_key_that_the_reader_checks_is_in_the_schema(name):
 
 CHOICES = ["idf", "unit", "keep", "remove", "rouge2", "fixed", "smooth", "x", "", *MATCHERS]
 TOML_VALUES = st.sampled_from([True, False, 0, 1, 2, 3, 4, 0.5, 1.5, -0.5, *CHOICES])
-SETTINGS = [*SCHEMAS["settings"]["properties"]["match"]["properties"], "model", "value", "x"]
+SETTINGS = [
+    *SCHEMAS["settings"]["properties"]["match"]["properties"],
+    "model",
+    "value",
+    *SCHEMAS["settings"]["properties"]["nightly"]["properties"],
+    "x",
+]
 
 
 def as_toml(table):
@@ -186,12 +193,15 @@ def as_toml(table):
 
 @given(
     st.dictionaries(
-        st.sampled_from(["match", "threshold", "other"]),
+        st.sampled_from(["match", "threshold", "nightly", "other"]),
         st.dictionaries(st.sampled_from(SETTINGS), TOML_VALUES, max_size=3),
         max_size=2,
     )
 )
 @example({"match": {"matcher": "auto", "marked": True}})
+@example({"nightly": {"max_lost_vital": 0, "sure": 0.5, "undecided": 1}})
+@example({"nightly": {"max_lost_vital": "any", "fail_if_worse": 1}})
+@example({"nightly": {"max_lost_vital": "all"}})
 @example({"match": {"matcher": "auto", "marked": False}, "threshold": {"value": 1}})
 def test_settings_are_read_just_where_the_schema_is_met(tmp_path_factory, table):
     path = tmp_path_factory.mktemp("settings") / "nuggeteer.toml"
@@ -243,6 +253,7 @@ def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, sa
         ("score", ["build-103", "--measures", "f1,macro_f2.5,strict_all_score", "--record"]),
         ("diff", ["build-101", "build-101", "--measures", "f1"]),
         ("history", ["--nugget", "def-01/1"]),
+        ("nightly", ["build-103", "--against", "build-102"]),
         ("compare", ["build-101", "build-102", "build-103", "--by", "kind"]),
         ("judge-list", ["build-103", "--against", "build-102", "--list", "2"]),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from nuggeteer import settings
 from nuggeteer.errors import InputError
-from nuggeteer.settings import Match, Settings, Threshold, read_settings
+from nuggeteer.settings import Match, NightlySettings, Settings, Threshold, read_settings
 
 
 def read(tmp_path, content):
@@ -82,6 +83,12 @@ def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
     assert read(tmp_path, '[match]\nidf = "pool"').match.table is None
 
 
+def test_reports_of_a_night_lie_where_the_collection_says(tmp_path):
+    settings = read(tmp_path, f'[nightly]\njunit = "out/gates.xml"\npage = "{tmp_path}/page.html"').nightly
+    assert settings.junit == str(tmp_path / "out" / "gates.xml")
+    assert (settings.page, settings.markdown) == (str(tmp_path / "page.html"), "")
+
+
 def test_scores_of_others_lie_where_the_collection_says(tmp_path):
     assert read(tmp_path, '[match]\nexternal = "judge.jsonl"').match.external == str(tmp_path / "judge.jsonl")
 
@@ -114,6 +121,14 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
         ("[match]\nrouge = 'rouge3'", "[match] rouge is 'rouge3'"),
         ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
         ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),
+        ("[nightly]\nfail_if_worse = -0.1", "[nightly] fail_if_worse is -0.1"),
+        ("[nightly]\nmax_lost_vital = -1", "[nightly] max_lost_vital is -1"),
+        ("[nightly]\nmax_lost_vital = 'all'", "[nightly] max_lost_vital is 'all'"),
+        ("[nightly]\nmax_lost_vital = 1.0", "[nightly] max_lost_vital is 1.0"),
+        ("[nightly]\nmax_lost_vital = true", "[nightly] max_lost_vital is True"),
+        ("[nightly]\nsure = 0.4", "[nightly] sure is 0.4"),
+        ("[nightly]\nundecided = 2", "[nightly] undecided is 2"),
+        ("[nightly]\npage = 1", "[nightly] page is 1"),
         ("[threshold]\nvalue = 1.01", "[threshold] value is 1.01"),
         ("[threshold]\nvalue = -1", "[threshold] value is -1"),
         ("[threshold]\nvalue = nan", "[threshold] value is nan"),
@@ -161,5 +176,6 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
         "match": {"matcher", "n", "stem", "weights", "stopwords", "idf", "rouge", "external", "marked"},
         "threshold": {"model", "value"},
         "answers": {"split"},
+        "nightly": {field.name for field in fields(NightlySettings)},
     }
     assert read(tmp_path, example) == Settings()

@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         from nuggeteer.reports import markdown
 
-        _write(args.markdown, markdown.changes(result, gates))
+        output.write_text(args.markdown, markdown.changes(result, gates))
     if args.json:
         output.write_json(args.json, changes.as_json(result, gates))
     if "-" in (args.json, args.markdown):
@@ -120,14 +120,3 @@ def run(args: argparse.Namespace) -> int:
 
         changes.draw(console(), result, gates, args.all, args.explain)
     return 0 if all(gate.passed for gate in gates) else 1
-
-
-def _write(where: str, text: str) -> None:
-    import sys
-
-    from nuggeteer.formats.jsonl import write_whole
-
-    if where == "-":
-        sys.stdout.write(text)
-    else:
-        write_whole(Path(where), lambda file: file.write(text.encode()))

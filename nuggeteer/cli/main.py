@@ -18,6 +18,7 @@ from nuggeteer.text import escaped
 
 COMMANDS = (
     "demo",
+    "nightly",
     "check",
     "score",
     "diff",

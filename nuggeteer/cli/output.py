@@ -60,6 +60,16 @@ def write_json(where: str, data: dict[str, Any]) -> None:
         write_whole(Path(where), lambda file: file.write(body))
 
 
+def write_text(where: str, text: str) -> None:
+    """Write a text to a file, or with - to standard output."""
+    from nuggeteer.formats.jsonl import write_whole
+
+    if where == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(where), lambda file: file.write(text.encode()))
+
+
 def _harmless(char: re.Match[str]) -> str:
     """An escape that means the same to a reader of JSON, and nothing to a terminal."""
     return char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1]

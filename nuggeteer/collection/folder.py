@@ -32,6 +32,8 @@ from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunIn
 from nuggeteer.settings import Settings, read_settings
 from nuggeteer.text import verdict_form, words
 
+UNLISTED = "builds"  # the group of the runs that the manifest does not list
+
 
 @dataclass(frozen=True)
 class Collection:
@@ -68,13 +70,22 @@ class Collection:
             self.problems.extend(_or_stop(problems))
         return self._runs[path]
 
+    def has_run(self, name: str) -> bool:
+        """Whether there is a run of that name, or a file."""
+        return name in self.run_names or _is_file(Path(name))
+
     @cached_property
     def _runs(self) -> dict[Path, Run]:
         return {}
 
     def group(self, run: str) -> str:
-        """The institution or family of a run; a run by itself where the manifest names none."""
-        return self._info(run).group or run
+        """The system or institution that a run belongs to.
+
+        Runs that the manifest does not list are builds of one system. A listed run without a group stands alone. A
+        verdict that names no run belongs to the one system if there is no manifest."""
+        if run in self.manifest:
+            return self.manifest[run].group or run
+        return UNLISTED if run or not self.manifest else ""
 
     def _info(self, name: str) -> RunInfo:
         return self.manifest.get(name, RunInfo(name))

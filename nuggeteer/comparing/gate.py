@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
 
 from nuggeteer.comparing.diff import Diff, NuggetChange
 from nuggeteer.errors import NuggeteerError
 
 PROBABLE_LOSS = 0.5
+Decision = Literal["PASS", "FAIL", "UNDECIDED"]
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A rule applied: whether it holds, and why in one line. `lost` are the nuggets that it counted."""
+    """A rule applied: whether it holds, and why in one line. `lost` are the nuggets that it counted.
+
+    A gate that is not `decided` passes, because it only fails on evidence."""
 
     rule: str
     passed: bool
     why: str
     lost: tuple[NuggetChange, ...] = ()
+    decided: bool = True
+
+    @property
+    def decision(self) -> Decision:
+        return "UNDECIDED" if not self.decided else "PASS" if self.passed else "FAIL"
 
     def __str__(self) -> str:
         return f"gate {'passed' if self.passed else 'failed'}: {self.why}"
+
+
+def decide(gates: Sequence[Gate]) -> Decision:
+    """Of all gates together: one that fails decides; otherwise each must be decided."""
+    decisions = {gate.decision for gate in gates}
+    return "FAIL" if "FAIL" in decisions else "UNDECIDED" if "UNDECIDED" in decisions else "PASS"
 
 
 def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
@@ -60,6 +78,44 @@ def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
     why += f": {names}{more}" if lost else ""
     why += f" ({unsure} less sure)" if unsure else ""
     return Gate(f"at most {_count(most)} lost", len(lost) <= most, why, lost)
+
+
+def surely_not_worse(diff: Diff, by: float) -> Gate:
+    """Passes if the whole 95 % interval of the change of the headline measure is at or above −`by`, fails if all of it
+    is below, and is undecided otherwise."""
+    title, interval = diff.headline.measure.title, diff.headline.interval
+    rule = f"{title} not worse by more than {by:g}"
+    if interval.low is None or interval.high is None:
+        why = f"{title} has no interval here, because that takes two questions for which it is defined"
+        return Gate(rule, True, why, decided=False)
+    worse = f"worse by more than {by:g}" if by else "worse"
+    is_worse = "may or may not be" if interval.low < -by <= interval.high else "is" if interval.high < -by else "is not"
+    limits = f"{signed(interval.low, -by)} and {signed(interval.high, -by)}"
+    why = f"{title} {is_worse} {worse}: the change is between {limits}"
+    return Gate(rule, interval.high >= -by, why, decided=is_worse != "may or may not be")
+
+
+def surely_kept(diff: Diff, most: int, sure: float) -> Gate:
+    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`. Passes if no more than
+    `most` are lost with a probability above 1 − `sure`. Otherwise it is undecided."""
+    gate = vital_kept(diff, most, sure)
+    possible = len(possibly_lost(diff, sure))
+    doubtful = max(possible - len(gate.lost), 0)
+    be = "is" if len(gate.lost) == 1 else "are"
+    why = f"{_count(len(gate.lost))} {be} surely lost" + (f" and {doubtful} possibly" if doubtful else "")
+    why += f"; {most} {'is' if most == 1 else 'are'} allowed"
+    if gate.lost:
+        why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in gate.lost[:3])
+        why += f" and {len(gate.lost) - 3} more)" if len(gate.lost) > 3 else ")"
+    return Gate(gate.rule, gate.passed, why, gate.lost, decided=not gate.passed or possible <= most)
+
+
+def possibly_lost(diff: Diff, sure: float) -> list[int]:
+    """The positions in the key of the vital nuggets whose loss cannot be excluded at this level. A loss guessed by a
+    model without probabilities counts, and a nugget without a probability that was not lost does not."""
+    lost = ~diff.new.found & diff.old.found
+    probability = np.where(np.isnan(diff.loss), lost, diff.loss)
+    return [int(i) for i in np.flatnonzero(diff.key.vital & (probability > 1 - sure))]
 
 
 def _count(nuggets: int) -> str:

@@ -14,33 +14,19 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_matched_runs, explained, sightings_of
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends
+from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import RunScore, Scorer, Scores
 from nuggeteer.trust.reliability import TrustReport, trust
 
 SUGGESTION_COUNT = 10
-
-
-@dataclass(frozen=True)
-class BriefedRun:
-    """A run and its recorded build; the build is None if the run comes from a file."""
-
-    run: Run
-    build: Build | None = None
-
-    @property
-    def label(self) -> str | None:
-        return self.build.scoring.label if self.build else None
-
-    @property
-    def title(self) -> str:
-        return f"{self.run.name} ({self.label})" if self.label else self.run.name
 
 
 @dataclass(frozen=True)
@@ -103,6 +89,22 @@ def brief(
     matched = scorer.read(new.run)
     score = scorer.score(matched)
     diff = diff_matched_runs(scorer, scorer.read(old.run), matched, explain=True) if old else None
+    return brief_matched_run(scorer, matched, score, new, old, diff, trend, history, tell)
+
+
+def brief_matched_run(
+    scorer: Scorer,
+    matched: MatchedRun,
+    score: RunScore,
+    new: BriefedRun,
+    old: BriefedRun | None,
+    diff: Diff | None,
+    trend: Trend | None,
+    history: History,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Briefing:
+    """The briefing on a run that is matched, scored and compared with the old one already."""
+    collection = scorer.collection
     # The outcome of the diff, in which answers with the same texts agree.
     outcome = diff.new if diff else score.outcome
     marker = Marker(scorer.ngrams)
@@ -142,8 +144,7 @@ def _newest(
         tonight = [n for n in names if n not in collection.manifest or collection.manifest[n].judged == "none"]
         run = (tonight or names)[-1]
     loaded = collection.run(run)
-    group = collection.group(loaded.name)
-    return BriefedRun(loaded), next((trend for trend in recorded if trend.group == group), None)
+    return BriefedRun(loaded), next((trend for trend in recorded if trend.group == loaded.info.group), None)
 
 
 def _before(

@@ -88,14 +88,35 @@ class History:
         """The history of the collection in a folder."""
         return cls(Path(collection) / FILE_NAME, clock)
 
-    def record(self, scores: Scores, label: str | None = None) -> list[RecordedRun]:
+    def record(self, scores: Scores, label: str | None = None, rerun: bool = False) -> list[RecordedRun]:
         """Record the scored runs, all or none. A run with the name, label, responses and signature of an earlier build
-        is that build."""
+        is that build.
+
+        With `rerun`, the signature may differ: a run with the label and the responses of the last build of its name is
+        that build, and gets another scoring if verdicts or settings have changed since."""
         for name in [label or "", *(run.name for run in scores.runs)]:
             _storable(name)
         with self._database.connect(write=True) as db:
             ids = _RowIds(db, scores.key)
-            return [self._record(db, ids, scores, run, label or None) for run in scores.runs]
+            return [
+                (self._rerun(db, ids, scores, run, label or None) if rerun else None)
+                or self._record(db, ids, scores, run, label or None)
+                for run in scores.runs
+            ]
+
+    def _rerun(
+        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
+    ) -> RecordedRun | None:
+        """The last build of a run's name, with this scoring; None if that build is another."""
+        last = db.execute(_LAST, (run.name,)).fetchone()
+        if last is None or last[1:] != (label, _content(run.run, scores.key)):
+            return None
+        build = int(last[0])
+        stored = dict(db.execute("SELECT signature, id FROM scorings WHERE build = ?", (build,)))
+        if scores.signature not in stored:
+            self._add_scoring(db, ids, scores, run, build, ids.texts(run.run))
+            return RecordedRun(run.name, build, False, 0, tuple(run.measures))
+        return RecordedRun(run.name, build, False, 0, self._add_scores(db, ids, stored[scores.signature], run))
 
     def _record(
         self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
@@ -158,7 +179,7 @@ class History:
         measures = self.measures()
         with self._database.connect() as db:
             latest = db.execute(_LATEST).fetchall()
-        then = {run: RunInfo(run, group) for _, run, group, *_ in latest}
+        then = {run: RunInfo(run, group) for _, run, group, *_ in latest if group}
         collection = replace(collection, manifest=then | collection.manifest)
         today = score(collection, [], measures, seed=seed, jobs=jobs)
         wanted = {measure.name for measure in today.measures}
@@ -188,6 +209,17 @@ class History:
             if row is None:
                 raise fail(self.path, f"has no build {build}", "name one that is recorded")
             return _stored_run(db, collection, build, row[0])
+
+    def is_last(self, run: Run, key: AnswerKey) -> bool:
+        """Whether the last build of this run's name has the same responses."""
+        with self._database.connect() as db:
+            last = db.execute(_LAST, (run.name,)).fetchone()
+        return last is not None and last[2] == _content(run, key)
+
+    def asked(self, build: int) -> set[str]:
+        """The questions that a build was asked."""
+        with self._database.connect() as db:
+            return {qid for (qid,) in db.execute(_ASKED, (build,))}
 
     def measures(self) -> list[str]:
         """The measures that builds were scored by, the default ones first."""
@@ -233,6 +265,8 @@ _COPIES = """
     SELECT b.id, s.id, s.signature = ? AND b.label IS ? FROM builds b JOIN scorings s ON s.build = b.id
     WHERE b.run = ? AND b.content = ? ORDER BY b.id, s.id
 """
+_LAST = "SELECT id, label, content FROM builds WHERE run = ? ORDER BY id DESC LIMIT 1"
+_ASKED = "SELECT q.qid FROM answers a JOIN questions q ON q.id = a.question WHERE a.build = ?"
 _LATEST = """
     SELECT b.id, b.run, s.run_group, s.id, s.signature,
         (SELECT group_concat(measure, ' ') FROM scores WHERE scoring = s.id)

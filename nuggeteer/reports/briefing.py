@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from nuggeteer.history.briefing import BriefedRun, Briefing
+from nuggeteer.history.baseline import BriefedRun
+from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores, thresholds
 from nuggeteer.reports.json_values import file_name
 

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as xml
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import difference, difference_span, in_words, nuggets_in_words
 from nuggeteer.text import escaped
 
@@ -22,28 +23,42 @@ def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
     write_whole(path, lambda file: file.write(document))
 
 
+def write_night(path: Path, night: Night) -> None:
+    """One night's gates and vital nuggets lost. Where the gates could not be applied, one test case says why."""
+    suite = xml.Element("testsuite", name="nuggeteer nightly")
+    if not night.gates:
+        xml.SubElement(_case(suite, "nuggeteer.gate", "compared"), "skipped", message=escaped(night.reason))
+    if night.diff:
+        _add_changes(suite, night.diff, night.gates)
+    document = _document(suite)
+    write_whole(path, lambda file: file.write(document))
+
+
 def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
     """The whole document. `escaped` leaves no character that XML forbids."""
+    suite = xml.Element("testsuite", name="nuggeteer diff")
+    if not gates:
+        _case(suite, "nuggeteer.diff", "compared")
+    _add_changes(suite, result, gates)
+    return _document(suite)
+
+
+def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> None:
     old, new = escaped(result.old_run.name), escaped(result.new_run.name)
     blamed = {id(change) for gate in gates if not gate.passed for change in gate.lost}
-    suite = xml.Element("testsuite", name="nuggeteer diff")
-    failures = skipped = 0
     for gate in gates:
         case = _case(suite, "nuggeteer.gate", gate.rule)
         if not gate.passed:
-            failures += 1
             xml.SubElement(case, "failure", message=escaped(gate.why), type="gate")
-    if not gates:
-        _case(suite, "nuggeteer.diff", "compared")
+        elif not gate.decided:
+            xml.SubElement(case, "skipped", message=escaped(f"undecided: {gate.why}"))
     for change in result.vital_lost:
         place = escaped(f"{change.question.qid}/{change.nugget.nugget}")
         case = _case(suite, "nuggeteer.vital-lost", place)
         first, *rest = in_words(change)
         if id(change) in blamed:
-            failures += 1
             xml.SubElement(case, "failure", message=first, type="lost").text = "\n".join(rest)
         else:
-            skipped += 1
             xml.SubElement(case, "skipped", message=first)
             xml.SubElement(case, "system-out").text = "\n".join(rest)
     delta = result.headline
@@ -53,7 +68,15 @@ def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
         *nuggets_in_words(result),
     ]
     xml.SubElement(suite, "system-out").text = "\n".join(map(escaped, summary))
-    counts = {"tests": len(suite.findall("testcase")), "failures": failures, "errors": 0, "skipped": skipped}
+
+
+def _document(suite: xml.Element) -> bytes:
+    counts = {
+        "tests": len(suite.findall("testcase")),
+        "failures": len(suite.findall("testcase/failure")),
+        "errors": 0,
+        "skipped": len(suite.findall("testcase/skipped")),
+    }
     for name, count in counts.items():
         suite.set(name, str(count))
     root = xml.Element("testsuites", {name: str(count) for name, count in counts.items()})

@@ -11,6 +11,7 @@ from html import escape
 
 from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate
+from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import (
     difference,
     difference_span,
@@ -19,7 +20,7 @@ from nuggeteer.reports.change_words import (
     texts_in_words,
     verdict,
 )
-from nuggeteer.reports.formatting import number, p_value
+from nuggeteer.reports.formatting import between, number, p_value
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
@@ -27,10 +28,22 @@ VITAL, OTHERS = 20, 50  # changes that are listed
 SIZE = 240  # characters of a passage
 
 
+SIGN = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
+
+
+def night(result: Night) -> str:
+    """One night's decision and its reason, and what changed if there is something to compare with."""
+    heading = f"<h3>{SIGN[result.decision]} {result.decision}</h3>\n<p>{code(result.reason)}</p>"
+    if result.diff:
+        return f"{heading}\n\n{changes(result.diff)}"
+    value, ends = number(result.interval.value), between(result.interval)
+    return f"{heading}\n\n{code(result.new.run.name)}: {result.measure.title} {value}, 95 % interval {ends}\n"
+
+
 def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
     """The whole document; its paragraphs have an empty line between them, and none inside."""
     parts = [f"<h3>{code(result.old_run.name)} → {code(result.new_run.name)}</h3>"]
-    parts += [f"<p>{'✅' if gate.passed else '❌'} {code(str(gate))}</p>" for gate in gates]
+    parts += [f"<p>{SIGN[gate.decision]} {code(str(gate))}</p>" for gate in gates]
     parts += [_scores(result), " ".join(nuggets_in_words(result))]
     if vital := result.vital_lost:
         parts.append(f"<h4>{len(vital)} vital nugget{'' if len(vital) == 1 else 's'} lost</h4>\n{_table(vital, VITAL)}")

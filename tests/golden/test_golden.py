@@ -20,6 +20,7 @@ from nuggeteer.cli.main import main
 HERE = Path(__file__).parent
 DEFINITIONS = HERE.parent.parent / "experiments"
 RECORD = [["score", f"build-10{i}", "--record", "--label", f"nightly-{i}"] for i in (1, 2, 3)]
+NIGHTS = [["nightly", "build-101"], ["nightly", "build-102"]]
 # What is asked, after what, and the exit code.
 CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "score": (["score", "build-101", "build-102", "build-103", "aurora"], [], 0),
@@ -33,6 +34,14 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "diff-gates": (["diff", "aurora", "dune", "--fail-if-worse", "0.01", "--max-lost-vital", "2"], [], 1),
     "diff-markdown": (["diff", "build-101", "build-102", "--max-lost-vital", "0", "--markdown", "-"], [], 1),
     "diff-junit": (["diff", "build-101", "build-102", "--max-lost-vital", "0", "--junit", "junit.xml"], [], 1),
+    "nightly-first": (["nightly", "build-103"], [], 0),
+    "nightly-pass": (["nightly", "build-102", "--label", "4f2c1ab"], NIGHTS[:1], 0),
+    "nightly-undecided": (["nightly", "build-103"], NIGHTS, 0),
+    "nightly-again": (["nightly", "build-102"], NIGHTS, 0),
+    "nightly-fail": (["nightly", "basalt", "--against", "aurora"], [], 1),
+    "nightly-data": (["nightly", "build-103", "--json", "-"], NIGHTS, 0),
+    "nightly-markdown": (["nightly", "build-103", "--markdown", "-"], NIGHTS, 0),
+    "nightly-junit": (["nightly", "basalt", "--against", "aurora", "--junit", "junit.xml"], [], 1),
     "compare": (["compare"], [], 0),
     "compare-kind": (["compare", "build-101", "build-102", "build-103", "--by", "kind"], [], 0),
     "compare-tag": (["compare", "--by", "tag"], [], 0),
@@ -55,6 +64,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "judge-list-against": (["judge", "build-103", "--against", "build-102", "--list", "3"], [], 0),
     "help-judge": (["judge", "--help"], [], 0),
     "help": (["--help"], [], 0),
+    "help-nightly": (["nightly", "--help"], [], 0),
     "help-score": (["score", "--help"], [], 0),
     "help-measures": (["score", "--help-measures"], [], 0),
     "help-diff": (["diff", "--help"], [], 0),
@@ -64,7 +74,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "help-nuggetize": (["nuggetize", "--help"], [], 0),
 }
 # Made for other programs, whose lines may be long.
-WIDE = ("diff-markdown", "diff-junit", "report-data")
+WIDE = ("diff-markdown", "diff-junit", "nightly-markdown", "nightly-junit", "nightly-data", "report-data")
 
 
 def beginning(data: Any) -> Any:
@@ -93,9 +103,9 @@ def test_output_is_as_it_was(name, sample, tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(asked) == code
     printed = capsys.readouterr().out
-    if name == "diff-junit":
+    if name.endswith("-junit"):
         printed = Path("junit.xml").read_text(encoding="utf-8")
-    if name == "report-data":
+    if name.endswith("-data"):
         printed = json.dumps(beginning(json.loads(printed)), indent=1, ensure_ascii=False) + "\n"
     text = re.sub(r"nuggeteer([: ])\d+\.\d+\.\d+", r"nuggeteer\1VERSION", printed)
     text = text.replace(str(tmp_path), "").replace("/demo/", "demo/")

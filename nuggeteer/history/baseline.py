@@ -1,0 +1,44 @@
+"""A run and the build recorded of it, and which run a new one is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.store import History
+from nuggeteer.history.trend import Build, trends
+from nuggeteer.records import Run
+
+
+@dataclass(frozen=True)
+class BriefedRun:
+    """A run and its recorded build; the build is None if the run comes from a file."""
+
+    run: Run
+    build: Build | None = None
+
+    @property
+    def label(self) -> str | None:
+        return self.build.scoring.label if self.build else None
+
+    @property
+    def title(self) -> str:
+        return f"{self.run.name} ({self.label})" if self.label else self.run.name
+
+
+def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:
+    """The run that `--against` names: a run of the collection or a file, or else a recorded build by its run's name or
+    its label. A run's own name stands for the build that was recorded under that name before it."""
+    if name != new.name and collection.has_run(name):
+        return BriefedRun(collection.run(name))
+    builds = [build for trend in trends(history) for build in trend.builds] if history.path.exists() else []
+    named = [build for build in builds if name in (build.scoring.run, build.scoring.label)]
+    named.sort(key=lambda build: (build.scoring.time, build.scoring.build))
+    if name == new.name and named and history.is_last(new, collection.key):
+        named.pop()
+    if named:
+        return BriefedRun(history.run(named[-1].scoring.build, collection), named[-1])
+    if name == new.name:
+        raise NuggeteerError(f"{name}: no earlier build of this name is recorded; name another run")
+    return BriefedRun(collection.run(name))  # which says what there is

@@ -1,0 +1,212 @@
+"""The morning after a nightly build: its score, the change since the last recorded night, and whether the gates pass.
+
+The answers are matched and scored once. What is recorded, compared and drawn on the page all comes from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.diff import Diff, NuggetChange, diff_matched_runs
+from nuggeteer.comparing.gate import Decision, Gate, decide, possibly_lost, surely_kept, surely_not_worse
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.baseline import BriefedRun, find_old_run
+from nuggeteer.history.store import History, RecordedRun
+from nuggeteer.history.trend import Trend, trends
+from nuggeteer.judging.suggest import Forecast, forecast
+from nuggeteer.measures import DEFAULT, Measure, parse
+from nuggeteer.records import Run
+from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.scorer import RunScore, Scorer
+from nuggeteer.statistics.intervals import Interval
+
+if TYPE_CHECKING:
+    from nuggeteer.history.briefing import Briefing
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What would decide a gate that is undecided, if the change stays as it is now.
+
+    `verdicts` is about how many verdicts it takes; None if verdicts alone do not decide it. `questions` is then about
+    how many questions it takes in all, each of them judged; None if that cannot be said."""
+
+    verdicts: int | None
+    questions: int | None = None
+
+
+@dataclass(frozen=True)
+class Night:
+    """One night's result. `old`, `diff` and the gates are absent on the first night, when there is nothing to compare
+    with. `new_questions` were not asked in the old build; with any of them the gates cannot be applied. `asked`
+    and `against` are the runs as the command line names them."""
+
+    asked: str
+    against: str | None
+    new: BriefedRun
+    old: BriefedRun | None
+    measure: Measure
+    score: RunScore
+    diff: Diff | None
+    gates: tuple[Gate, ...]
+    needed: Needed | None
+    new_questions: tuple[str, ...]
+    verdicts: int
+    earlier_runs: tuple[str, ...]
+    recorded: RecordedRun
+    signature: str
+    notes: tuple[str, ...]
+    briefing: Briefing | None
+
+    @property
+    def decision(self) -> Decision:
+        return decide(self.gates) if self.gates else "UNDECIDED"
+
+    @property
+    def reason(self) -> str:
+        if self.old is None:
+            return "This is the first night, and there is nothing to compare it with."
+        if self.new_questions:
+            one = len(self.new_questions) == 1
+            what = "1 question is" if one else f"{len(self.new_questions)} questions are"
+            return f"{what} new since {self.old.title}. The next night can be compared."
+        return ". ".join(gate.why for gate in self.gates if gate.decision == self.decision) + "."
+
+    @property
+    def interval(self) -> Interval:
+        return self.score.measures[self.measure.name]
+
+    @property
+    def surest_lost(self) -> tuple[NuggetChange, ...]:
+        """The vital nuggets lost, the surest first."""
+        lost = self.diff.vital_lost if self.diff else ()
+        return tuple(sorted(lost, key=lambda c: (-(1.0 if c.probability is None else c.probability), -c.effect)))
+
+
+def nightly(
+    collection: Collection,
+    run: str,
+    against: str | None = None,
+    label: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    page: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Night:
+    """Score a run, given by name or file, record it, and compare it by the settings of `[nightly]` with `against`; by
+    default with the build of its group that was recorded before it."""
+    settings, history = collection.settings.nightly, History.of(collection.root)
+    headline = parse(settings.measure)
+    measures = [headline, *(measure for measure in DEFAULT if measure.name != headline.name)]
+    scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
+    if headline not in scorer.measures:
+        raise NuggeteerError(f"[nightly] measure {headline}: these nuggets have no votes or weights to measure it by")
+    loaded = collection.run(run)
+    old = find_old_run(collection, history, loaded, against) if against is not None else None
+    matched = scorer.read(loaded)
+    score = scorer.score(matched)
+    (recorded,) = history.record(scorer.scores([score]), label, rerun=True)
+    trend = _trend_of(history, recorded.build)
+    at = next(i for i, build in enumerate(trend.builds) if build.scoring.build == recorded.build)
+    new = BriefedRun(loaded, trend.builds[at])
+    if old is None and at > 0:
+        before = trend.builds[at - 1]
+        old = BriefedRun(history.run(before.scoring.build, collection), before)
+    new_questions: tuple[str, ...] = ()
+    if old and old.build:
+        asked = history.asked(old.build.scoring.build)
+        new_questions = tuple(q.qid for q in collection.key.questions if q.qid not in asked)
+    matched_old = scorer.read(old.run) if old else None
+    diff = diff_matched_runs(scorer, matched_old, matched, explain=page) if matched_old else None
+    gates = list[Gate]()
+    if diff and not new_questions:
+        gates.append(surely_not_worse(diff, settings.fail_if_worse))
+        if settings.max_lost_vital != "any":
+            gates.append(surely_kept(diff, settings.max_lost_vital, settings.sure))
+    needed = None
+    if diff and matched_old and gates and decide(gates) == "UNDECIDED":
+        needed = _needed(scorer, matched, matched_old, diff, gates)
+    briefing = None
+    if page:
+        from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
+
+        briefing = brief_matched_run(scorer, matched, score, new, old, diff, trend, history, tell)
+    return Night(
+        run,
+        against,
+        new,
+        old,
+        headline,
+        score,
+        diff,
+        tuple(gates),
+        needed,
+        new_questions,
+        len(collection.judgements),
+        _earlier_runs(collection, loaded) if old is None else (),
+        recorded,
+        str(scorer.signature),
+        scorer.notes,
+        briefing,
+    )
+
+
+def verdicts_needed(interval: Interval, limit: float, ahead: Forecast, questions: int) -> Needed:
+    """How many verdicts bring the limit out of an interval, if its value stays as it is.
+
+    The squares of the two parts of the distance from the value to an end add up. Verdicts shrink the judging part as
+    the forecast says; the sampling part shrinks only with more questions."""
+    if interval.value is None or interval.low is None or interval.high is None or interval.judging is None:
+        return Needed(None)
+    above = interval.value >= limit
+    whole = interval.value - interval.low if above else interval.high - interval.value
+    judging = interval.value - interval.judging[0] if above else interval.judging[1] - interval.value
+    gap = abs(interval.value - limit)
+    sampling = max(whole**2 - judging**2, 0.0)
+    left = ahead.widths / ahead.widths[0] if ahead.widths[0] > 0 else np.zeros(len(ahead.widths))
+    decided = np.flatnonzero(sampling + (judging * left) ** 2 <= gap**2)
+    if len(decided):
+        return Needed(int(ahead.judgements[decided[0]]))
+    return Needed(None, ceil(questions * sampling / gap**2) if gap > 0 else None)
+
+
+def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:
+    """How many verdicts exclude enough possible losses, if each of them settles a nugget in one of the two answers."""
+    possible = possibly_lost(diff, sure)
+    doubtful = [i for i in possible if not diff.loss[i] >= sure]
+    open_answers = sorted(int(not diff.old.known[i]) + int(not diff.new.known[i]) for i in doubtful)
+    return sum(open_answers[: len(possible) - most])
+
+
+def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates: list[Gate]) -> Needed:
+    """What decides all the gates that are undecided."""
+    settings, found = scorer.collection.settings.nightly, list[Needed]()
+    if gates[0].decision == "UNDECIDED":
+        if scorer.draws is None:
+            return Needed(None)
+        ahead = forecast(scorer, new, scorer.measures[0], old)
+        defined = int((~np.isnan(diff.headline.by_question)).sum())
+        found.append(verdicts_needed(diff.headline.interval, -settings.fail_if_worse, ahead, defined))
+    if len(gates) > 1 and gates[1].decision == "UNDECIDED":
+        found.append(Needed(verdicts_on_losses(diff, int(settings.max_lost_vital), settings.sure)))
+    verdicts = [needed.verdicts for needed in found if needed.verdicts is not None]
+    if len(verdicts) == len(found):
+        return Needed(sum(verdicts))
+    return found[0] if len(found) == 1 else Needed(None)  # questions alone do not settle losses
+
+
+def _trend_of(history: History, build: int) -> Trend:
+    return next(trend for trend in trends(history) if any(b.scoring.build == build for b in trend.builds))
+
+
+def _earlier_runs(collection: Collection, new: Run) -> tuple[str, ...]:
+    """The runs of the same system in the folder that come before a run by their names; all of them for a file."""
+    names, group = collection.run_names, collection.group(new.name)
+    before = names[: names.index(new.name)] if new.name in names else names
+    return tuple(name for name in before if collection.group(name) == group)
