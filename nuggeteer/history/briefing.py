@@ -89,7 +89,7 @@ def brief(
     matched = scorer.read(new.run)
     score = scorer.score(matched)
     diff = diff_matched_runs(scorer, scorer.read(old.run), matched, explain=True) if old else None
-    return brief_matched_run(scorer, matched, score, new, old, diff, trend, history, tell)
+    return brief_matched_run(scorer, matched, score, new, old, diff, trend, history, notify)
 
 
 def brief_matched_run(
@@ -101,7 +101,7 @@ def brief_matched_run(
     diff: Diff | None,
     trend: Trend | None,
     history: History,
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Briefing:
     """The briefing on a run that is matched, scored and compared with the old one already."""
     collection = scorer.collection

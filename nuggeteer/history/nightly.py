@@ -97,7 +97,7 @@ def nightly(
     seed: int = 0,
     jobs: int = 1,
     page: bool = False,
-    tell: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Night:
     """Score a run, given by name or file, record it, and compare it by the settings of `[nightly]` with `against`; by
     default with the build of its group that was recorded before it."""
@@ -136,7 +136,7 @@ def nightly(
     if page:
         from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
 
-        briefing = brief_matched_run(scorer, matched, score, new, old, diff, trend, history, tell)
+        briefing = brief_matched_run(scorer, matched, score, new, old, diff, trend, history, notify)
     return Night(
         run,
         against,
