@@ -327,7 +327,7 @@ def test_a_proposal_goes_to_a_file_of_its_own_and_not_into_the_key(begin, fermi)
     assert lines[0]["assessor"] == "ann"
     assert lines[0]["at"] <= lines[1]["at"]
     assert len(read_collection(fermi.root).key.nuggets) == 4
-    with pytest.raises(NuggeteerError, match="words"):
+    with pytest.raises(NuggeteerError, match="a nugget needs at least one word"):
         session.propose(" ", "okay")
 
 
