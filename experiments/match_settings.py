@@ -68,7 +68,7 @@ def pooled(collection: Collection, matcher: NgramMatcher, known: VerdictIndex) -
         present = np.unique(nugget)
         found.append(has[present])
         best.append(most[present])
-    return tuple(map(np.concatenate, (truths, scores, found, best)))  # type: ignore[return-value]
+    return np.concatenate(truths), np.concatenate(scores), np.concatenate(found), np.concatenate(best)
 
 
 def rows(collection: Collection) -> list[tuple[str, float, float, float, float, float]]:

@@ -1,13 +1,13 @@
-"""How much a word says: its inverse document frequency, ln(N / df).
+"""How informative a word is: its inverse document frequency, ln(N / df).
 
-Three sources. `wordfreq` is the default: every user gets the same weights with no corpus. It holds term
-frequencies (of subtitles, Wikipedia, news, books and web text), not document frequencies, so df is what
-a Poisson model expects: a word of frequency f stands in a document of `DOCUMENT` words with
-probability 1 − exp(−f·DOCUMENT). The paper took idf from the AQUAINT news corpus (§2.1); who has that, or
-any corpus nearer to the task, makes a table of it with `nuggeteer idf`. `pool` counts the judged runs'
-own responses; scores then change whenever the judged runs do.
+There are three sources. `wordfreq` is the default: all users get the same weights without a corpus. It has term
+frequencies (of subtitles, Wikipedia, news, books and web text) and not document frequencies. So df is what a Poisson
+model expects: a word of frequency f is in a document of `DOCUMENT` words with probability 1 − exp(−f·DOCUMENT). The
+paper took idf from the AQUAINT news corpus (§2.1). Anyone who has that, or a corpus closer to the task, can make a
+table from it with `nuggeteer idf`. `pool` counts the judged runs' own responses, so scores change whenever the judged
+runs do.
 
-Measured in experiments/match-settings.md.
+The measurements are in experiments/match-settings.md.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.jsonl import read_jsonl, read_lines, write_whole
 from nuggeteer.text import words
 
-# Words of the imagined document. 1 and 100 serve about alike and better than 400 or 1,000 on public data;
-# of the two, 100 is the better on the sample.
+# Words in the model's document. On public data 1 and 100 are about equally good, and better than 400 and 1,000. On the
+# sample 100 is better than 1.
 DOCUMENT = 100
 HEADER = "# nuggeteer idf 1; documents:"
 
@@ -39,22 +39,27 @@ class Idf:
     unseen: float
 
     def __getitem__(self, word: str) -> float:
-        return self.weights.get(word, self.unseen)
+        try:
+            return self.weights[word]
+        except KeyError:
+            return self.unseen
 
 
 class _Background(dict[str, float]):
-    """The weights of wordfreq's frequencies, worked out for the words that are asked for."""
+    """Word weights from wordfreq's frequencies, computed when a word is looked up."""
 
     def __init__(self, frequencies: Mapping[str, float], frequency_of_number: Callable[[str], float]) -> None:
         self.frequencies = frequencies
         self.frequency_of_number = frequency_of_number
 
-    def get(self, word: str, default: float) -> float:  # type: ignore[override]
+    def __missing__(self, word: str) -> float:
         frequency = self.frequencies.get(word)
         if frequency is None and word.isdecimal():
-            # wordfreq lists numbers of several digits by their shape only, and estimates the rest.
+            # wordfreq lists numbers of several digits only by their shape, and estimates the rest.
             frequency = self.frequency_of_number(word) or None
-        return default if frequency is None else _expected_idf(frequency)
+        if frequency is None:
+            raise KeyError(word)
+        return _expected_idf(frequency)
 
 
 def _expected_idf(frequency: float) -> float:
