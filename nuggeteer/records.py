@@ -14,6 +14,7 @@ from nuggeteer.text import normalised
 
 Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
+Scope = Literal["response", "answer"]
 Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
@@ -58,7 +59,7 @@ Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised t
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict on one (nugget, response text).
+    """A verdict on one (nugget, response text) or, with the `scope` answer, on a nugget and a whole answer's text.
 
     `partial` marks a no that the assessor called partly supported; only AutoNuggetizer's scores give credit for it.
     `machine` marks a verdict that no human gave, such as a language model's. It is kept and compared with others, but
@@ -77,12 +78,13 @@ class Judgement:
     reason: str | None = None
     span: Any = None
     machine: bool = False
+    scope: Scope = "response"
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pair(self) -> Pair:
         """The nugget and the normalised text that this is about."""
-        return self.qid, self.nugget, normalised(self.text)
+        return self.qid, self.nugget, _normalised(self.text, self.scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,13 @@ class Retraction:
     at: str
     run: str | None = None
     reason: str | None = None
+    scope: Scope = "response"
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pair(self) -> Pair:
         """The nugget and the normalised text that this is about."""
-        return self.qid, self.nugget, normalised(self.text)
+        return self.qid, self.nugget, _normalised(self.text, self.scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,11 @@ class AnswerKey:
         """assessors × nuggets: whether this assessor voted vital."""
         votes = [[n.votes.get(a) == "vital" for n in self.nuggets] for a in self.assessors]
         return np.array(votes, dtype=bool).reshape(len(self.assessors), len(self.nuggets))
+
+
+def _normalised(text: str, scope: Scope) -> str:
+    """A normalised text has no line feed; one before it says that the text is a whole answer's."""
+    return f"\n{normalised(text)}" if scope == "answer" else normalised(text)
 
 
 def number_or_none(value: float | np.floating[Any]) -> float | None:

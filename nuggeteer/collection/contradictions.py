@@ -7,13 +7,15 @@ from pathlib import Path
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.judgements import Anything, Verdict
+from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import Judgement, Retraction
+from nuggeteer.settings import Split
 from nuggeteer.text import verdict_form, words
 
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    for verdict, other in _opposed(verdicts, verdict_form):
+    for verdict, other in _opposed(verdicts, _verdict_form_in_scope):
         mine, yours = verdict.record, other.record
         by = f" by {yours.assessor!r}" if yours.assessor else ""
         if mine.assessor and mine.assessor == yours.assessor:
@@ -24,16 +26,42 @@ def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
         yield _warning(verdict, what, "the yes counts; settle it and delete one")
 
 
+def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[Problem]:
+    """A no on a whole answer, and a yes on a response in it."""
+    refused = [verdict for verdict in verdicts if verdict.record.scope == "answer" and not verdict.record.verdict]
+    about = {(verdict.record.qid, verdict.record.nugget) for verdict in refused}
+    found = {
+        (v.record.qid, v.record.nugget, verdict_form(v.record.text)): v
+        for v in reversed(verdicts)
+        if v.record.verdict and v.record.scope == "response" and (v.record.qid, v.record.nugget) in about
+    }
+    for verdict in refused if found else ():
+        record = verdict.record
+        for text in responses_in(record.text, split):
+            if other := found.get((record.qid, record.nugget, verdict_form(text))):
+                what = f"this no on a whole answer contradicts {other.place}, a yes on a response in it"
+                what += f", on nugget {record.nugget!r} of {record.qid!r}"
+                yield _warning(verdict, what, "the yes counts; settle it and delete one")
+
+
+def _verdict_form_in_scope(record: Judgement) -> str:
+    return f"{record.scope} {verdict_form(record.text)}"
+
+
+def _words_in_scope(record: Judgement) -> str:
+    return f"{record.scope} {' '.join(words(record.text)) or verdict_form(record.text)}"
+
+
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    for verdict, other in _opposed(verdicts, lambda text: " ".join(words(text)) or verdict_form(text)):
+    for verdict, other in _opposed(verdicts, _words_in_scope):
         if verdict_form(verdict.record.text) != verdict_form(other.record.text):
             what = f"this is judged otherwise than {other.place} on nugget {verdict.record.nugget!r} of "
             what += f"{verdict.record.qid!r}, where the text differs in punctuation or accents only"
             yield _warning(verdict, what, "both count, each for its own text; see whether one of them is a slip")
 
 
-def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
+def _opposed(verdicts: Sequence[Verdict], same: Callable[[Judgement], str]) -> Iterator[tuple[Verdict, Verdict]]:
     """Each verdict with the first before it that says the opposite of the same nugget and the `same` text."""
     verdicts_of: dict[tuple[str, str], set[bool]] = {}
     for _, _, record in verdicts:
@@ -43,7 +71,7 @@ def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterato
     for verdict in verdicts:
         _, _, record = verdict
         if (record.qid, record.nugget) in split:
-            text = same(record.text)
+            text = same(record)
             first.setdefault((record.qid, record.nugget, text, record.verdict), verdict)
             if other := first.get((record.qid, record.nugget, text, not record.verdict)):
                 yield verdict, other

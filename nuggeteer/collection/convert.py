@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,13 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import autonuggetizer, trec_qa, trec_rag
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.settings import read_settings
+
+NEW_SETTINGS = b"""\
+# Each record of a run may hold a whole answer: it is cut into sentences, list items, headings and table rows.
+[answers]
+split = "sentences"
+"""
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Format:
     of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
     of_key: Callable[[Bundle], Iterable[Any]] | None = None
     columns: bool = False
+    whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
 
 
 FORMATS: Mapping[str, Format] = {
@@ -32,14 +40,20 @@ FORMATS: Mapping[str, Format] = {
         "TREC QA judgement file", trec_qa.read_judgements, of_run=trec_qa.judgement_lines, columns=True
     ),
     "nuggetizer-nuggets": Format(
-        "AutoNuggetizer nuggets", autonuggetizer.read_nuggets, of_key=autonuggetizer.nugget_objects
+        "AutoNuggetizer nuggets",
+        autonuggetizer.read_nuggets,
+        of_key=autonuggetizer.nugget_objects,
+        whole_answers=True,
     ),
     "nuggetizer-assignments": Format(
         "AutoNuggetizer assignments",
         autonuggetizer.read_assignments,
         of_run=autonuggetizer.assignment_objects,
+        whole_answers=True,
     ),
-    "rag-answers": Format("TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects),
+    "rag-answers": Format(
+        "TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects, whole_answers=True
+    ),
 }
 
 
@@ -79,10 +93,16 @@ def convert_into(
         if not any(count.values()):
             raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
     sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
+    new = not (folder.is_dir() and any(folder.iterdir()))
+    if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
+        for bundle in bundles:  # its verdicts are not on single sentences
+            bundle.judgements = [replace(judgement, scope="answer") for judgement in bundle.judgements]
     written = write_bundles(sources, folder)
+    if new and format_.whole_answers:
+        write_whole(folder / "nuggeteer.toml", lambda file: file.write(NEW_SETTINGS))
     return [
-        Converted(path, tuple(new), count, tuple(bundle.problems))
-        for path, new, count, bundle in zip(files, written, counts, bundles, strict=True)
+        Converted(path, tuple(made), count, tuple(bundle.problems))
+        for path, made, count, bundle in zip(files, written, counts, bundles, strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from nuggeteer.collection.contradictions import (
+    contradicted_answers,
     contradictions,
     idle_retractions,
     near_contradictions,
@@ -187,6 +188,7 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     verdicts = unretracted(entries)
     human = [verdict for verdict in verdicts if not verdict.record.machine]
     problems.extend(contradictions(human))
+    problems.extend(contradicted_answers(human, settings.answers.split))
     judgements = tuple(verdict.record for verdict in human)
     machine = tuple(verdict.record for verdict in verdicts if verdict.record.machine)
     return Collection(root, key, judgements, manifest, settings, machine=machine), entries
@@ -313,7 +315,7 @@ def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems
         for run in runs
         for q, text in zip(run.question.tolist(), run.texts, strict=True)
     }
-    absent = sum((j.qid, verdict_form(j.text)) not in present for j in collection.judgements)
+    absent = sum((j.qid, verdict_form(j.text)) not in present for j in collection.judgements if j.scope == "response")
     if absent:
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"

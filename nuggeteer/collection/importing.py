@@ -23,7 +23,8 @@ from nuggeteer.formats.bundle import as_id
 from nuggeteer.formats.jsonl import BOM, read_jsonl
 from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.spreadsheet import read_verdicts
-from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction
+from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
+from nuggeteer.settings import Split
 from nuggeteer.text import normalised
 
 _SHOWN = 20
@@ -47,7 +48,7 @@ class Imported:
 def import_verdicts(collection: Collection, path: Path, assessor: str | None = None) -> Imported:
     """Write a file's verdicts into the ledger of its assessor, who must be named where the file does not."""
     problems: list[Problem] = []
-    verdicts, unjudged = _read(path, collection.key, problems)
+    verdicts, unjudged = _read(path, collection.key, collection.settings.answers.split, problems)
     _refuse(problems)
     name = _whose(path, verdicts, assessor)
     ledger = Ledger(collection.root, name)
@@ -69,14 +70,14 @@ def import_verdicts(collection: Collection, path: Path, assessor: str | None = N
     return Imported(name, ledger.path, written, already, retracted, unjudged, against, tuple(problems))
 
 
-def _read(path: Path, key: AnswerKey, problems: list[Problem]) -> tuple[list[Verdict], int]:
+def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> tuple[list[Verdict], int]:
     """The verdicts of a file, on nuggets of the key, and the number of rows without one."""
     verdicts: list[Verdict] = []
     unjudged, content = 0, _content(path)
     if not content.strip(_BLANKS).startswith(b"{"):
         verdicts, unjudged = read_verdicts(path, problems)
     elif _has_answers(content):
-        return _assignments(path, key, problems), 0
+        return _assignments(path, key, split, problems), 0
     else:
         for entry in read_file(path, problems):
             if isinstance(entry.record, Judgement):
@@ -114,7 +115,7 @@ def _has_answers(content: bytes) -> bool:
     return isinstance(first, dict) and "answer_text" in first and "nuggets" in first
 
 
-def _assignments(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Verdict]:
+def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> list[Verdict]:
     """AutoNuggetizer's assignments as a machine's verdicts. Its nuggets are found by their texts."""
     bundle = read_assignments(path)
     remedy = "what was not understood is not imported; mend it and import the file again"
@@ -140,8 +141,13 @@ def _assignments(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ve
     lines: dict[tuple[str | None, str | None], int] = {}
     for line, record in read_jsonl(path, []):
         lines.setdefault((as_id(record.get("run_id")), as_id(record.get("qid"))), line)
+    scope: Scope = "answer" if split == "sentences" else "response"
     return [
-        Entry(str(path), lines[j.run, j.qid], replace(j, nugget=ids[j.qid, j.nugget], assessor=None, machine=True))
+        Entry(
+            str(path),
+            lines[j.run, j.qid],
+            replace(j, nugget=ids[j.qid, j.nugget], assessor=None, machine=True, scope=scope),
+        )
         for j in bundle.judgements
         if (j.qid, j.nugget) in ids and "assignment" not in j.extra
     ]

@@ -94,7 +94,7 @@ class Ledger:
             at = max([_now(), *(when + _TICK for when in times if when)])
             who = (self.assessor, _time(at), judgement.run, reason)
             extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
-            data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *who, extra))
+            data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *who, judgement.scope, extra))
             _read_back(data)
             return data
 

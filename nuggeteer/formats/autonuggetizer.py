@@ -29,7 +29,6 @@ from typing import Any, TypeGuard
 
 from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
-from nuggeteer.text import normalised
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
 NOT_ASSIGNED = "not_assigned"
@@ -157,7 +156,9 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     for qid, responses in answers.items():
         listed = []
         for nugget in grouped.get(qid, []):
-            pairs = [(qid, nugget.nugget, normalised(response.text)) for response in responses]
+            pairs = [Judgement(qid, nugget.nugget, response.text, True).pair for response in responses]
+            whole = "\n".join(response.text for response in responses)
+            pairs.append(Judgement(qid, nugget.nugget, whole, True, scope="answer").pair)
             found = [j for pair in pairs for j in own.get(pair) or others.get(pair, [])]
             listed.append({**_nugget_object(nugget), **_assignment(found)})
         question = bundle.questions.get(qid, Question(qid, ""))

@@ -4,8 +4,9 @@
     nuggets.jsonl       qid, nugget, text | descriptions, importance, weight?, votes?, tags?
     runs.jsonl          run, group?, judged?, official?
     runs/NAME.jsonl     qid, text, docid?, rank?
-    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?
-    or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, retracted
+    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?,
+                        scope?
+    or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, scope?, retracted
 
 Keys that are not listed are kept as they are, in `extra`. A retraction has no `verdict`, so that a reader who knows
 nothing of retractions stumbles over it and does not take it for one.
@@ -153,6 +154,7 @@ JUDGEMENTS = Layout(
         "reason": fields.string,
         "span": fields.anything,
         "machine": fields.boolean,
+        "scope": fields.one_of("response", "answer"),
     },
 )
 RETRACTIONS = Layout(
@@ -166,12 +168,13 @@ RETRACTIONS = Layout(
         "at": fields.time,
         "run": fields.string,
         "reason": fields.string,
+        "scope": fields.one_of("response", "answer"),
         "retracted": fields.true,
     },
 )
 
 
-_SILENT = (("partial", False), ("machine", False), ("judged", "none"))
+_SILENT = (("partial", False), ("machine", False), ("scope", "response"), ("judged", "none"))
 
 
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine
 from nuggeteer.formats.fields import moment
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl
 from nuggeteer.records import Judgement, Retraction
-from nuggeteer.text import normalised
 
 Record = TypeVar("Record", covariant=True)
 KEYS = (*JUDGEMENTS.checks, "retracted")
@@ -87,14 +86,14 @@ def unretracted(entries: Sequence[Anything]) -> list[Verdict]:
     for _, _, record in entries:
         if isinstance(record, Retraction) and (when := moment(record.at)):
             latest = undone.setdefault((record.assessor, record.qid, record.nugget), {})
-            same = normalised(record.text)
+            same = record.pair[2]
             latest[same] = max(when, latest.get(same, when))
     found: list[Verdict] = []
     for file, line, record in entries:
         if isinstance(record, Retraction):
             continue
         if undone and (latest := undone.get((record.assessor, record.qid, record.nugget), {})):
-            end = latest.get(normalised(record.text))
+            end = latest.get(record.pair[2])
             if end and (record.at is None or (when := moment(record.at)) is None or when < end):
                 continue
         found.append(Entry(file, line, record))

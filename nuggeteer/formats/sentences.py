@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nuggeteer.settings import Split
+
 VERSION = 1  # part of the signature of scores; a higher number for every change of where texts are cut
 
 Piece = tuple[int, int]  # [start, end) in the text
@@ -69,6 +71,13 @@ def split(text: str) -> list[str]:
     """The pieces of an answer, without the white space around them; a text without any word is one piece."""
     found = pieces(text)
     return [text] if len(found) == 1 else [text[start:end] for start, end in found]
+
+
+def responses_in(answer: str, setting: Split) -> list[str]:
+    """The responses of an answer that a verdict has as its text: its records stand on lines of their own."""
+    if setting == "sentences":
+        return split(answer)
+    return [record for record in answer.split("\n") if record.strip()]
 
 
 def pieces(text: str) -> list[Piece]:

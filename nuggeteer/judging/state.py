@@ -204,7 +204,7 @@ class JudgingState:
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:
         found: dict[tuple[str, str], dict[str, str]] = {}
         for judgement in self.collection.judgements:
-            if judgement.verdict:
+            if judgement.verdict and judgement.scope == "response":
                 own = found.setdefault((judgement.qid, judgement.nugget), {})
                 own.setdefault(verdict_form(judgement.text), judgement.text)
         return found

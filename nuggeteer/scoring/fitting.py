@@ -35,7 +35,7 @@ FORMAT = "nuggeteer thresholds 3"
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
     """What humans said, as matchers learn from it."""
     _, group = _groups(collection, known)
-    return Judged(known.texts, known.question, group, known.states != UNKNOWN, known.states == YES)
+    return Judged(known.texts, known.question, group, known.taught != UNKNOWN, known.taught == YES)
 
 
 def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...]:
@@ -43,6 +43,8 @@ def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...
     _, group = _groups(collection, known)
     found = []
     for judgement in collection.judgements:
+        if judgement.scope == "answer":
+            continue
         match judgement.span:
             case [int(start), int(end)] if judgement.verdict and 0 <= start < end <= len(judgement.text):
                 nugget = collection.key.nugget_position[judgement.qid, judgement.nugget]
@@ -79,8 +81,8 @@ def _evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, job
     names, group_of_text = _groups(collection, known)
     group = np.repeat(group_of_text, np.diff(begin))
     size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
-    evidence = Evidence(scores, size, known.states == YES, nugget, group, names, key.question, weights_in_recall(key))
-    return evidence.only((known.states != UNKNOWN) & ~np.isnan(scores))
+    evidence = Evidence(scores, size, known.taught == YES, nugget, group, names, key.question, weights_in_recall(key))
+    return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
 
 
 def weights_in_recall(key: AnswerKey) -> Vector:

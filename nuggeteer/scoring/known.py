@@ -8,7 +8,8 @@ verdict forms are equal (`text.verdict_form`).
 3. If the text is in a run judged `every`, the pair is a no. If it is in a run judged `best` that has no yes for the
    nugget, the pair is a no. If that run has a yes elsewhere, the pair is unknown, because only the best response was
    marked.
-4. Otherwise the pair is unknown and is guessed.
+4. If an answer that contains the text was judged no as a whole, the pair is a no (`answers`).
+5. Otherwise the pair is unknown and is guessed.
 
 The verdicts are those that humans gave and did not retract (`Collection.judgements`). A machine's verdicts are not
 among them. The machine is an instrument that is calibrated against these.
@@ -17,20 +18,26 @@ among them. The machine is an instrument that is calibrated against these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.formats.sentences import responses_in
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run
+from nuggeteer.scoring.answers import (
+    NO,
+    PARTLY,
+    UNKNOWN,
+    YES,
+    AnswerVerdicts,
+    States,
+    likeliest,
+)
+from nuggeteer.settings import Split
 from nuggeteer.text import normalised, verdict_form_of_normalised
 
-States = npt.NDArray[np.int8]
-UNKNOWN: Final = -1
-NO: Final = 0
-YES: Final = 1
-PARTLY: Final = 2  # a no that the assessor called partly supported
+__all__ = ["NO", "PARTLY", "UNKNOWN", "YES", "States", "VerdictIndex"]
 
 
 class VerdictIndex:
@@ -38,11 +45,17 @@ class VerdictIndex:
 
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
-    `states` has an entry for each nugget of the question of each text, laid end to end.
+    `states` has an entry for each nugget of the question of each text, laid end to end. `taught` is what may be
+    learned: the same, but the likeliest response of each whole answer that was judged yes counts as a yes too.
+    `answers` has the verdicts on whole answers, which `split` cuts into responses.
     """
 
-    def __init__(self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run]) -> None:
+    def __init__(
+        self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run], split: Split = "none"
+    ) -> None:
         self._key = key
+        self.answers = AnswerVerdicts(key, judgements)
+        of_answers, judgements = self.answers.judgements, [j for j in judgements if j.scope == "response"]
         # The verdict forms of each question's judged texts with their rows, and the question of each row.
         self._rows: list[dict[str, int]] = [{} for _ in key.questions]
         self._owner: list[int] = []
@@ -54,6 +67,11 @@ class VerdictIndex:
                 key.nugget_position[j.qid, j.nugget],
             )
             for j in judgements
+        ]
+        parts = [responses_in(j.text, split) for j in of_answers]
+        rows_inside = [
+            [self._row(key.position[j.qid], normalised(text), j.run or "") for text in texts]
+            for j, texts in zip(of_answers, parts, strict=True)
         ]
         returned = [
             np.array(
@@ -84,14 +102,27 @@ class VerdictIndex:
         for run, rows_of_run in zip(judged_runs, returned, strict=True):
             rows = np.unique(rows_of_run)
             _, pairs = ragged(self._begin[rows], self._begin[rows + 1] - self._begin[rows])
+            nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
+            # An answer has these, and nobody said where.
+            elsewhere = self.answers.found_in(run)
             if run.info.judged == "best":
-                nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
-                pairs = pairs[~self._has_yes(run.name, judgements, nugget, yes[pairs])[nugget]]
-            silence[pairs] = True
+                elsewhere |= self._has_yes(run.name, judgements, nugget, yes[pairs])
+            silence[pairs[~elsewhere[nugget]]] = True
+        for j, inside in zip(of_answers, rows_inside, strict=True):
+            if not j.verdict:
+                no[self._shift[inside] + key.nugget_position[j.qid, j.nugget]] = True
         self.states: States = np.full(len(yes), UNKNOWN, dtype=np.int8)
         self.states[no | silence] = NO
         self.states[partly] = PARTLY
         self.states[yes] = YES
+        self.taught = self.states.copy() if of_answers else self.states
+        for j, texts, inside in zip(of_answers, parts, rows_inside, strict=True):
+            position = key.nugget_position[j.qid, j.nugget]
+            own = self._shift[inside] + position
+            open_ = np.flatnonzero(self.states[own] == UNKNOWN)
+            if j.verdict and len(open_) and not (self.states[own] == YES).any():
+                chosen = likeliest([texts[i] for i in open_], key.nuggets[position].descriptions)
+                self.taught[own[open_[chosen]]] = YES
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """The known state of each text (`text.normalised`) and each nugget of its question, laid end to end."""

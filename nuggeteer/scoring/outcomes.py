@@ -19,6 +19,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
+from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, random_orders, size_of
@@ -40,10 +41,13 @@ class MatchedRun:
     states: States
     length: Ints  # of each answer
     is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None where none does
+    answers: States | None = None  # of each nugget, by verdicts on whole answers; None where there are none
 
     @property
     def guessed(self) -> Bools:
-        return np.asarray(self.states == UNKNOWN)
+        """The pairs that nobody decided, by themselves or with their whole answer."""
+        unknown = np.asarray(self.states == UNKNOWN)
+        return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.pairs.nugget]
 
     @property
     def undecided(self) -> Bools:
@@ -94,18 +98,21 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     scores = matcher.score(texts, run.question, jobs)
     forms = list(map(verdict_form_of_normalised, texts))
     states = known.of_forms(forms, run.question)
+    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
+    nugget = where.astype(np.int32)
+    del where
+    answers = known.answers.of_run(run)
+    if answers is not None:
+        settle(states, scores, nugget, answers)
     if np.isnan(scores.sum()):  # which takes no memory of its own
         missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
         if len(missing):
             raise _unscored(run, key, matcher, missing)
     repeats = _repeats(forms, run.offsets)
     del texts, forms, counts
-    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
-    nugget = where.astype(np.int32)
-    del where
     pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
     is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
-    return MatchedRun(run, group, begin, pairs, states, length, is_repeat)
+    return MatchedRun(run, group, begin, pairs, states, length, is_repeat, answers)
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:

@@ -125,7 +125,9 @@ class Scorer:
     @cached_property
     def known(self) -> VerdictIndex:
         """The verdicts of humans."""
-        return VerdictIndex(self.key, self.collection.judgements, self.collection.judged_runs)
+        return VerdictIndex(
+            self.key, self.collection.judgements, self.collection.judged_runs, self.collection.settings.answers.split
+        )
 
     @cached_property
     def material(self) -> Material:
@@ -260,7 +262,9 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     """Fit and compare all threshold models on what humans judged in a collection."""
     from nuggeteer.thresholds.selection import compare
 
-    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
+    known = VerdictIndex(
+        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
+    )
     matcher = make(material(collection, known))
     evidence = gather_evidence(collection, matcher, known, jobs)
     compared, chosen = compare(evidence, prior_for(matcher.scores_overlap))

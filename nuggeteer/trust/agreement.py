@@ -227,7 +227,7 @@ class HeldOutGuesses:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
         self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs)
-        self.decided = np.flatnonzero(known.states != UNKNOWN)
+        self.decided = np.flatnonzero(known.taught != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
         self.probability = np.full(len(self.evidence), np.nan)

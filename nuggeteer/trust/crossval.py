@@ -117,7 +117,9 @@ def crossval(
         raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
     start = time.perf_counter()
     groups = groups_of(collection)
-    truth = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(
+        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
+    )
     matcher = shared_matcher(collection, truth, jobs)
     # A tuple, because Dask sends other large arguments in advance and loses them when their worker ends.
     tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
@@ -199,7 +201,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     """Guess the runs of a group from what is known about all others. Without a matcher, one is made from that."""
     collection, group, truth, matcher, model, seed = task
     key, rest = collection.key, without(collection, group)
-    known = VerdictIndex(key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
     prior = prior_for(matcher.scores_overlap)
     fit = None if model == FIXED else models(prior)[model].fit(gather_evidence(rest, matcher, known))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import orjson
 import pytest
@@ -37,6 +38,7 @@ KINDS = {
 EVERY = pytest.mark.parametrize(("layout", "least"), KINDS.values(), ids=KINDS)
 
 ids = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=8) | st.just("two words")
+scopes = st.sampled_from(["response", "answer"])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 maybe = st.none() | texts
 json_values = st.recursive(
@@ -79,12 +81,22 @@ records = st.one_of(
     st.tuples(
         st.just(JUDGEMENTS),
         st.builds(
-            Judgement, ids, ids, texts, st.booleans(), st.booleans(), *[maybe] * 5, json_values, st.booleans(), extras
+            Judgement,
+            ids,
+            ids,
+            texts,
+            st.booleans(),
+            st.booleans(),
+            *[maybe] * 5,
+            json_values,
+            st.booleans(),
+            scopes,
+            extras,
         ),
     ),
     st.tuples(
         st.just(RETRACTIONS),
-        st.builds(Retraction, ids, ids, texts, texts, st.datetimes().map(str), maybe, maybe, extras),
+        st.builds(Retraction, ids, ids, texts, texts, st.datetimes().map(str), maybe, maybe, scopes, extras),
     ),
 )
 
@@ -119,6 +131,7 @@ def lines(draw):
             **dict.fromkeys(["docid", "run", "assessor", "at", "reason"], texts),
             "span": json_values.filter(lambda value: value is not None),
             "machine": st.just(True),
+            "scope": st.just("answer"),
         },
         "retraction": {"run": texts, "reason": texts},
     }[kind]
@@ -185,6 +198,7 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         "verdict": lambda v: isinstance(v, bool),
         "partial": lambda v: isinstance(v, bool),
         "machine": lambda v: isinstance(v, bool),
+        "scope": lambda v: v in ("response", "answer"),
         "retracted": lambda v: v is True,
         "rank": lambda v: type(v) is int,
         "weight": lambda v: is_number(v) and 0 <= v <= 1,
@@ -255,7 +269,7 @@ def test_reading_goes_on_after_a_bad_line(tmp_path):
 def test_the_documentation_names_every_key():
     listed = {
         line.split()[0]: [key.strip(" ?") for part in line.split(None, 1)[1].split(",") for key in part.split("|")]
-        for line in canonical.__doc__.split("\n")
+        for line in re.sub(r"\n {20,}", " ", canonical.__doc__).split("\n")
         if line.startswith("    ")
     }
     layouts = {

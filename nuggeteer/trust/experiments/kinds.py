@@ -73,7 +73,7 @@ def data(definition: Definition, collection: Collection, jobs: int, seed: int) -
 def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 4: how hard nuggets are to find."""
     key, runs = collection.key, collection.judged_runs
-    known = VerdictIndex(key, collection.judgements, runs)
+    known = VerdictIndex(key, collection.judgements, runs, collection.settings.answers.split)
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
         states = known(run.normalised_texts, run.question)
@@ -239,7 +239,7 @@ def _truth(left_out: LeftOutRuns, collection: Collection, measure: Measure) -> t
 
 def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
     """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
-    truth = VerdictIndex(left_out.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(left_out.key, collection.judgements, collection.judged_runs, collection.settings.answers.split)
     matcher = make(material(collection, truth))
     if matcher.uses_judgements:
         return _match_by_group(left_out, collection, _learned, jobs)
@@ -267,12 +267,12 @@ def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]
 
 
 def _learned(rest: Collection) -> Matcher:
-    return make(material(rest, VerdictIndex(rest.key, rest.judgements, rest.judged_runs)))
+    return make(material(rest, VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)))
 
 
 def _taught(rest: Collection) -> Matcher:
     """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
-    key, known = rest.key, VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
+    key, known = rest.key, VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
     more: dict[int, list[str]] = {}
@@ -303,7 +303,9 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
     """The score of each run from what is known without its group, decided by `smooth`."""
     from joblib import Parallel, delayed
 
-    truth = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(
+        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
+    )
     matcher = shared_matcher(collection, truth, jobs)
     groups = list(dict.fromkeys(run.group for run in left_out.runs))
     tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
@@ -314,7 +316,7 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
 def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
     collection, group, matcher, measure, seed = task
     rest = without(collection, group)
-    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
     model = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
     scorer = Scorer(rest, [measure], model, seed, matcher=matcher)

@@ -81,7 +81,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     from joblib import Parallel, delayed
 
     key, groups = collection.key, groups_of(collection)
-    truth = VerdictIndex(key, collection.judgements, collection.judged_runs)
+    truth = VerdictIndex(key, collection.judgements, collection.judged_runs, collection.settings.answers.split)
     # A tuple: see crossval.
     left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
     known = {name: states for of_group in left for name, states in of_group}
@@ -104,7 +104,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
 def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     collection, group = task
     rest = without(collection, group)
-    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs)
+    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     return [
         (run.name, known(run.normalised_texts, run.question))
         for run in collection.judged_runs

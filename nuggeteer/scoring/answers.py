@@ -1,0 +1,87 @@
+"""Verdicts on whole answers: what they settle, and what they say of the responses inside.
+
+A verdict with the scope `answer` is about any answer with the same text (`text.verdict_form`), and settles it exactly:
+after a yes the nugget is found, after a no it is not. A yes on a response inside outweighs a no on the answer.
+
+Of a no, no response of the answer carries the nugget. Of a yes, some response does: the likeliest gets the credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.records import AnswerKey, Bools, Judgement, Run, Vector
+from nuggeteer.text import verdict_form, words
+
+States = npt.NDArray[np.int8]
+UNKNOWN: Final = -1
+NO: Final = 0
+YES: Final = 1
+PARTLY: Final = 2  # a no that its assessor called partly supported
+
+
+class AnswerVerdicts:
+    """What is known of whole answers."""
+
+    def __init__(self, key: AnswerKey, judgements: Sequence[Judgement]) -> None:
+        self._key = key
+        # Of each question, the state of each nugget in answers with this verdict form.
+        self._states: dict[int, dict[str, dict[int, int]]] = {}
+        self.judgements = tuple(judgement for judgement in judgements if judgement.scope == "answer")
+        rank = {NO: 0, PARTLY: 1, YES: 2}
+        for judgement in self.judgements:
+            state = YES if judgement.verdict else PARTLY if judgement.partial else NO
+            own = self._states.setdefault(key.position[judgement.qid], {}).setdefault(verdict_form(judgement.text), {})
+            nugget = key.nugget_position[judgement.qid, judgement.nugget]
+            own[nugget] = max(own.get(nugget, NO), state, key=rank.__getitem__)
+
+    def of_run(self, run: Run) -> States | None:
+        """What is known of each nugget of the key by verdicts on the run's answers; None where there are none."""
+        found: dict[int, int] = {}
+        for question, answers in self._states.items():
+            if run.offsets[question] < run.offsets[question + 1]:
+                found.update(answers.get(verdict_form(run.answer(question)), {}))
+        if not found:
+            return None
+        result: States = np.full(len(self._key.nuggets), UNKNOWN, dtype=np.int8)
+        result[list(found)] = list(found.values())
+        return result
+
+    def found_in(self, run: Run) -> Bools:
+        """Nuggets that somebody found in an answer of the run: by its text, or by the run that a verdict names."""
+        states = self.of_run(run)
+        found = np.zeros(len(self._key.nuggets), dtype=bool) if states is None else np.asarray(states == YES)
+        for judgement in self.judgements:
+            if judgement.verdict and judgement.run == run.name:
+                found[self._key.nugget_position[judgement.qid, judgement.nugget]] = True
+        return found
+
+
+def settle(states: States, scores: Vector, nugget: npt.NDArray[np.int32], answers: States) -> None:
+    """Write into the states of a run's pairs what is known of its answers: a no for every response; of a yes that no
+    response has, the likeliest by match score, the first of equals, and one that is not judged no if there is one."""
+    of_pair = answers[nugget]
+    states[(states == UNKNOWN) & (of_pair == NO)] = NO
+    states[(states != YES) & (of_pair == PARTLY)] = PARTLY
+    open_ = answers == YES
+    open_[nugget[states == YES]] = False
+    where = np.flatnonzero(open_[nugget])
+    likelihood = np.nan_to_num(scores[where], nan=-1.0)
+    order = np.lexsort((where, -likelihood, states[where] != UNKNOWN, nugget[where]))
+    _, first = np.unique(nugget[where][order], return_index=True)
+    states[where[order][first]] = YES
+
+
+def likeliest(responses: Sequence[str], descriptions: Sequence[str]) -> int:
+    """The response with the largest share of the words of a description; the first of equals. No matcher is asked,
+    because matchers learn from the result."""
+    wanted = [set(words(description)) for description in descriptions]
+    shares = [
+        max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0)
+        for own in (set(words(response)) for response in responses)
+    ]
+    return shares.index(max(shares))
