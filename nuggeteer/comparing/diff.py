@@ -31,12 +31,16 @@ LONGER_ANSWER = 1.5  # times as long
 
 @dataclass(frozen=True)
 class Passage:
-    """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters."""
+    """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters.
+
+    `before` and `after` are the rest of the record that the response was cut from."""
 
     text: str
     marks: tuple[Span, ...]
     docid: str | None
     rank: int
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -362,7 +366,7 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
         if response >= 0:
             text = run.texts[response]
             rank = response - int(run.offsets[run.question[response]]) + 1
-            passage = Passage(text, marker(text, i), run.docid(response), rank)
+            passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
             if not (outcome.found[i] or passage.marks):
                 passage = None
         result[i] = Sighting(

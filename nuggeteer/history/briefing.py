@@ -170,4 +170,5 @@ def _before(
 
 def _passage(marker: Marker, run: Run, one: Suggestion) -> Passage:
     text = run.texts[one.response]
-    return Passage(text, marker(text, one.nugget), run.docid(one.response), run.rank(one.response))
+    place = run.docid(one.response), run.rank(one.response), *run.context(one.response)
+    return Passage(text, marker(text, one.nugget), *place)

@@ -16,7 +16,7 @@ from nuggeteer.judging.proposals import Proposal, propose
 from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
-from nuggeteer.records import Importance, Judgement, Nugget, Question
+from nuggeteer.records import Importance, Judgement, Nugget, Question, Scope
 from nuggeteer.text import verdict_form
 
 
@@ -104,6 +104,7 @@ class Session:
         self._unread: dict[tuple[int, str], bool | None] = {}
         self._revision_of: dict[tuple[int, str], int] = {}
         self._steps: list[_Step] = []
+        self._answers_judged = False  # by this session: a look at whole answers costs time
         self._skipped: dict[tuple[int, int, int], int] = {}
         self._revision = 0
         _check_filter(self.state, self.filter)
@@ -198,6 +199,10 @@ class Session:
     def _settled(self, pair: PendingPair) -> bool:
         if pair.audit is None and self.verdict(pair.side, pair.nugget, pair.response) is not None:
             return True
+        if self._answers_judged:
+            answer = self.state.run(pair.side).answer(int(self.state.key.question[pair.nugget]))
+            if self._unread.get((pair.nugget, _form(answer, "answer"))):
+                return True
         positions = self.state.responses(pair.side, pair.nugget)
         verdicts = [self.verdict(pair.side, pair.nugget, position) for position in positions]
         return True in verdicts or None not in verdicts
@@ -242,6 +247,27 @@ class Session:
             self._go_to(pair)
         else:
             self._next()
+        return written
+
+    def judge_answer(self) -> Judgement:
+        """Write a yes on the whole answer, wherever in it the nugget is, and go on."""
+        if self.pending is None:
+            raise NuggeteerError("there is nothing left to judge")
+        pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
+        run = self.state.run(pair.side)
+        if self._settled(pair):
+            raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
+        text = run.answer(int(self.state.key.question[pair.nugget]))
+        extra = self._extra(pair, *self.state.guesses(pair.side, pair.nugget, [self.response])[0])
+        judgement = Judgement(
+            nugget.qid, nugget.nugget, text, True, run=run.name, reason=self.reason, scope="answer", extra=extra
+        )
+        written = self.ledger.append(judgement)
+        self._steps.append(_Step(pair, self.response, (written,)))
+        self.judged += 1
+        self._remember(*self._pair_key(written), True)
+        self._answers_judged = True
+        self._next()
         return written
 
     def _extra(self, pair: PendingPair, probability: float | None, score: float) -> dict[str, Any]:
@@ -300,7 +326,7 @@ class Session:
 
     def _pair_key(self, judgement: Judgement) -> tuple[int, str]:
         position = self.state.key.nugget_position[judgement.qid, judgement.nugget]
-        return position, verdict_form(judgement.text)
+        return position, _form(judgement.text, judgement.scope)
 
     def move(self, by: int) -> bool:
         """Turn to another response of the answer; False if there is none that way."""
@@ -368,3 +394,8 @@ def _check_filter(state: JudgingState, only: Filter) -> None:
         if only.qid is not None and only.qid not in questions:
             raise NuggeteerError(f"{only.qid}: no such question")
         raise NuggeteerError(f"{only}: no such nugget")
+
+
+def _form(text: str, scope: Scope) -> str:
+    """A verdict form has no line feed; one before it says that the text is a whole answer's."""
+    return f"\n{verdict_form(text)}" if scope == "answer" else verdict_form(text)

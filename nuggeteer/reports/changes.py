@@ -24,7 +24,7 @@ from nuggeteer.reports.change_words import (
 )
 from nuggeteer.reports.formatting import judging_share, number, p_value
 from nuggeteer.reports.json_values import file_name, interval_as_json
-from nuggeteer.reports.passages import beginning, excerpt
+from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 5  # of each kind, unless all are asked for
@@ -257,12 +257,15 @@ def _words(out: Console, sighting: Sighting, answered: bool, size: int) -> Text:
     if sighting.passage is None:
         return Text("nothing like it" if answered else "no answer", "dim")
     styled = out.color_system is not None
+    before, after = surroundings(sighting.passage, size)
     shown = Text()
+    shown.append(before, "dim")
     for piece, marked in excerpt(sighting.passage, size):
         if marked:
             shown.append(piece if styled else f"«{piece}»", "bold underline")
         else:
             shown.append(piece)
+    shown.append(after, "dim")
     return shown
 
 

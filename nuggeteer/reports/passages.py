@@ -11,6 +11,7 @@ from nuggeteer.text import escaped
 
 Piece = tuple[str, bool]  # some of the text, and whether it is marked
 GAP = "…"
+LEAST_CONTEXT = 12  # characters on each side
 
 
 def pieces(passage: Passage) -> list[Piece]:
@@ -34,6 +35,21 @@ def excerpt(passage: Passage, size: int) -> list[Piece]:
         end = _after(text.rfind(" ", flags.rfind("x", 0, end) + 1, end), end)
     kept = [(text[a:b], flags[a] == "x") for a, b in _stretches(flags, start, end)]
     return [(GAP, False)] * (start > 0) + kept + [(GAP, False)] * (end < len(text))
+
+
+def surroundings(passage: Passage, size: int) -> tuple[str, str]:
+    """What stands before and after the passage in its answer, as far as about `size` characters have room for both; of
+    a passage that fills them, nothing."""
+    room = (size - len(passage.text)) // 2
+    if room < LEAST_CONTEXT:
+        return "", ""
+    # White space is squeezed later; ten characters of it for each one shown are enough.
+    before, after = _line(passage.before[-10 * room :]).rstrip(), _line(passage.after[: 10 * room]).lstrip()
+    if len(before) > room:
+        before = GAP + before[len(before) - room :].partition(" ")[2]
+    if len(after) > room:
+        after = after[:room].rpartition(" ")[0] + GAP
+    return f"{before} " if before else "", f" {after}" if after else ""
 
 
 def beginning(text: str, size: int = 160) -> str:

@@ -41,6 +41,7 @@ class JudgeApp(App[None]):
         Binding("y", "judge(True)"),
         Binding("n", "judge(False)"),
         Binding("N", "none"),
+        Binding("w", "judge_answer"),
         Binding("s", "skip"),
         Binding("u,b", "undo"),
         Binding("m", "mark"),
@@ -179,6 +180,15 @@ class JudgeApp(App[None]):
 
         self._attempt(act)
         self.call_after_refresh(self._refresh_state)
+
+    def action_judge_answer(self) -> None:
+        def act() -> str:
+            written = self.session.judge_answer()
+            return f"yes to the whole answer: {written.qid}/{written.nugget}, written. u takes it back"
+
+        if self.session.pending is not None:
+            self._attempt(act)
+            self.call_after_refresh(self._refresh_state)
 
     def action_skip(self) -> None:
         def act() -> str:

@@ -13,9 +13,10 @@ from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_
 from nuggeteer.text import escaped
 
 WIDTH = 78
-PROMPT = "y n N s u r p f g + - ? q > "
+PROMPT = "y n N w s u r p f g + - ? q > "
 HELP = """\
 y yes; n no; N no to all responses of this answer that are not judged yet; s skip, it comes back last
+w          yes to the whole answer, wherever in it the nugget is
 u          take back the last verdict
 y WORDS    yes, and these words of the response carry the nugget
 r TEXT     a reason, which is recorded with the next verdict
@@ -36,6 +37,7 @@ class PlainScreen:
             "y": self._yes,
             "n": lambda rest: self._judge(False),
             "N": lambda rest: self._judge(False, whole=True),
+            "w": self._judge_answer,
             "s": self._skip,
             "u": self._undo,
             "b": self._undo,
@@ -75,7 +77,7 @@ class PlainScreen:
                 continue
             for part in message.split("\n"):
                 self._write(part)
-            if word in "ynNub":
+            if word in "ynNwub":
                 self._refresh_state()
             if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
                 self._show()
@@ -128,6 +130,10 @@ class PlainScreen:
         first = written[0]
         many = f" to {len(written)} responses" if whole else ""
         return f"{'yes' if verdict else 'no'}{many}: {first.qid}/{first.nugget}, written"
+
+    def _judge_answer(self, rest: str) -> str:
+        written = self.session.judge_answer()
+        return f"yes to the whole answer: {written.qid}/{written.nugget}, written"
 
     def _skip(self, rest: str) -> str:
         self.session.skip()

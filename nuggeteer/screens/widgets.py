@@ -22,6 +22,7 @@ Does the response between the bars carry the nugget? A paraphrase does; a hint t
   y        yes
   n        no, not this response
   N        no to all responses of this answer that are not judged yet
+  w        yes to the whole answer, wherever in it the nugget is
   s        skip; the question comes back after all others
   u, b     take back the last verdict; the question is asked again
   m        mark the words that carry the nugget, and say yes

@@ -437,3 +437,27 @@ def test_with_ngrams_the_guess_is_shown_as_ever(begin):
 def test_a_measure_that_does_not_apply_is_refused(fermi):
     with pytest.raises(NuggeteerError, match="votes or weights"):
         JudgingState.read(JudgingSubject(fermi.root, "tonight", measure="pyramid_f3"))
+
+
+def test_a_yes_on_the_whole_answer_settles_it_at_once_and_can_be_taken_back(begin):
+    session = begin()
+    qid, nugget, _ = in_view(session)
+    judgement = session.judge_answer()
+    question = session.state.key.position[qid]
+    answer = session.state.run(0).answer(question)
+    assert (judgement.qid, judgement.nugget, judgement.text, judgement.scope) == (qid, nugget, answer, "answer")
+    assert read_collection(session.state.collection.root).judgements[-1] == judgement
+    assert (qid, nugget) not in {(q, n) for q, n, _ in everything(session, most=1000)}
+    while session.judged:
+        session.undo()
+    assert written(session) == []
+    assert in_view(session)[:2] == (qid, nugget)
+
+
+def test_a_whole_answer_is_not_judged_twice(begin):
+    session = begin()
+    pair = session.pending
+    session.judge_answer()
+    session._go_to(pair)
+    with pytest.raises(NuggeteerError, match="judged already"):
+        session.judge_answer()

@@ -24,7 +24,7 @@ from nuggeteer.comparing.gate import not_worse, vital_kept
 from nuggeteer.reports import changes as report
 from nuggeteer.reports import junit, markdown
 from nuggeteer.reports.change_words import difference, in_words
-from nuggeteer.reports.passages import GAP, excerpt, pieces
+from nuggeteer.reports.passages import GAP, excerpt, pieces, surroundings
 from tests.conftest import write_lines
 
 # What a terminal, Markdown, GitHub, HTML, XML or a table could take for something else than words.
@@ -404,3 +404,22 @@ def test_the_json_has_the_keys_that_scripts_read(builds):
 def test_what_is_known_on_both_sides_is_known_and_certain(hostile):
     data = report.as_json(hostile)
     assert {(c["source"], c["probability"]) for c in data["gained"] + data["lost"]} == {("known", 1.0)}
+
+
+@pytest.mark.parametrize("size", [20, 60, 90, 200])
+def test_a_sentence_is_shown_in_its_answer_as_far_as_there_is_room(size):
+    before, text, after = "It is old. " * 9, "Paris is the capital.", "\n\n- It has \x1b[31m parks.\n" * 9
+    left, right = surroundings(Passage(text, (), None, 1, before, after), size)
+    assert len(left) + len(text) + len(right) <= size + 4 or (left, right) == ("", "")
+    assert (left + text + right).isprintable()
+    if size == 200:
+        assert left.startswith("…")
+        assert left.endswith("It is old. ")
+        assert right.startswith(" - It has")
+        assert right.endswith("…")
+    if size == 20:
+        assert (left, right) == ("", "")
+
+
+def test_a_response_that_is_a_whole_record_has_no_surroundings():
+    assert surroundings(Passage("Paris is the capital.", (), None, 1), 200) == ("", "")

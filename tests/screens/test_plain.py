@@ -114,3 +114,10 @@ def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
     assert "\\x1b]0;owned" in said
     assert "\\u202e" in said
     assert texts(session, "q1")
+
+
+def test_w_is_a_yes_to_the_whole_answer(judge):
+    session, said = judge("w", "q")
+    (judgement,) = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
+    assert (judgement.verdict, judgement.scope) == (True, "answer")
+    assert f"yes to the whole answer: {judgement.qid}/{judgement.nugget}, written" in said

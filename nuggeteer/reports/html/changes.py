@@ -15,7 +15,7 @@ from nuggeteer.reports.formatting import (
     number,
     signed,
 )
-from nuggeteer.reports.passages import beginning, excerpt
+from nuggeteer.reports.passages import beginning, excerpt, surroundings
 
 LISTED = 8  # changes of a kind at once; more are folded away
 MOST = 200  # of a kind in all
@@ -95,12 +95,15 @@ class Changes:
 
 def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:
     passage = sighting.passage
+    before, after = surroundings(passage, SIZE) if passage else ("", "")
     return {
         "name": name,
         "known": sighting.known,
         "found": sighting.found,
         "verdict": verdict(sighting).plain,
+        "before": before,
         "pieces": excerpt(passage, SIZE) if passage else [],
+        "after": after,
         "nothing": "nothing like it" if answered else "no answer",
         "docid": (passage.docid or "") if passage else "",
     }
