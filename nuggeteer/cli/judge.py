@@ -11,6 +11,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.judging.session import Session
     from nuggeteer.judging.state import JudgingState
+    from nuggeteer.records import Run
 
 SUMMARY = "judge by hand, where a verdict narrows the score's interval most"
 EXAMPLES = """\
@@ -28,7 +29,9 @@ EXAMPLES = """\
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="the run to judge, a name or a file")
     parser.add_argument(
-        "--against", metavar="OLD", help="judge where a verdict says most about the difference from this run"
+        "--against",
+        metavar="OLD",
+        help="judge where a verdict says most about the difference from this run or recorded build",
     )
     parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
     parser.add_argument("--question", metavar="QID", help="judge this question only")
@@ -169,9 +172,19 @@ def _state(args: argparse.Namespace) -> JudgingState:
     from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()
+    against = _old_run(root, args.run, args.against) if args.against else None
     return JudgingState.read(
-        JudgingSubject(root, args.run, args.against, args.measure, args.seed), ahead=args.list or SUGGESTIONS_AHEAD
+        JudgingSubject(root, args.run, against, args.measure, args.seed), ahead=args.list or SUGGESTIONS_AHEAD
     )
+
+
+def _old_run(root: Path, run: str, against: str) -> Run:
+    from nuggeteer.collection.folder import read_collection
+    from nuggeteer.history.baseline import find_old_run
+    from nuggeteer.history.store import History
+
+    collection = read_collection(root)
+    return find_old_run(collection, History.of(root), collection.run(run), against).run
 
 
 def _session(args: argparse.Namespace) -> Session:

@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     collection = options.read(args)
     settings = collection.settings.nightly
     page = args.page or (Path(settings.page) if settings.page else None)
+    markdown_file = args.markdown or settings.markdown
     night = nightly(
         collection,
         args.run,
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         args.label,
         args.seed,
         args.jobs,
+        bool(markdown_file),
         page is not None,
         output.write_status,
     )
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports import junit
 
         junit.write_night(Path(junit_file), night)
-    if markdown_file := args.markdown or settings.markdown:
+    if markdown_file:
         from nuggeteer.reports import markdown
 
         output.write_text(markdown_file, markdown.night(night))

@@ -198,18 +198,28 @@ def diff(
     return diff_matched_runs(scorer, matched_runs[0], matched_runs[1], explain=explain)
 
 
-def diff_matched_runs(scorer: Scorer, old: MatchedRun, new: MatchedRun, *, explain: bool = False) -> Diff:
-    """What changed from one matched run to another."""
+def diff_matched_runs(
+    scorer: Scorer,
+    old: MatchedRun,
+    new: MatchedRun,
+    *,
+    explain: bool = False,
+    measures: Sequence[Measure] | None = None,
+    new_outcome: Outcome | None = None,
+) -> Diff:
+    """What changed from one matched run to another, by default by all measures of the scorer. `new_outcome` is that of
+    the new run, if it is scored already."""
     key = scorer.key
     # Runs are drawn in an order that does not depend on which is old, so swapping them changes only the sign.
     turned = _sort_key(old) > _sort_key(new)
     pair = (new, old) if turned else (old, new)
     alike, identical = _same_texts(key, *pair)
-    outcomes = _unify_identical([scorer.find(matched) for matched in pair], alike[key.question])
+    found_alone = [scorer.find(m) if m is old or new_outcome is None else new_outcome for m in pair]
+    outcomes = _unify_identical(found_alone, alike[key.question])
     drawn = scorer.draw_together(pair)
     sides = [DecidedRun(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
     before, after = reversed(sides) if turned else sides
-    deltas = {measure.name: _delta(scorer, measure, before, after) for measure in scorer.measures}
+    deltas = {measure.name: _delta(scorer, measure, before, after) for measure in measures or scorer.measures}
 
     found = before.outcome.found, after.outcome.found
     which = {"gained": ~found[0] & found[1], "lost": found[0] & ~found[1], "kept": found[0] & found[1]}

@@ -96,11 +96,14 @@ def nightly(
     label: str | None = None,
     seed: int = 0,
     jobs: int = 1,
+    summary: bool = False,
     page: bool = False,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Night:
     """Score a run, given by name or file, record it, and compare it by the settings of `[nightly]` with `against`; by
-    default with the build of its group that was recorded before it."""
+    default with the build of its group that was recorded before it.
+
+    A `summary` compares by all measures, not only by that of the settings; a `page` has the briefing too."""
     settings, history = collection.settings.nightly, History.of(collection.root)
     headline = parse(settings.measure)
     measures = [headline, *(measure for measure in DEFAULT if measure.name != headline.name)]
@@ -123,7 +126,12 @@ def nightly(
         asked = history.asked(old.build.scoring.build)
         new_questions = tuple(q.qid for q in collection.key.questions if q.qid not in asked)
     matched_old = scorer.read(old.run) if old else None
-    diff = diff_matched_runs(scorer, matched_old, matched, explain=page) if matched_old else None
+    compared = scorer.measures if summary or page else scorer.measures[:1]
+    diff = None
+    if matched_old:
+        diff = diff_matched_runs(
+            scorer, matched_old, matched, explain=page, measures=compared, new_outcome=score.outcome
+        )
     gates = list[Gate]()
     if diff and not new_questions:
         gates.append(surely_not_worse(diff, settings.fail_if_worse))
@@ -173,7 +181,7 @@ def verdicts_needed(interval: Interval, limit: float, ahead: Forecast, questions
     decided = np.flatnonzero(sampling + (judging * left) ** 2 <= gap**2)
     if len(decided):
         return Needed(int(ahead.judgements[decided[0]]))
-    return Needed(None, ceil(questions * sampling / gap**2) if gap > 0 else None)
+    return Needed(None, ceil(questions * sampling / gap**2 - 1e-9) if gap > 0 else None)
 
 
 def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:

@@ -98,11 +98,7 @@ class History:
             _storable(name)
         with self._database.connect(write=True) as db:
             ids = _RowIds(db, scores.key)
-            return [
-                (self._rerun(db, ids, scores, run, label or None) if rerun else None)
-                or self._record(db, ids, scores, run, label or None)
-                for run in scores.runs
-            ]
+            return [self._record(db, ids, scores, run, label or None, rerun) for run in scores.runs]
 
     def _rerun(
         self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
@@ -119,12 +115,14 @@ class History:
         return RecordedRun(run.name, build, False, 0, self._add_scores(db, ids, stored[scores.signature], run))
 
     def _record(
-        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
+        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None, rerun: bool
     ) -> RecordedRun:
+        if rerun and (recorded := self._rerun(db, ids, scores, run, label)):
+            return recorded
         content = _content(run.run, scores.key)
         copies = db.execute(_COPIES, (scores.signature, label, run.name, content)).fetchall()
         for build, scoring, same in copies:
-            if same:
+            if same and not rerun:
                 added = self._add_scores(db, ids, scoring, run)
                 return RecordedRun(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
         build = _insert(db, "builds", (None, run.name, label, self._time(), content))

@@ -30,13 +30,14 @@ SUGGESTIONS_AHEAD = 30  # suggestions computed at once; a new state is read afte
 
 @dataclass(frozen=True)
 class JudgingSubject:
-    """What is judged: the score of a run, given by name or file, or its difference from the run `against`.
+    """What is judged: the score of a run, given by name or file, or its difference from the run `against`, which
+    may also be a recorded build.
 
     `measure` is by default the first one that applies to the key."""
 
     root: Path
     run: str
-    against: str | None = None
+    against: str | Run | None = None
     measure: str | None = None
     seed: int = 0
 

@@ -165,7 +165,7 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     if unlike:
         why = list(dict.fromkeys(part for build in unlike for part in build.unlike))
         yield (
-            f"≠ {counted(len(unlike), 'build')} not comparable with the latest: another {listed(why)}. "
+            f"≠ {counted(len(unlike), 'build')} not comparable with the latest: other {listed(why)}. "
             "nuggeteer history --rescore scores the stored builds with what is known today."
         )
     unasked = [build for build in trend.builds[first:] if build.unasked]

@@ -1,0 +1,247 @@
+"""One night: what it is compared with, what it decides, and that it is recorded once."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import copy_sample
+from nuggeteer.comparing.diff import diff
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.history.nightly import Needed, nightly, verdicts_needed
+from nuggeteer.history.store import History
+from nuggeteer.judging.suggest import Forecast
+from nuggeteer.scoring.scorer import score
+from nuggeteer.statistics.intervals import Interval
+from tests.conftest import write_lines
+
+FACTS = ["built the first reactor", "was born in rome", "won a prize in stockholm", "taught in chicago"]
+
+
+@pytest.fixture(autouse=True)
+def nights(monkeypatch):
+    times = iter(datetime(2026, 1, 1, 3, tzinfo=UTC) + timedelta(days=day) for day in range(99))
+    monkeypatch.setattr("nuggeteer.history.store.now", lambda: next(times))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Questions and nuggets, and no manifest, settings or verdicts."""
+    root = tmp_path / "qa"
+    nuggets = [
+        {"qid": f"q{q}", "nugget": str(n), "text": f"{fact} {q}", "importance": "vital"}
+        for q in range(6)
+        for n, fact in enumerate(FACTS)
+    ]
+    write_lines(root / "nuggets.jsonl", nuggets)
+    (root / "runs").mkdir()
+    return root
+
+
+def answer(root, name, facts, questions=range(6)):
+    """Every question is answered with the first of the facts."""
+    lines = [{"qid": f"q{q}", "text": f"He {fact} {q}."} for q in questions for fact in FACTS[:facts]]
+    write_lines(root / "runs" / f"{name}.jsonl", lines)
+
+
+def judge(root, facts=FACTS):
+    """A yes on each sentence for its own nugget, a no for the others."""
+    lines = [
+        {"qid": f"q{q}", "nugget": str(n), "text": f"He {fact} {q}.", "verdict": n == i, "run": "tonight"}
+        for q in range(6)
+        for i, fact in enumerate(facts)
+        for n in range(len(FACTS))
+    ]
+    write_lines(root / "judgements" / "ann.jsonl", lines)
+
+
+def run(root, name="tonight", **options):
+    return nightly(read_collection(root), name, **options)
+
+
+def count(root, table):
+    with History.of(root)._database.connect() as db:
+        return db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def test_the_first_night_is_undecided_and_recorded(folder):
+    answer(folder, "tonight", 3)
+    night = run(folder)
+    assert (night.decision, night.old, night.diff, night.gates) == ("UNDECIDED", None, None, ())
+    assert night.recorded.new
+    assert night.interval == score(read_collection(folder), ["tonight"]).runs[0].measures["f3"]
+
+
+def test_a_file_that_is_overwritten_every_night_is_compared_with_the_night_before(folder):
+    judge(folder)
+    answer(folder, "tonight", 4)
+    run(folder)
+    answer(folder, "tonight", 1)
+    night = run(folder)
+    assert night.decision == "FAIL"
+    assert night.old.build.scoring.build == 1
+    assert {change.nugget.nugget for change in night.surest_lost} == {"1", "2", "3"}
+    answer(folder, "tonight", 4)  # the change is taken back
+    night = run(folder)
+    assert night.decision == "PASS", (night.reason, night.diff)
+    assert night.recorded.new
+    assert night.old.build.scoring.build == 2
+
+
+def test_a_file_outside_the_collection_need_not_be_kept(folder, tmp_path):
+    judge(folder)
+    answer(folder, "monday", 4)
+    outside = (folder / "runs" / "monday.jsonl").rename(tmp_path / "monday.jsonl")
+    run(folder, str(outside))
+    outside.unlink()
+    answer(folder, "tuesday", 4)
+    night = run(folder, "tuesday")
+    assert night.old.run.name == "monday"
+    assert night.diff.identical.all()
+    assert night.decision == "PASS", (night.reason, night.diff)
+
+
+def test_the_same_night_is_recorded_once_whatever_was_judged_meanwhile(folder):
+    answer(folder, "tonight", 4)
+    run(folder)
+    answer(folder, "tonight", 3)
+    first = run(folder, label="a")
+    again = run(folder, label="a")
+    judge(folder)
+    judged = run(folder, label="a")
+    assert [n.recorded.new for n in (first, again, judged)] == [True, False, False]
+    assert {n.recorded.build for n in (first, again, judged)} == {2}
+    assert {n.old.build.scoring.build for n in (first, again, judged)} == {1}
+    assert (count(folder, "builds"), count(folder, "scorings")) == (2, 3)
+    assert run(folder, label="b").recorded.build == 3
+
+
+def test_a_night_has_the_numbers_of_score_and_diff(sample, tmp_path):
+    copy_sample(tmp_path / "c")
+    collection = read_collection(tmp_path / "c")
+    nightly(collection, "build-102")
+    night = nightly(collection, "build-103")
+    assert night.interval == score(collection, ["build-103"]).runs[0].measures["f3"]
+    expected = diff(collection, "build-102", "build-103")
+    assert night.diff.headline.interval == expected.headline.interval
+    assert np.array_equal(night.diff.loss, expected.loss)
+    summary = nightly(collection, "build-103", summary=True).diff
+    assert {name: delta.interval for name, delta in summary.deltas.items()} == {
+        name: delta.interval for name, delta in expected.deltas.items()
+    }
+
+
+def test_builds_that_no_manifest_lists_are_one_system_and_others_are_not_compared(folder):
+    answer(folder, "rival", 4)
+    answer(folder, "tonight", 4)
+    write_lines(folder / "runs.jsonl", [{"run": "rival", "group": "theirs"}])
+    assert main(["score", "rival", "--record", "--collection", str(folder)]) == 0
+    assert run(folder).old is None
+    collection = read_collection(folder)
+    assert collection.group("tonight") == collection.group("any other")
+    assert collection.group("rival") == "theirs"
+
+
+def test_with_no_manifest_a_verdict_without_a_run_is_of_the_one_system(folder):
+    assert read_collection(folder).group("") == read_collection(folder).group("tonight")
+    write_lines(folder / "runs.jsonl", [{"run": "rival", "group": "theirs"}])
+    assert read_collection(folder).group("") not in (read_collection(folder).group("tonight"), "theirs")
+
+
+def test_new_questions_are_not_taken_for_a_gain(folder):
+    answer(folder, "tonight", 4)
+    run(folder)
+    with (folder / "nuggets.jsonl").open("a") as file:
+        file.write(json.dumps({"qid": "new", "nugget": "1", "text": "a fact", "importance": "vital"}) + "\n")
+    answer(folder, "tonight", 3)
+    night = run(folder)
+    assert (night.decision, night.new_questions, night.gates) == ("UNDECIDED", ("new",), ())
+
+
+def test_against_names_a_run_a_file_a_recorded_build_or_a_label(folder, tmp_path):
+    judge(folder)
+    answer(folder, "accepted", 4)
+    answer(folder, "tonight", 2)
+    assert run(folder, against="accepted").decision == "FAIL"
+    assert run(folder, against=str(folder / "runs" / "accepted.jsonl")).decision == "FAIL"
+    run(folder, "accepted", label="v1")
+    (folder / "runs" / "accepted.jsonl").unlink()
+    for name in ("accepted", "v1"):
+        night = run(folder, against=name)
+        assert (night.old.run.name, night.decision) == ("accepted", "FAIL")
+    with pytest.raises(NuggeteerError, match="nobody: no such run or file"):
+        run(folder, against="nobody")
+    with pytest.raises(NuggeteerError, match="no earlier build of this name is recorded"):
+        run(folder, against="tonight")
+
+
+def test_the_command_that_is_advised_works_when_both_nights_have_one_name(folder, capsys):
+    answer(folder, "tonight", 4)
+    run(folder)
+    answer(folder, "tonight", 3)
+    run(folder)
+    command = ["judge", "tonight", "--against", "tonight", "--collection", str(folder), "--list", "3", "--json", "-"]
+    assert main(command) == 0
+    suggestions = json.loads(capsys.readouterr().out)["suggestions"]
+    assert len(suggestions) == 3
+
+
+@pytest.mark.parametrize(
+    ("toml", "decision", "code"),
+    [
+        ("max_lost_vital = 6", "FAIL", 1),
+        ("max_lost_vital = 18", "PASS", 0),
+        ("fail_if_worse = 0", "FAIL", 1),
+    ],
+)
+def test_the_settings_decide(folder, toml, decision, code):
+    judge(folder)
+    answer(folder, "tonight", 4)
+    run(folder)
+    answer(folder, "tonight", 1)
+    (folder / "nuggeteer.toml").write_text(f"[nightly]\nfail_if_worse = 1\n{toml}\n".replace("= 1\nfail_if_worse ", ""))
+    assert run(folder).decision == decision
+    assert main(["nightly", "tonight", "--collection", str(folder)]) == code
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_settings_say_what_undecided_exits_with(folder, code):
+    answer(folder, "tonight", 4)
+    (folder / "nuggeteer.toml").write_text(f"[nightly]\nundecided = {code}\n")
+    assert main(["nightly", "tonight", "--collection", str(folder)]) == code
+
+
+def test_a_measure_that_does_not_apply_is_refused(folder):
+    answer(folder, "tonight", 4)
+    (folder / "nuggeteer.toml").write_text('[nightly]\nmeasure = "pyramid_f3"\n')
+    with pytest.raises(NuggeteerError, match="pyramid_f3: these nuggets have no votes"):
+        run(folder)
+    assert not (folder / "history.sqlite3").exists()
+
+
+WIDTHS = np.array([0.2, 0.1, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("value", "sampling", "needed"),
+    [
+        (0.0, 0.0, Needed(10)),  # the limit is 0.05 away: half of the judging part must go
+        (-0.01, 0.0, Needed(30)),  # 0.04 away
+        (-0.09, 0.0, Needed(30)),  # below the limit, and as far away
+        (0.0, 0.04, Needed(30)),
+        (0.0, 0.1, Needed(None, 40)),  # twice as wide as allowed: four times as many questions
+        (-0.05, 0.1, Needed(None)),  # at the limit nothing decides
+    ],
+)
+def test_verdicts_are_needed_until_the_limit_lies_outside(value, sampling, needed):
+    """The judging part reaches 0.1 to each side now, and half of that after 10 verdicts."""
+    whole = (0.1**2 + sampling**2) ** 0.5
+    judging = (value - 0.1, value + 0.1)
+    interval = Interval(value, value, value - whole, value + whole, judging, None)
+    ahead = Forecast(judging, np.array([0, 10, 30]), WIDTHS)
+    assert verdicts_needed(interval, -0.05, ahead, 10) == needed
