@@ -505,3 +505,33 @@ def test_a_file_with_nothing_in_it_is_refused(tmp_path, content):
     with pytest.raises(NuggeteerError, match="nothing was found in it; is it TREC QA run"):
         convert_into("trec-run", [put(tmp_path / "a", content)], tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+ASSIGNMENT = {
+    "query": "What?",
+    "qid": "q1",
+    "answer_text": "Paris is big. It is old.",
+    "run_id": "r",
+    "nuggets": [{"text": "big", "importance": "vital", "assignment": "support"}],
+}
+
+
+def test_a_new_collection_of_whole_answers_cuts_them_and_its_verdicts_are_on_answers(tmp_path):
+    write_lines(tmp_path / "a.jsonl", [ASSIGNMENT])
+    convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c")
+    collection = read_collection(tmp_path / "c")
+    assert collection.settings.answers.split == "sentences"
+    assert collection.run("r").texts == ["Paris is big.", "It is old."]
+    assert [(j.scope, j.text) for j in collection.judgements] == [("answer", ASSIGNMENT["answer_text"])]
+    before = {path: path.read_bytes() for path in (tmp_path / "c").rglob("*.*") if path.is_file()}
+    convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_collection_that_is_there_keeps_its_settings(tmp_path):
+    write_lines(tmp_path / "a.jsonl", [ASSIGNMENT])
+    write_lines(tmp_path / "c" / "runs" / "other.jsonl", [{"qid": "q1", "text": "Rome."}])
+    convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c")
+    collection = read_collection(tmp_path / "c")
+    assert collection.settings.answers.split == "none"
+    assert [j.scope for j in collection.judgements] == ["response"]
