@@ -1,7 +1,7 @@
 """The settings of a collection, `nuggeteer.toml`: how responses are matched, and when a match counts.
 
 [match]
-matcher = "ngram"      # or "learned", "auto", ... (docs/guides/matchers.md), or the name of an installed one
+matcher = "learned"    # or "ngram", "rouge", ... (docs/guides/matchers.md), or the name of an installed one
 n = 2                  # longest n-gram: 1, 2 or 3
 stem = false
 weights = "idf"        # or "unit"
@@ -48,7 +48,7 @@ Model = Literal["smooth", "fixed"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
 
-MATCHERS = ("ngram", "learned", "auto", "pourpre", "qaviar", "rouge", "external")  # ours; others are installed
+MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # ours; others are installed
 ENTRY_POINTS = "nuggeteer.matchers"
 
 
@@ -61,7 +61,7 @@ class Match:
     weights: Weights = "idf"
     stopwords: Stopwords = "keep"
     idf: str = "wordfreq"
-    matcher: str = "ngram"
+    matcher: str = "learned"
     rouge: Rouge = "rouge1"
     external: str = ""
     marked: bool = False
@@ -179,10 +179,6 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
                 what = f"unknown setting [{section}] {key}"
             if remedy:
                 yield Problem(str(path), None, what, remedy)
-    match = table.get("match")
-    if isinstance(match, dict) and match.get("marked") is True and match.get("matcher") == "auto":
-        what = '[match] marked = true does not go with matcher = "auto"'
-        yield Problem(str(path), None, what, 'name the matcher, "ngram" or "learned"')
 
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:

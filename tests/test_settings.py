@@ -114,10 +114,6 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
         ("[match]\nn.x = 1", "[match] n is {'x': 1}"),
         ("[match]\nstem = 1", "[match] stem is 1"),
         ("[match]\nmatcher = 'ngrams'", "[match] matcher is 'ngrams'"),
-        (
-            "[match]\nmatcher = 'auto'\nmarked = true",
-            '[match] marked = true does not go with matcher = "auto"',
-        ),
         ("[match]\nrouge = 'rouge3'", "[match] rouge is 'rouge3'"),
         ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
         ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),

@@ -62,6 +62,32 @@ class Collection:
         """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
         return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
 
+    @cached_property
+    def assessed_runs(self) -> tuple[Run, ...]:
+        """The judged runs, and all others that return a text with a verdict."""
+        judged = {run.name for run in self.judged_runs}
+        owners = {self.owner(judgement) for judgement in self.judgements}
+        return tuple(self.run(name) for name in self.run_names if name in judged | owners)
+
+    def owner(self, judgement: Judgement) -> str:
+        """The run whose text was judged: the one that the verdict names, else the first that returns the text; "" if
+        none does."""
+        if judgement.run is not None:
+            return judgement.run
+        return self.returned_by(judgement.qid, judgement.text)
+
+    def returned_by(self, qid: str, text: str) -> str:
+        """The first run that returns a text for a question; "" if none does."""
+        return self._first_returning.get((qid, verdict_form(text)), "")
+
+    @cached_property
+    def _first_returning(self) -> dict[tuple[str, str], str]:
+        first: dict[tuple[str, str], str] = {}
+        for run in map(self.run, self.run_names):
+            for question, text in zip(run.question.tolist(), run.texts, strict=True):
+                first.setdefault((self.key.questions[question].qid, verdict_form(text)), run.name)
+        return first
+
     def run(self, name: str) -> Run:
         """The run of that name, or of that file. Warnings are added to `problems`, once a run."""
         path = self._locate(name)

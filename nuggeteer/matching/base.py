@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,18 +57,9 @@ class Matcher(ABC):
         they stand in `Material.judged`. None if there is nothing to say."""
         return None
 
-    def choose(self, log_score: Callable[[Matcher], float]) -> None:
-        """Settle what depends on the judgements as a whole. A matcher that is the best of several takes the candidate
-        with the highest log score on systems left out."""
-        return None
-
-    def state(self) -> Vector:
-        """What took long to learn, as numbers to be kept."""
-        return np.zeros(0)
-
-    def restore(self, state: Vector) -> None:
-        """Take back what `state` returned, as long as the judgements and settings are the same. Raises ValueError if
-        it cannot be this matcher's state."""
+    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
+        """The log odds that similar judged texts add to what the threshold model believes of each pair, laid out as
+        scores are. None if judged texts say nothing of other texts."""
         return None
 
 

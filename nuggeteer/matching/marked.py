@@ -44,6 +44,9 @@ class MarkedWords(Matcher):
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self._matcher.score(texts, question, jobs)
 
+    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
+        return self._matcher.carried(texts, question)
+
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         """Of each judged text, without what was marked in texts of its own group."""
         counts = self._material.key.counts[judged.question]

@@ -29,7 +29,7 @@ from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import SmoothFit
 
-FORMAT = "nuggeteer thresholds 3"
+FORMAT = "nuggeteer thresholds 4"
 
 
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
@@ -56,7 +56,12 @@ def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...
 
 def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...], Ints]:
     """The names of the groups whose systems were judged, and the number of each judged text's."""
-    groups = [collection.group(run) for run in known.runs]
+    questions = collection.key.questions
+    owners = (
+        run or collection.returned_by(questions[question].qid, text)
+        for run, question, text in zip(known.runs, known.question.tolist(), known.texts, strict=True)
+    )
+    groups = [collection.group(run) for run in owners]
     names = tuple(sorted(set(groups)))
     number = {name: i for i, name in enumerate(names)}
     return names, np.array([number[name] for name in groups], dtype=np.int64)
@@ -64,17 +69,6 @@ def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...
 
 def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
-
-    def log_score(candidate: Matcher) -> float:
-        from nuggeteer.thresholds.selection import held_out
-
-        return held_out(_evidence(collection, candidate, known, jobs), prior_for(matcher.scores_overlap))
-
-    matcher.choose(log_score)
-    return _evidence(collection, matcher, known, jobs)
-
-
-def _evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int) -> Evidence:
     key = collection.key
     scores = matcher.score_judged(judged(collection, known), jobs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
@@ -101,16 +95,15 @@ def fitted(
     basis = f"{FORMAT}|{basis}|{prior.signature}"
     if path.is_file():
         try:
-            stored, state, fit = load(path)
+            stored, fit = load(path)
             if stored == basis:
-                matcher.restore(state)
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
-        except (DamagedFile, ValueError):  # a matcher's state may be damaged too
+        except DamagedFile:
             notes.append(f"{path} was damaged: the thresholds were fitted anew.")
     fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
-        save(path, basis, matcher.state(), fit)
+        save(path, basis, fit)
     except NuggeteerError:
         notes.append(f"{path} cannot be written: the thresholds will be fitted every time.")
     return fit, notes
@@ -120,11 +113,11 @@ class DamagedFile(NuggeteerError):
     """A file of ours that is not what we wrote."""
 
 
-def save(path: Path, basis: str, state: Vector, fit: SmoothFit) -> None:
-    """Write a fit, and what the matcher learned. A folder of its own keeps it out of version control."""
+def save(path: Path, basis: str, fit: SmoothFit) -> None:
+    """Write a fit. A folder of its own keeps it out of version control."""
     arrays = {field.name: np.asarray(getattr(fit, field.name)) for field in fields(fit)}
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), state=state, **arrays)
+    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), **arrays)
     write_whole(path, lambda file: file.write(buffer.getvalue()))
     ignore = path.parent / ".gitignore"
     if not ignore.exists():
@@ -132,12 +125,12 @@ def save(path: Path, basis: str, state: Vector, fit: SmoothFit) -> None:
             write_whole(ignore, lambda file: file.write(b"*\n"))
 
 
-def load(path: Path) -> tuple[str, Vector, SmoothFit]:
-    """Read what `save` wrote: what it was fitted on, the matcher's state, the fit. Nothing in the file is executed."""
+def load(path: Path) -> tuple[str, SmoothFit]:
+    """Read what `save` wrote: what it was fitted on, and the fit. Nothing in the file is executed."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            basis, state = str(stored["basis"]), np.asarray(stored["state"], dtype=float).ravel()
+            basis = str(stored["basis"])
             values = {field.name: stored[field.name] for field in fields(SmoothFit)}
-        return basis, state, SmoothFit.from_arrays(values)
+        return basis, SmoothFit.from_arrays(values)
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise DamagedFile(f"{path}: {error}") from error

@@ -7,7 +7,7 @@ text that several runs return is guessed once for all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -23,6 +23,7 @@ from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, random_orders, size_of
+from nuggeteer.thresholds.smooth import SmoothFit
 
 CELLS = 4096  # drawn at once
 ALMOST = np.float32(1 - 1e-6)
@@ -113,6 +114,23 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
     is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
     return MatchedRun(run, group, begin, pairs, states, length, is_repeat, answers)
+
+
+def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
+    """The same run, with what similar judged texts add to each guess."""
+    if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
+        return matched
+    run, pairs, guessed = matched.run, matched.pairs, matched.guessed
+    rows = np.flatnonzero(np.diff(np.append(0, np.cumsum(guessed))[matched.begin]))  # with anything to guess
+    if not len(rows):
+        return matched
+    carried = matcher.carried([run.normalised_texts[row] for row in rows.tolist()], run.question[rows])
+    if carried is None or not carried.any():
+        return matched
+    added = np.zeros(len(pairs), dtype=np.float32)
+    added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = carried
+    added[~guessed] = 0.0
+    return replace(matched, pairs=replace(pairs, carried=added))
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
@@ -229,9 +247,15 @@ def find(
     np.fmax.at(best, nugget, matches)
 
     carries = states == YES
-    threshold = model.threshold(np.arange(size))
-    likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
-    carries[likely] = matches[likely] > threshold[nugget[likely]]
+    strength = matches  # of each guess, in the order of which credit is given
+    if pairs.carried is not None and isinstance(model, SmoothFit):
+        strength = np.where(carries, 1.0, 0.0)
+        strength[guessed] = model.probability(pairs[guessed], matched.group)
+        carries |= guessed & (strength >= 0.5)
+    else:
+        threshold = model.threshold(np.arange(size))
+        likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
+        carries[likely] = matches[likely] > threshold[nugget[likely]]
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     if draws is not None and verdicts is not None and open_.any():
@@ -253,7 +277,9 @@ def find(
         # Where only several responses together make a nugget probable, the likeliest gets the credit.
         alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
         likeliest = np.zeros(len(nugget), dtype=bool)
-        likeliest[alone] = matches[alone] == best[nugget[alone]]
+        strongest = np.zeros(size)
+        np.fmax.at(strongest, nugget[alone], strength[alone])
+        likeliest[alone] = strength[alone] == strongest[nugget[alone]]
         first = np.where(found, np.maximum(first, _first(likeliest, nugget, begin, size)), -1)
     elif draws is not None:
         found = certain

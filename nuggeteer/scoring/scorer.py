@@ -22,7 +22,7 @@ from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, draw_together, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, carry_over, draw_together, find, read
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
@@ -196,7 +196,8 @@ class Scorer:
     def read(self, run: str | Run) -> MatchedRun:
         """A run, by name or by file or as it is, against the key."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
-        return read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+        matched = read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+        return carry_over(matched, self.matcher, self.model)
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has, by itself."""

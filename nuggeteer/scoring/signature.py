@@ -70,7 +70,9 @@ def _digest_key(key: AnswerKey) -> str:
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
     lines = [
-        f"{j.qid}\t{j.nugget}\t{j.verdict}\t{j.partial}\t{collection.group(j.run or '')}\t{verdict_form(j.text)}"
+        "\t".join(
+            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), verdict_form(j.text))
+        )
         + ("\tanswer" if j.scope == "answer" else "")
         for j in collection.judgements
     ]

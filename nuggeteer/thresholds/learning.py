@@ -64,7 +64,7 @@ def cells_of(evidence: Evidence) -> Cells:
         return_counts=True,
     )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    owner, score, size = decode_cells(codes)
+    owner, score, size, _ = decode_cells(codes)
     nugget, group = np.divmod(owner, groups)
     return Cells(nugget, group, score, size, count.astype(float), yes.astype(float))
 

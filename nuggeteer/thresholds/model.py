@@ -15,17 +15,19 @@ SHUFFLED = 32  # orders that others are read from
 @dataclass(frozen=True)
 class Pairs:
     """(nugget, response) pairs, and all that is asked of them: the match score, the nugget's position in the key,
-    and the response's size (`size_of`)."""
+    the response's size (`size_of`), and the log odds that similar judged texts add (None if they add nothing)."""
 
     scores: Vector
     nugget: Ints
     size: Vector
+    carried: Vector | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def __getitem__(self, which: Ints | Bools | slice) -> Pairs:
-        return Pairs(self.scores[which], self.nugget[which], self.size[which])
+        carried = None if self.carried is None else self.carried[which]
+        return Pairs(self.scores[which], self.nugget[which], self.size[which], carried)
 
     @classmethod
     def of_usual_size(cls, scores: Vector, nugget: Ints) -> Pairs:

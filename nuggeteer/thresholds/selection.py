@@ -109,15 +109,6 @@ def folds_of(evidence: Evidence) -> list[Bools]:
     return [np.isin(evidence.group, present[fold::FOLDS]) for fold in range(min(FOLDS, len(present)))]
 
 
-def held_out(evidence: Evidence, prior: Prior) -> float:
-    """The held-out log score of the smooth model. Two folds of groups are enough to compare matchers. −∞ if nothing
-    can be left out."""
-    folds = folds_of(evidence)[:2]
-    left = sum(int(out.sum()) for out in folds)
-    score = _log_score(lambda shown: fit_smooth(shown, prior), evidence, folds)
-    return -np.inf if score is None else score * len(evidence) / left
-
-
 def _log_score(fit: Callable[[Evidence], Fit], evidence: Evidence, folds: list[Bools]) -> float | None:
     if not folds:
         return None

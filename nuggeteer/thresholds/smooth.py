@@ -11,6 +11,9 @@ length say of them (k; x is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), lo
 v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²). The spreads are learned, so a nugget without a single yes still gets a
 sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
 
+Judged texts that are similar to a response add log odds of their own (`Pairs.carried`), where somebody worked them out
+(scoring/carry_over.py).
+
 Answers are better or worse as a whole than their words show: what an answer has of its question's nuggets goes
 together, as normal variables would with correlation ρ, of which verdicts are the signs (a Gaussian copula, which
 leaves each nugget's own probability as it is).
@@ -42,6 +45,9 @@ CURVE = 3 + len(KNOTS)  # coefficients of the curve
 COEFFICIENTS = CURVE + 1  # with that of the size
 # Sizes are told apart in steps, from 47 characters to 950, as in public data; beyond, nobody knows what length says.
 SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
+# Log odds that are carried over are told apart in steps, too.
+CARRIED_STEP, CARRIED_MOST = 0.125, 10.0
+CARRIED_LEVELS = 2 * round(CARRIED_MOST / CARRIED_STEP) + 1
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
 SLOPES = np.array([-1.3998, -0.5320, 0.0, 0.5320, 1.3998])  # the normal distribution in five points, alike in weight
 
@@ -73,18 +79,24 @@ def rise(scores: Vector, b: Vector) -> Vector:
     return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
 
 
-def encode_cells(cell: Ints, scores: Vector, size: Vector) -> Ints:
-    """One number for pairs of a cell that are alike in score and size, to the steps that are told apart."""
+def encode_cells(cell: Ints, scores: Vector, size: Vector, carried: Vector | None = None) -> Ints:
+    """One number for pairs of a cell that are alike in score, size and the log odds carried over, to the steps that
+    are told apart."""
     level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
-    place = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
-    return np.asarray((cell * np.int64(BINS + 1) + level) * SIZES + place)
+    size_level = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
+    codes = ((cell * np.int64(BINS + 1) + level) * SIZES + size_level) * CARRIED_LEVELS + CARRIED_LEVELS // 2
+    if carried is not None:
+        codes += np.rint(np.clip(carried, -CARRIED_MOST, CARRIED_MOST) / CARRIED_STEP).astype(np.int64)
+    return np.asarray(codes)
 
 
-def decode_cells(codes: Ints) -> tuple[Ints, Vector, Vector]:
-    """The cell, score and size of each code."""
-    rest, place = np.divmod(codes, SIZES)
+def decode_cells(codes: Ints) -> tuple[Ints, Vector, Vector, Vector]:
+    """The cell, score, size and log odds carried over of each code."""
+    rest, carried_level = np.divmod(codes, CARRIED_LEVELS)
+    rest, size_level = np.divmod(rest, SIZES)
     cell, level = np.divmod(rest, BINS + 1)
-    return cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * place
+    carried = (carried_level - CARRIED_LEVELS // 2) * CARRIED_STEP
+    return cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * size_level, carried
 
 
 @dataclass(frozen=True)
@@ -187,7 +199,9 @@ class SmoothFit:
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all that is unknown integrated out."""
-        codes, place = np.unique(encode_cells(pairs.nugget, pairs.scores, pairs.size), return_inverse=True)
+        codes, place = np.unique(
+            encode_cells(pairs.nugget, pairs.scores, pairs.size, pairs.carried), return_inverse=True
+        )
         chance = np.concatenate(
             [self._probability(codes[i : i + BLOCK], group) for i in range(0, len(codes), BLOCK)] or [np.zeros(0)]
         )
@@ -196,7 +210,7 @@ class SmoothFit:
     def _probability(self, codes: Ints, group: str | None) -> Vector:
         mean, spread = self.effect_of_group(group)
         slope, slope_spread = self.slope_of_group(group)
-        nugget, scores, size = decode_cells(codes)
+        nugget, scores, size, carried = decode_cells(codes)
         question = self.question_of_nugget[nugget]
         given = features(scores, size)
         # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
@@ -204,7 +218,7 @@ class SmoothFit:
         rises = rise(scores, self.b)
         x = rises + self.b[CURVE] * size - self.centre
         scale = 1 / np.sqrt(1 + np.pi * (noise + (spread**2).mean() + (slope_spread * x) ** 2) / 8)
-        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x
+        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x + carried
         result = np.zeros(len(codes))
         for i, t in enumerate(self.steepness):
             own = self.nugget_weights[nugget, i * len(GRID) : (i + 1) * len(GRID)]
@@ -285,17 +299,16 @@ class SmoothDraws:
         slopes = mean + spread * SLOPES
         parts = [
             np.unique(
-                encode_cells(cell[i : i + SLICE], pairs.scores[i : i + SLICE], pairs.size[i : i + SLICE]),
-                return_counts=True,
+                encode_cells(cell[part], pairs.scores[part], pairs.size[part], pairs[part].carried), return_counts=True
             )
-            for i in range(0, len(pairs), SLICE)
+            for part in (slice(i, i + SLICE) for i in range(0, len(pairs), SLICE))
         ]
         result = np.zeros((len(nugget_of_cell), self.count), dtype=np.float32)
         if parts:
             codes, place = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
             counts = np.bincount(place, weights=np.concatenate([counts for _, counts in parts])).astype(float)
             # A block of cells at a time, so that the tables of a million responses stay small.
-            cells = codes // (SIZES * (BINS + 1))
+            cells = codes // (CARRIED_LEVELS * SIZES * (BINS + 1))
             ends = np.append(np.flatnonzero(np.diff(cells)) + 1, len(codes))
             begin = 0
             while begin < len(codes):
@@ -318,7 +331,7 @@ class SmoothDraws:
         """The rows of some cells, from how many of their pairs have each score and size."""
         from scipy.sparse import csr_array
 
-        owner, scores, size = decode_cells(codes)
+        owner, scores, size, carried = decode_cells(codes)
         asked = np.unique(owner)
         start = np.append(np.searchsorted(owner, asked), len(owner)) * 2
         nugget = nugget_of_cell[asked]
@@ -332,7 +345,7 @@ class SmoothDraws:
                     continue
                 # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
                 # A response counts at the two logits next to its own.
-                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre)
+                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre) + carried
                 table = np.zeros((len(self.fit.steepness), len(asked), len(SHIFTS)), dtype=np.float32)
                 for i, t in enumerate(self.fit.steepness):
                     at = np.clip((shift + t * rises - LOGITS[0]) / STEP, 0, len(LOGITS) - 1.001)

@@ -18,11 +18,11 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.measures.base import per_question
+from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, carry_over, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
@@ -146,12 +146,12 @@ def crossval(
 
 
 def groups_of(collection: Collection) -> list[str]:
-    """The groups whose runs were judged, which can be left out."""
-    groups = list(dict.fromkeys(collection.group(run.name) for run in collection.judged_runs))
+    """The groups with judged texts, which can be left out."""
+    groups = list(dict.fromkeys(collection.group(run.name) for run in collection.assessed_runs))
     if len(groups) < 2:
         raise NuggeteerError(
-            f"{collection.root}: groups of judged runs are left out in turn, and there are {len(groups)}; runs.jsonl"
-            ' says which runs were judged ("judged": "every" or "best") and of which group they are'
+            f"{collection.root}: groups of runs with verdicts are left out in turn, and there are {len(groups)};"
+            " judge texts of another system, or say in runs.jsonl of which group each run is"
         )
     return groups
 
@@ -211,15 +211,18 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     worth = weights_in_recall(key)
     worth /= max(int((per_question(worth, key) > 0).sum()), 1)
     pairs, answers, runs = [], [], []
-    for run in collection.judged_runs:
+    for run in collection.assessed_runs:
         if collection.group(run.name) == group:
-            matched = read(run, group, key, matcher, known)
+            matched = carry_over(read(run, group, key, matcher, known), matcher, decides)
             states = truth(run.normalised_texts, run.question)
             outcome = find(matched, key, decides, draws, verdicts)
             pairs.append(_pairs(matched, states, decides, fit))
             answers.append(_answers(matched, states, outcome))
-            runs.append(_recall(run.name, answers[-1], outcome, worth))
-            answers[-1] = answers[-1].only(_settled(matched, states, len(key.nuggets)))
+            settled = _settled(matched, states, len(key.nuggets))
+            of_judged = worth if run.info.judged != "none" else _worth_of(settled, worth)
+            if of_judged.any():
+                runs.append(_recall(run.name, answers[-1], outcome, of_judged))
+            answers[-1] = answers[-1].only(settled)
     return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
 
 
@@ -262,6 +265,12 @@ def _settled(matched: MatchedRun, states: States, nuggets: int) -> Bools:
     left[matched.pairs.nugget[states == UNKNOWN]] = True
     left[matched.pairs.nugget[states == YES]] = False
     return ~left
+
+
+def _worth_of(settled: Bools, worth: Vector) -> Vector:
+    """What nuggets are worth in the mean recall of a run of which only some were judged: the others nothing."""
+    kept = np.where(settled, worth, 0.0)
+    return np.asarray(ratio(kept, np.full(len(kept), kept.sum()), otherwise=0.0))
 
 
 def _recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:

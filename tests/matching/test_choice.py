@@ -93,7 +93,7 @@ def test_another_packages_matcher_is_found_by_its_name_and_told_in_the_signature
 
 
 def test_our_names_are_ours(installed, collection):
-    assert type(Scorer(collection).matcher).__module__ == "nuggeteer.matching.ngram"
+    assert type(Scorer(collection).matcher).__module__ == "nuggeteer.matching.learned"
 
 
 def test_one_that_learns_says_what_judged_texts_score(installed, collection):
@@ -108,7 +108,7 @@ def test_one_that_learns_says_what_judged_texts_score(installed, collection):
         ("wild", "not numbers from 0 to 1"),
         ("failing", "no such model"),
         ("missing", "cannot be made"),
-        ("nobody", "there is no matcher 'nobody'; there are ngram, .*theirs"),
+        ("nobody", "there is no matcher 'nobody'; there are learned, ngram, .*theirs"),
     ],
 )
 def test_what_is_wrong_with_one_is_said_with_its_name(installed, collection, name, says):
@@ -198,7 +198,7 @@ def test_the_prior_of_scores_that_were_worked_out_before_is_that_of_their_matche
     for name in ("ngram", "learned"):
         matcher = make(material(matched_by(sample, name), known))
         remembered = Remembered.of(sample.key, matcher, known.texts[:3], known.question[:3])
-        assert remembered.scores_overlap == matcher.scores_overlap == (name == "ngram")
+        assert remembered.scores_overlap == matcher.scores_overlap is True
 
 
 def test_a_matcher_derived_from_ours_is_scored_as_ours_are(installed, collection):

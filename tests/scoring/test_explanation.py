@@ -12,6 +12,7 @@ import Stemmer
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import SHARE, Explanation, Judged, Matcher, Material
+from nuggeteer.matching.carried_weights import WEIGHTS
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.idf import background
@@ -111,10 +112,9 @@ def test_the_shares_of_other_word_matchers_add_up_to_their_scores(collect, name)
         assert sum(there) == pytest.approx(scores[nugget])
 
 
-def test_without_judgements_the_matchers_that_learn_explain_ngrams(collect):
-    plain = make(material(collect)).explain(TEXT, 0)
-    for name in ("learned", "auto"):
-        assert make(material(collect, matcher=name)).explain(TEXT, 0) == plain
+def test_without_judgements_the_default_explains_ngrams(collect):
+    plain = make(material(collect, matcher="ngram")).explain(TEXT, 0)
+    assert make(material(collect)).explain(TEXT, 0) == plain
 
 
 # Learned: all is worked out anew from the judged texts, one by one.
@@ -135,13 +135,6 @@ class Brute:
                 self.texts.append(text)
                 self.yes.append(bool(judged.yes[pair]))
         self.vectors = [vector(text) for text in self.texts]
-        self.base = (sum(self.yes) + 0.5) / (len(self.yes) + 1)
-
-    def odds(self, gram, there=True):
-        """Log odds of the nugget among judged texts that have the gram, or have it not, over those among all."""
-        own = [yes for one, yes in zip(self.vectors, self.yes, strict=True) if (gram in one) == there]
-        chance = (sum(own) + 2 * self.base) / (len(own) + 2)
-        return math.log(chance / (1 - chance)) - math.log(self.base / (1 - self.base))
 
     def nearest(self, text, yes):
         """The two that are most like, by the cosine."""
@@ -190,61 +183,25 @@ def explained(_learned_folder):
     return scorer, [(text, nugget, scorer.matcher.explain(text, nugget)) for text, nugget in asked]
 
 
-def test_what_is_said_to_be_there_is_there_and_what_is_lacking_is_not(explained):
+def test_the_words_stand_in_the_text(explained):
+    _, cases = explained
+    shown = [(text, word) for text, _, found in cases for word in found.words]
+    assert len(shown) > 50
+    for text, word in shown:
+        assert word.in_text
+        assert form(word.words) in vector(text)
+        assert all(part in text for part in word.words.split(" "))
+
+
+def test_the_words_add_up_to_what_similar_texts_add(explained):
     scorer, cases = explained
-    there = lacking = 0
     for text, nugget, found in cases:
-        has, described = vector(text), vector(" . ".join(scorer.key.nuggets[nugget].descriptions))
-        for one in found.words:
-            assert (form(one.words) in has) == one.in_text
-            there, lacking = there + one.in_text, lacking + (not one.in_text)
-            if one.in_text:
-                assert all(part in text for part in one.words.split(" "))
-            else:
-                assert form(one.words) in described
-    assert there > 50
-    assert lacking > 50
-
-
-def test_words_have_the_log_odds_of_the_judged_texts(explained):
-    scorer, cases = explained
-    for _, nugget, found in cases:
-        brute = Brute(scorer, nugget)
         assert found.unit == "log odds"
-        assert found.words
-        for one in found.words:
-            assert one.weight == pytest.approx(brute.odds(form(one.words), one.in_text), abs=1e-9), one
-
-
-def test_the_words_are_those_that_tell_most_and_those_of_the_description(explained):
-    scorer, cases = explained
-    for text, nugget, found in cases:
-        brute = Brute(scorer, nugget)
-        shown = {form(one.words) for one in found.words}
-        most = sorted((brute.odds(gram) for gram in vector(text)), reverse=True)[:3]
-        said = sorted((one.weight for one in found.words if one.in_text), reverse=True)[:3]
-        assert [odds for odds in said if odds > 0] == pytest.approx([odds for odds in most if odds > 0], abs=1e-9)
-        (description,) = scorer.key.nuggets[nugget].descriptions[:1]
-        if len(scorer.key.nuggets[nugget].descriptions) == 1:
-            assert {gram for gram in vector(description) if " " not in gram} <= shown
-
-
-def test_they_make_up_the_clues(explained):
-    """The means that `clues` gives, from the words that are shown."""
-    scorer, cases = explained
-    for text, nugget, found in cases:
-        question = int(scorer.key.question[nugget])
-        field, read = scorer.matcher._field(question), scorer.matcher._read
-        clue = dict(
-            zip(CLUES, field.clues([read(normalised(text))])[0, nugget - scorer.key.offsets[question]], strict=True)
-        )
-        told = sorted((one.weight for one in found.words if one.in_text), reverse=True)[:3]
-        assert sum(max(odds, 0) for odds in told) / 3 == pytest.approx(clue["telling words"], abs=1e-9)
-        if len(scorer.key.nuggets[nugget].descriptions) == 1:
-            own = {gram for gram in vector(scorer.key.nuggets[nugget].descriptions[0]) if " " not in gram}
-            weights = [one.weight for one in found.words if form(one.words) in own]
-            assert len(weights) == len(own)
-            assert sum(weights) / math.sqrt(len(own)) == pytest.approx(clue["description words"], abs=1e-9)
+        question = np.array([scorer.key.question[nugget]], dtype=np.int32)
+        clues = scorer.matcher.features([normalised(text)], question)
+        regression = clues[nugget - scorer.key.offsets[question[0]], CLUES.index("regression")]
+        assert sum(word.weight for word in found.words) == pytest.approx(WEIGHTS["regression"] * regression, abs=1e-9)
+        assert [abs(word.weight) for word in found.words] == sorted((abs(w.weight) for w in found.words), reverse=True)
 
 
 def test_the_judged_responses_are_the_nearest(explained):
@@ -286,16 +243,6 @@ def test_an_explanation_does_not_change_a_score(explained):
 # Who else explains.
 
 
-def test_auto_explains_by_what_it_took(explained):
-    scorer, cases = explained
-    matcher = make(Material(scorer.key, Match(matcher="auto"), scorer.material.idf, scorer.material.judged))
-    text, nugget, found = cases[0]
-    matcher._take_best([-0.2, -0.1])
-    assert matcher.explain(text, nugget) == found
-    matcher._take_best([-0.1, -0.2])
-    assert matcher.explain(text, nugget) == NgramMatcher(scorer.key, Match(), scorer.material.idf).explain(text, nugget)
-
-
 class Theirs:
     signature = "theirs"
 
@@ -335,12 +282,8 @@ def test_a_matcher_that_cannot_explain_is_not_asked(collect):
 def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
     read = GramReader(IDF)
     nobody = np.zeros((0, 2), dtype=bool)
-    field = QuestionClues(
-        [[read("first reactor")], [read("born in rome"), read("...")]], [], np.zeros(0, int), nobody, nobody
-    )
+    clues = QuestionClues([[read("first reactor")], [read("born in rome"), read("...")]], [], nobody, nobody)
     for nugget in (0, 1):
-        breakdown = field.breakdown(read("the first reactor"), nugget)
-        assert breakdown.telling == {}
+        breakdown = clues.breakdown(read("the first reactor"), nugget)
+        assert breakdown.parts == {}
         assert breakdown.near == []
-        assert {*breakdown.there.values(), *breakdown.lacking.values()} == {0.0}
-    assert field.breakdown(read("the first reactor"), 0).there == {"first": 0.0, "reactor": 0.0}

@@ -262,7 +262,7 @@ def _match_by_group(
 def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]]) -> list[tuple[str, Vector]]:
     collection, group, matcher_without = task
     matcher = matcher_without(without(collection, group))
-    runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
+    runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
     return [(run.name, matcher.score(run.normalised_texts, run.question)) for run in runs]
 
 
@@ -320,7 +320,7 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
     matcher = matcher or make(material(rest, known))
     model = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
     scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
-    runs = [run for run in collection.judged_runs if collection.group(run.name) == group]
+    runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
 
 

@@ -86,8 +86,16 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
     known = {name: states for of_group in left for name, states in of_group}
     runs = []
-    for run in collection.judged_runs:
-        rows = truth.rows(list(map(verdict_form, run.texts)), run.question)
+    texts, question, unjudged = list(truth.texts), truth.question.tolist(), dict[tuple[int, str], int]()
+    for run in collection.assessed_runs:
+        forms = list(map(verdict_form, run.texts))
+        rows = truth.rows(forms, run.question)
+        for response in np.flatnonzero(rows < 0).tolist():  # a text of a run of which only some texts were judged
+            own = int(run.question[response])
+            rows[response] = unjudged.setdefault((own, forms[response]), len(texts))
+            if rows[response] == len(texts):
+                texts.append(run.normalised_texts[response])
+                question.append(own)
         begin, nugget = ragged(key.offsets[run.question], key.counts[run.question])
         counts = np.array([length(text) for text in run.texts])
         of_answer = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
@@ -98,7 +106,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
         repeated = np.repeat(is_repeat, np.diff(begin))
         group = collection.group(run.name)
         runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
-    return LeftOutRuns(key, truth.texts, truth.question, tuple(runs))
+    return LeftOutRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
 def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
@@ -107,7 +115,7 @@ def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     return [
         (run.name, known(run.normalised_texts, run.question))
-        for run in collection.judged_runs
+        for run in collection.assessed_runs
         if collection.group(run.name) == group
     ]
 
