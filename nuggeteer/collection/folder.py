@@ -86,6 +86,10 @@ class Collection:
         for run in map(self.run, self.run_names):
             for question, text in zip(run.question.tolist(), run.texts, strict=True):
                 first.setdefault((self.key.questions[question].qid, verdict_form(text)), run.name)
+        for run in map(self.run, self.run_names):
+            for question in np.unique(run.question).tolist():
+                answer = (self.key.questions[question].qid, verdict_form(run.answer(question)))
+                first.setdefault(answer, run.name)
         return first
 
     def run(self, name: str) -> Run:

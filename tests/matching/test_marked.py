@@ -34,7 +34,8 @@ def runs(collect):
 
     def make(toml=ON, span=MARKED):
         texts = {"a": [("q", CODER)], "b": [("q", OTHER)], "tonight": [("q", "An earliest coder.")]}
-        return collect(NUGGETS, texts, [yes(CODER, "a", list(span)), yes(OTHER, "b")], toml=toml, folder=str(len(toml)))
+        verdicts = [yes(CODER, "a", list(span)), yes(OTHER, "b")]
+        return collect(NUGGETS, texts, verdicts, dict.fromkeys("ab", "none"), toml, str(len(toml)))
 
     return make
 
