@@ -1,4 +1,4 @@
-"""The settings of a collection, `nuggeteer.toml`: how responses are matched, and when a match counts.
+"""The settings of a collection, `nuggeteer.toml`: matching, thresholds and how answers are split.
 
 [match]
 matcher = "learned"    # or "ngram", "rouge", ... (docs/guides/matchers.md), or the name of an installed one
@@ -8,12 +8,12 @@ weights = "idf"        # or "unit"
 stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
 marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
-rouge = "rouge1"       # of the matcher "rouge": or "rouge2", "rougeL"
-external = ""          # of the matcher "external": the path of a file of scores or verdicts
+rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
+external = ""          # for the matcher "external": the path of a file of scores or verdicts
 
 [threshold]
 model = "smooth"       # fitted on the judgements; or "fixed"
-value = 0.2            # of "fixed": a response with a higher match score is guessed to carry the nugget
+value = 0.2            # for "fixed": a response with a higher match score is guessed to carry the nugget
 
 [answers]
 split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
@@ -48,13 +48,13 @@ Model = Literal["smooth", "fixed"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
 
-MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # ours; others are installed
+MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
 ENTRY_POINTS = "nuggeteer.matchers"
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which matcher, and its settings; the defaults are the paper's."""
+    """The matcher and its settings. The defaults are those of the paper."""
 
     n: int = 2
     stem: bool = False
@@ -72,17 +72,17 @@ class Match:
         return Path(self.idf) if self.weights == "idf" and self.idf not in ("wordfreq", "pool") else None
 
     def __str__(self) -> str:
-        """What the n-gram matcher reads."""
+        """The settings of the n-gram matcher."""
         stem, stop = ("yes" if self.stem else "no"), self.stopwords
         return f"ngram(n={self.n},stem={stem},weights={self.weights},stopwords={stop})"
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """What decides guesses: the smooth model, fitted on the judgements, or one fixed threshold."""
+    """The model that decides guesses: the smooth model, fitted on the judgements, or one fixed threshold."""
 
     model: Model = "smooth"
-    # Of the fixed threshold. Between the best thresholds on public data (experiments/match-settings.md).
+    # For the fixed threshold. It is between the best thresholds on public data (experiments/match-settings.md).
     value: float = 0.2
 
 
@@ -116,8 +116,10 @@ class Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read `nuggeteer.toml`; the defaults where there is none. Unknown keys are errors: a misspelt one
-    would change scores in silence."""
+    """Read `nuggeteer.toml`, or return the defaults if there is no such file.
+
+    Unknown keys are errors, because a misspelt key would silently change scores.
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -125,9 +127,9 @@ def read_settings(path: Path) -> Settings:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise fail(path, "is not UTF-8", "save it as UTF-8", line) from error
-    except (ValueError, RecursionError) as error:  # not only TOMLDecodeError: also endless numbers or lists
-        place = re.search(r"at line (\d+)", str(error))
-        raise fail(path, f"not TOML: {error}", "mend it", int(place[1]) if place else None) from error
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers or lists that are too long
+        line_number = re.search(r"at line (\d+)", str(error))
+        raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
     problems = list(_problems(path, table))
@@ -182,7 +184,7 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
 
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:
-    """What to write instead of a value that cannot be."""
+    """What to write instead of a wrong value; None if the value is good."""
     if key == "max_lost_vital":
         valid = value == "any" or (type(value) is int and value >= 0)
         return None if valid else "write a whole number from 0, or 'any'"
@@ -192,14 +194,14 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     if key in _ALLOWED and value not in _ALLOWED[key]:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
-        return f"write {' or '.join(map(repr, known))}, or install the package that has it"
+        return f"write {' or '.join(map(repr, known))}, or install the package that provides it"
     if key in _LIMITS and not _LIMITS[key][0] <= value <= _LIMITS[key][1]:
         return "write a number from {} to {}".format(*_LIMITS[key])
     return None
 
 
 def installed_matchers() -> dict[str, EntryPoint]:
-    """Matchers of other packages, by name; ours keep their names."""
+    """Matchers of other packages by name, except those with the name of one of our own."""
     found = entry_points(group=ENTRY_POINTS)
     return {point.name: point for point in sorted(found) if point.name not in MATCHERS}
 

@@ -1,4 +1,4 @@
-"""Checks across judgements: contradictions, retractions without effect, unknown runs, torn lines set aside."""
+"""Checks across judgements: contradictions, retractions without effect, unknown runs, and torn lines."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from nuggeteer.text import verdict_form, words
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    for verdict, other in _opposed(verdicts, _verdict_form_in_scope):
-        mine, yours = verdict.record, other.record
-        by = f" by {yours.assessor!r}" if yours.assessor else ""
-        if mine.assessor and mine.assessor == yours.assessor:
-            by = f", by {mine.assessor!r} too,"
-        what = f"this contradicts {other.place}{by} on nugget {mine.nugget!r} of {mine.qid!r}"
-        if mine.text != yours.text:
-            what += ", where the text differs only in what does not count"
-        yield _warning(verdict, what, "the yes counts; settle it and delete one")
+    for verdict, earlier in _opposed(verdicts, _verdict_form_in_scope):
+        record, opposite = verdict.record, earlier.record
+        by = f" by {opposite.assessor!r}" if opposite.assessor else ""
+        if record.assessor and record.assessor == opposite.assessor:
+            by = f" by {record.assessor!r} too"
+        what = f"this contradicts {earlier.location}{by} on nugget {record.nugget!r} of {record.qid!r}"
+        if record.text != opposite.text:
+            what += ", where the text differs only in parts that do not matter"
+        yield _warning(verdict, what, "the yes counts; decide which is right and delete the other")
 
 
 def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[Problem]:
@@ -38,10 +38,10 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
     for verdict in refused if found else ():
         record = verdict.record
         for text in responses_in(record.text, split):
-            if other := found.get((record.qid, record.nugget, verdict_form(text))):
-                what = f"this no on a whole answer contradicts {other.place}, a yes on a response in it"
+            if credited := found.get((record.qid, record.nugget, verdict_form(text))):
+                what = f"this no on a whole answer contradicts {credited.location}, a yes on a response in it"
                 what += f", on nugget {record.nugget!r} of {record.qid!r}"
-                yield _warning(verdict, what, "the yes counts; settle it and delete one")
+                yield _warning(verdict, what, "the yes counts; decide which is right and delete the other")
 
 
 def _verdict_form_in_scope(record: Judgement) -> str:
@@ -54,15 +54,15 @@ def _words_in_scope(record: Judgement) -> str:
 
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    for verdict, other in _opposed(verdicts, _words_in_scope):
-        if verdict_form(verdict.record.text) != verdict_form(other.record.text):
-            what = f"this is judged otherwise than {other.place} on nugget {verdict.record.nugget!r} of "
-            what += f"{verdict.record.qid!r}, where the text differs in punctuation or accents only"
-            yield _warning(verdict, what, "both count, each for its own text; see whether one of them is a slip")
+    for verdict, earlier in _opposed(verdicts, _words_in_scope):
+        if verdict_form(verdict.record.text) != verdict_form(earlier.record.text):
+            what = f"this is the opposite of {earlier.location} on nugget {verdict.record.nugget!r} of "
+            what += f"{verdict.record.qid!r}, where the text differs only in punctuation or accents"
+            yield _warning(verdict, what, "both count, each for its own text; check whether one of them is a mistake")
 
 
 def _opposed(verdicts: Sequence[Verdict], same: Callable[[Judgement], str]) -> Iterator[tuple[Verdict, Verdict]]:
-    """Each verdict with the first before it that says the opposite of the same nugget and the `same` text."""
+    """Each verdict with the first opposite verdict before it on the same nugget and the `same` text."""
     verdicts_of: dict[tuple[str, str], set[bool]] = {}
     for _, _, record in verdicts:
         verdicts_of.setdefault((record.qid, record.nugget), set()).add(record.verdict)
@@ -73,12 +73,12 @@ def _opposed(verdicts: Sequence[Verdict], same: Callable[[Judgement], str]) -> I
         if (record.qid, record.nugget) in split:
             text = same(record)
             first.setdefault((record.qid, record.nugget, text, record.verdict), verdict)
-            if other := first.get((record.qid, record.nugget, text, not record.verdict)):
-                yield verdict, other
+            if earlier := first.get((record.qid, record.nugget, text, not record.verdict)):
+                yield verdict, earlier
 
 
 def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -> Iterator[Problem]:
-    """Retractions that take nothing back."""
+    """Retractions of verdicts that do not exist."""
     if not any(isinstance(entry.record, Retraction) for entry in entries):
         return
     stand = {(verdict.file, verdict.line) for verdict in verdicts}
@@ -89,30 +89,29 @@ def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -
     }
     for entry in entries:
         if isinstance(entry.record, Retraction) and (entry.record.assessor, entry.record.pair) not in gone:
-            what = (
-                f"this takes nothing back: {entry.record.assessor!r} had not judged nugget {entry.record.nugget!r} of "
-            )
+            what = f"this retracts nothing: {entry.record.assessor!r} had not judged nugget {entry.record.nugget!r} of "
             what += f"{entry.record.qid!r} on this text before"
-            yield _warning(entry, what, "look for the verdict in a file that is missing, or delete the line")
+            yield _warning(entry, what, "restore the file with the verdict if it is missing, or delete the line")
 
 
 def unknown_runs(verdicts: Sequence[Verdict], runs: Collection[str]) -> Iterator[Problem]:
-    """Verdicts that name a run which is not there, by the first of each file."""
+    """Verdicts that name an unknown run: one warning for each run and file, at the first such line."""
     found: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.record.run is not None and verdict.record.run not in runs:
             found.setdefault((verdict.file, verdict.record.run), []).append(verdict)
     for (_, run), those in found.items():
         what = f"unknown run {run!r} ({len(those)} verdicts)"
-        yield _warning(those[0], what, "fine if it was taken away; else correct the name: the verdicts hold in any run")
+        remedy = "the verdicts count anyway; correct the name, unless the run was removed on purpose"
+        yield _warning(those[0], what, remedy)
 
 
 def set_aside(folder: Path) -> Iterator[Problem]:
-    """Torn lines that were set aside."""
+    """Torn lines that were moved to separate files."""
     for path in sorted(folder.glob("*.jsonl.torn-*")):
         if path.suffix != ".jsonl":
-            what = "a torn line was set aside here: writing it was cut short, and nobody was told that it was written"
-            yield Problem(str(path), None, what, "judge that pair again if need be, then delete this file", "warning")
+            what = "this is a torn line: it was not completely written, and its writing was never confirmed"
+            yield Problem(str(path), None, what, "judge that pair again if necessary, then delete this file", "warning")
 
 
 def _warning(entry: Anything | Verdict, what: str, remedy: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Other formats into a collection, and a collection into other formats."""
+"""Convert other formats into a collection, and a collection into other formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ split = "sentences"
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of foreign file: how it is read, and how it is written (for one run, or for the key)."""
+    """A foreign format with its functions that read a file, and that write a run or the key."""
 
     about: str
     read: Callable[..., Bundle]
@@ -59,7 +59,7 @@ FORMATS: Mapping[str, Format] = {
 
 @dataclass(frozen=True)
 class Converted:
-    """What came of a file: the files written, how much of what, and what was not understood."""
+    """The result for a file: the files that were written, counts of records, and problems."""
 
     source: Path
     written: tuple[Path, ...]
@@ -69,20 +69,20 @@ class Converted:
 
 def format_of(name: str) -> Format:
     if name not in FORMATS:
-        raise NuggeteerError(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
+        raise NuggeteerError(f"there is no format {name!r}; the formats are: {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def convert_into(
     name: str, paths: Sequence[Path | str], folder: Path | str, columns: Sequence[str] | None = None
 ) -> list[Converted]:
-    """Read foreign files into the collection in `folder`. What was garbled lies in `folder`/garbled.
+    """Read foreign files into the collection in `folder`. Lines that were not understood go to `folder`/garbled.
 
-    All files are read before any is written, and if one of them cannot be, nothing is.
+    All files are read before any is written. If one of them cannot be read, nothing is written.
     """
     format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
     if columns and not format_.columns:
-        raise NuggeteerError(f"{name} has no columns to name")
+        raise NuggeteerError(f"the format {name} has no columns; leave out --columns")
     read = partial(format_.read, columns=columns) if columns else format_.read
     bundles = [read(path) for path in files]
     problems = [problem for bundle in bundles for problem in bundle.problems]
@@ -91,7 +91,7 @@ def convert_into(
     counts = [_counts(bundle) for bundle in bundles]
     for path, count in zip(files, counts, strict=True):
         if not any(count.values()):
-            raise NuggeteerError(f"{path}: nothing was found in it; is it {format_.about}?")
+            raise NuggeteerError(f"{path}: nothing was found in it; check that it is in the format {name}")
     sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
     new = not (folder.is_dir() and any(folder.iterdir()))
     if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
@@ -107,8 +107,10 @@ def convert_into(
 
 
 def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, list[str], list[Problem]]:
-    """Write annotated snippets in another notation, which the names of both say (`formats.annotation`). Returns how
-    many they are, what the new one has no place for, and warnings."""
+    """Write annotated snippets in another notation. The names of both files say which (`formats.annotation_files`).
+
+    Returns the number of snippets, what the new notation cannot hold, and warnings.
+    """
     from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 
     problems: list[Problem] = []
@@ -130,12 +132,12 @@ def _counts(bundle: Bundle) -> dict[str, int]:
 def convert_out(name: str, folder: Path | str, target: Path | str, run: str | None = None) -> int:
     """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
     format_, folder, target = format_of(name), Path(folder), Path(target)
-    _spare(folder, target)
+    _refuse_own_file(folder, target)
     bundle = read_bundle(folder)
     if format_.of_run:
         if run is None or run not in bundle.responses:
             known = ", ".join(bundle.responses) or "none"
-            raise NuggeteerError(f"{name} is written for one run (--run); the runs in {folder} are: {known}")
+            raise NuggeteerError(f"{name} is written for one run; name it with --run; the runs are: {known}")
         lines = format_.of_run(bundle, run)
     else:
         assert format_.of_key
@@ -147,10 +149,10 @@ def convert_out(name: str, folder: Path | str, target: Path | str, run: str | No
     return len(encoded)
 
 
-def _spare(folder: Path, target: Path) -> None:
-    """Refuse to write over what the collection is made of, or among it."""
+def _refuse_own_file(folder: Path, target: Path) -> None:
+    """Refuse to write over the collection's own files, or into its folders."""
     inside = [folder / "runs", folder / "judgements"]
     own = [folder / name for name in ("questions.jsonl", "nuggets.jsonl", "runs.jsonl", "nuggeteer.toml")]
-    place = target.resolve()
-    if place.parent in [p.resolve() for p in inside] or place in [p.resolve() for p in own]:
-        raise NuggeteerError(f"{target} is for the collection's own files; write elsewhere")
+    path = target.resolve()
+    if path.parent in [p.resolve() for p in inside] or path in [p.resolve() for p in own]:
+        raise NuggeteerError(f"{target} is reserved for the collection's own files; name another file")

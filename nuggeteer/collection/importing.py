@@ -1,9 +1,10 @@
-"""Verdicts made elsewhere, on their way into one assessor's ledger: all of them or none.
+"""Import verdicts that were made elsewhere into one assessor's ledger: all of them or none.
 
-A file is canonical JSON Lines, a spreadsheet's CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
-which a machine made; there a nugget has no id, so it is found by its text, and a garbled assignment says nothing. What
-the assessor has already said is not written again, nor is what they took back since; what contradicts it is refused.
-A verdict without a time is from before every retraction, and gets the time of the import.
+A file is canonical JSON Lines, a spreadsheet as CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
+which a machine made. Nuggets have no ids in these; they are found by their texts, and garbled assignments are skipped.
+A verdict that the assessor has already given, or has retracted since, is not written. A verdict that contradicts the
+assessor's own is an error. A verdict without a time counts as earlier than every retraction, and gets the time of the
+import.
 """
 
 from __future__ import annotations
@@ -33,39 +34,39 @@ _BLANKS = BOM + b" \t\r\n"
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a file's verdicts."""
+    """The result of an import."""
 
     assessor: str
     ledger: Path
     written: tuple[Judgement, ...]
     already: int  # verdicts that the same assessor had given before
-    retracted: int  # taken back since by the same assessor
+    retracted: int  # the same assessor retracted them since
     unjudged: int  # rows of a spreadsheet without a verdict
-    contradicting: int  # written though another human says the opposite
+    contradicting: int  # written, although another human gave the opposite verdict
     problems: tuple[Problem, ...]
 
 
 def import_verdicts(collection: Collection, path: Path, assessor: str | None = None) -> Imported:
-    """Write a file's verdicts into the ledger of its assessor, who must be named where the file does not."""
+    """Write a file's verdicts into the ledger of their assessor, who must be given if the file names nobody."""
     problems: list[Problem] = []
     verdicts, unjudged = _read(path, collection.key, collection.settings.answers.split, problems)
     _refuse(problems)
-    name = _whose(path, verdicts, assessor)
+    name = _assessor_of(path, verdicts, assessor)
     ledger = Ledger(collection.root, name)
     verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in verdicts]
-    there = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
-    gone: list[Anything] = [entry for entry in there if isinstance(entry.record, Retraction)]
-    stand = unretracted([*gone, *verdicts])
-    earlier = unretracted(there)
+    present = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
+    retractions: list[Anything] = [entry for entry in present if isinstance(entry.record, Retraction)]
+    valid = unretracted([*retractions, *verdicts])
+    earlier = unretracted(present)
     if len({verdict.record.machine for verdict in (*earlier, *verdicts)}) > 1:
-        what = f"{name!r} is a machine in some verdicts and none in others, here and in {ledger.path.parent}"
-        raise fail(path, what, "take another name for the assessor; nothing was imported")
-    new = list(_new(stand, earlier, problems))
+        what = f"{name!r} is a machine in some verdicts and a human in others, here and in {ledger.path.parent}"
+        raise fail(path, what, "choose another name for the assessor; nothing was imported")
+    new = list(_new(valid, earlier, problems))
     _refuse(problems)
     written = tuple(ledger.extend(new))
-    already, retracted = len(stand) - len(new), len(verdicts) - len(stand)
-    others = {(judgement.pair, judgement.verdict) for judgement in collection.judgements}
-    against = sum((j.pair, not j.verdict) in others for j in written if not j.machine)
+    already, retracted = len(valid) - len(new), len(verdicts) - len(valid)
+    known = {(judgement.pair, judgement.verdict) for judgement in collection.judgements}
+    against = sum((j.pair, not j.verdict) in known for j in written if not j.machine)
     problems += ledger.problems
     return Imported(name, ledger.path, written, already, retracted, unjudged, against, tuple(problems))
 
@@ -83,10 +84,11 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
             if isinstance(entry.record, Judgement):
                 verdicts.append(Entry(entry.file, entry.line, entry.record))
             else:
-                what, remedy = "a retraction cannot be imported", "copy the file into judgements/, or take the line out"
+                what, remedy = "a retraction cannot be imported", "copy the file into judgements/, or delete the line"
                 problems.append(Problem(entry.file, entry.line, what, remedy))
         if torn(content):
-            problems.append(Problem(str(path), None, "the last line is torn", "get the whole file, or delete the line"))
+            what = "the last line is incomplete"
+            problems.append(Problem(str(path), None, what, "get the whole file, or delete the line"))
     for file, line, record in verdicts:
         if record.qid not in key.position:
             problems.append(Problem(file, line, f"unknown question {record.qid!r}", "correct the qid"))
@@ -118,7 +120,7 @@ def _has_answers(content: bytes) -> bool:
 def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> list[Verdict]:
     """AutoNuggetizer's assignments as a machine's verdicts. Its nuggets are found by their texts."""
     bundle = read_assignments(path)
-    remedy = "what was not understood is not imported; mend it and import the file again"
+    remedy = "it was not imported; correct it and import the file again"
     problems.extend(p if p.severity == "error" else replace(p, remedy=remedy) for p in bundle.problems)
     texts = {(nugget.qid, nugget.nugget): nugget.descriptions[0] for nugget in bundle.nuggets}
     named: dict[tuple[str, str], set[str]] = {}
@@ -137,7 +139,7 @@ def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Proble
         else:
             ids[qid, number] = number if number in found else min(found)
             continue
-        problems.append(Problem(str(path), None, what, "bring the nuggets of both into line"))
+        problems.append(Problem(str(path), None, what, "make the nuggets of both files the same"))
     lines: dict[tuple[str | None, str | None], int] = {}
     for line, record in read_jsonl(path, []):
         lines.setdefault((as_id(record.get("run_id")), as_id(record.get("qid"))), line)
@@ -153,7 +155,7 @@ def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Proble
     ]
 
 
-def _whose(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:
+def _assessor_of(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:
     names = {verdict.record.assessor for verdict in verdicts}
     if assessor is None and len(names) == 1 and (only := next(iter(names))):
         return only
@@ -163,7 +165,7 @@ def _whose(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:
         what += f", not by {assessor!r}" if assessor else ""
         raise fail(path, what, "import one file for each assessor; nothing was imported")
     if assessor is None:
-        raise fail(path, "it does not say whose verdicts these are", "name the assessor with --assessor NAME")
+        raise fail(path, "it does not name the assessor of the verdicts", "name the assessor with --assessor NAME")
     return assessor
 
 
@@ -182,10 +184,10 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
         if not before:
             before.append(verdict)
             yield verdict.record
-        elif words not in {_words(other.record) for other in before}:
+        elif words not in {_words(previous.record) for previous in before}:
             what = f"{words} on nugget {verdict.record.nugget!r} of {verdict.record.qid!r} contradicts "
-            what += f"{before[0].place}, where the same assessor says {_words(before[0].record)}"
-            problems.append(Problem(verdict.file, verdict.line, what, "correct it, or take the other back"))
+            what += f"{before[0].location}, where the same assessor says {_words(before[0].record)}"
+            problems.append(Problem(verdict.file, verdict.line, what, "correct it, or retract the other"))
 
 
 def _words(judgement: Judgement) -> str:
@@ -193,7 +195,7 @@ def _words(judgement: Judgement) -> str:
 
 
 def _refuse(problems: list[Problem]) -> None:
-    """Nothing, or an error that lists what is wrong with the file."""
+    """Raise an error that lists what is wrong with the file, if anything is."""
     errors = [str(problem) for problem in problems if problem.severity == "error"]
     if errors:
         more = [f"... and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []

@@ -31,7 +31,7 @@ from nuggeteer.text import normalised
 
 __all__ = ["Ledger", "append_line", "assessor_name", "default_assessor"]
 
-_FIRST = ("qid", "nugget", "verdict", "retracted", "text")  # what a reader of a diff looks for
+_FIRST = ("qid", "nugget", "verdict", "retracted", "text")  # first, because people look for them in a diff
 _TICK = timedelta(microseconds=1)
 _LONGEST_NAME = 100
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no files on Windows
@@ -49,10 +49,10 @@ class Ledger:
         self.problems: list[Problem] = []
         folder = Path(root) / "judgements"
         self.path = folder / f"{self.assessor}.jsonl"
-        for other in folder.glob("*.jsonl"):
-            if other.stem != self.assessor and normalised(other.stem) == normalised(self.assessor):
-                what = f"{other} is there already, and is the same file as {self.path.name} on many a disk"
-                raise NuggeteerError(f"{what}; take {other.stem!r} or quite another name for the assessor")
+        for path in folder.glob("*.jsonl"):
+            if path.stem != self.assessor and normalised(path.stem) == normalised(self.assessor):
+                what = f"{path} already exists, and on many disks {self.path.name} is the same file"
+                raise NuggeteerError(f"{what}; choose {path.stem!r} or a different name for the assessor")
 
     def append(self, judgement: Judgement) -> Judgement:
         """Write a verdict; returns it as written, with its assessor and time."""
@@ -85,16 +85,16 @@ class Ledger:
     def retract(self, judgement: Judgement, reason: str | None = None) -> None:
         """Take back every verdict of this assessor on that nugget and text until now."""
         if judgement.assessor != self.assessor:
-            whose = "nobody" if judgement.assessor is None else repr(judgement.assessor)
-            raise NuggeteerError(f"{self.assessor!r} cannot take back a verdict of {whose}")
+            whose = "an unnamed assessor" if judgement.assessor is None else repr(judgement.assessor)
+            raise NuggeteerError(f"{self.assessor!r} cannot retract a verdict of {whose}")
         pair = judgement.pair
 
         def line(content: bytes) -> bytes:
             times = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(pair)]
             at = max([_now(), *(when + _TICK for when in times if when)])
-            who = (self.assessor, _time(at), judgement.run, reason)
+            origin = (self.assessor, _time(at), judgement.run, reason)
             extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
-            data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *who, judgement.scope, extra))
+            data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *origin, judgement.scope, extra))
             _read_back(data)
             return data
 
@@ -106,8 +106,8 @@ class Ledger:
         if at is None:
             at = _time(max(now, after + _TICK) if after else now)
         elif after and ((when := moment(at)) is None or when < after):
-            what = f"the verdict of {at} on nugget {judgement.nugget!r} of {judgement.qid!r} was taken back since"
-            raise NuggeteerError(f"{what}; judge it anew")
+            what = f"the verdict of {at} on nugget {judgement.nugget!r} of {judgement.qid!r} was retracted later"
+            raise NuggeteerError(f"{what}; judge it again")
         complete = replace(judgement, assessor=self.assessor, at=at, extra={"tool": _tool(), **judgement.extra})
         line = _line(complete)
         record = _read_back(line)
@@ -123,8 +123,8 @@ class Ledger:
 
         aside = append(self.path, with_attributes)
         if aside:
-            what = f"its last line was torn, for writing it was cut short; it is now in {aside.name}"
-            remedy = "nobody was told that it was written; judge that pair again if need be, then delete that file"
+            what = f"its last line was torn, because it was not completely written; it is now in {aside.name}"
+            remedy = "its writing was never confirmed; judge that pair again if necessary, then delete that file"
             self.problems.append(Problem(str(self.path), None, what, remedy, "warning"))
 
 
@@ -132,7 +132,8 @@ def assessor_name(name: str) -> str:
     """The name itself, if a file can be called so everywhere; raises otherwise."""
     if name != _safe(name) or not name:
         raise NuggeteerError(
-            f"{name!r:.100} cannot be an assessor's name, for it names a file: use letters, digits and . _ @ + -"
+            f"{name!r:.100} cannot be an assessor's name, because it cannot be a file's name everywhere; "
+            "use letters, digits and . _ @ + -"
         )
     return name
 
@@ -144,7 +145,7 @@ def default_assessor() -> str:
         with suppress(Exception):  # KeyError or OSError, by version, where the user has no name
             name = getpass.getuser()
     if not (safe := _safe(name)):
-        raise NuggeteerError("nobody knows who you are; say so with --assessor NAME or in NUGGETEER_ASSESSOR")
+        raise NuggeteerError("the assessor is unknown; name yourself with --assessor NAME or in NUGGETEER_ASSESSOR")
     return safe
 
 
@@ -162,7 +163,7 @@ def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retra
     found: dict[Pair, datetime] = {}
     for line in content.split(b"\n") if key in content else ():
         if key in line:
-            with suppress(WrongLine, orjson.JSONDecodeError, AttributeError):  # reading tells of these
+            with suppress(WrongLine, orjson.JSONDecodeError, AttributeError):  # reading the file reports these
                 record = parse(orjson.loads(line))
                 if when := moment(record.at or ""):
                     found[record.pair] = max(when, found.get(record.pair, when))
@@ -172,7 +173,9 @@ def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retra
 def _line(record: Judgement | Retraction) -> bytes:
     fields = as_line(record)
     if clash := record.extra.keys() & {*JUDGEMENTS.checks, *RETRACTIONS.checks}:
-        raise NuggeteerError(f"{', '.join(sorted(clash))}: among the extra keys of a verdict, where it means nothing")
+        raise NuggeteerError(
+            f"{', '.join(sorted(clash))}: has a meaning of its own and cannot be an extra key of a verdict"
+        )
     fields = {key: fields[key] for key in (*(key for key in _FIRST if key in fields), *fields)}
     try:
         line = orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY)
@@ -192,14 +195,14 @@ def _read_back(line: bytes) -> Judgement | Retraction:
 
 
 def _core(judgement: Judgement) -> Judgement:
-    """Without the parts that JSON may write otherwise."""
+    """The judgement without the parts that may differ after a round trip through JSON."""
     return replace(judgement, span=None, extra={})
 
 
 def _merge_by_union(folder: Path) -> None:
     path = folder / ".gitattributes"
     if not path.exists():
-        with suppress(NuggeteerError):  # a help for git, and no reason to lose a verdict
+        with suppress(NuggeteerError):  # it only helps git, so a failure must not lose a verdict
             write_whole(path, lambda file: file.write(_ATTRIBUTES))
 
 

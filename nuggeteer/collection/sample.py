@@ -10,23 +10,23 @@ from nuggeteer.errors import fail
 
 
 def sample_folder() -> Path:
-    """Where the sample lies: inside an installed package, or in `judgements/` of a checkout."""
+    """The folder of the sample: inside an installed package, or `judgements/sample` of a checkout."""
     package = Path(__file__).parent.parent
     installed = package / "sample"
     return installed if installed.is_dir() else package.parent / "judgements" / "sample"
 
 
 def copy_sample(folder: Path | str) -> bool:
-    """Put a copy of the sample there. A collection that is there already is left as it is: False.
+    """Copy the sample into a folder, completely or not at all. False if the folder already has a collection.
 
-    Any other folder that is not empty is refused, and nothing is half-copied.
+    Any other folder that is not empty is refused.
     """
     folder = Path(folder)
     try:
         if (folder / "nuggets.jsonl").is_file():
             return False
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise fail(folder, "is there already and is no collection", "name a new folder")
+            raise fail(folder, "is not empty and not a collection", "name a new folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
             copy = Path(staging) / "sample"
@@ -35,5 +35,5 @@ def copy_sample(folder: Path | str) -> bool:
                 folder.rmdir()
             copy.rename(folder)
     except OSError as error:
-        raise fail(folder, f"cannot be written: {error.strerror}", "choose another place") from error
+        raise fail(folder, f"cannot be written: {error.strerror}", "choose another folder") from error
     return True

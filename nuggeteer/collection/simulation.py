@@ -1,11 +1,10 @@
-"""A made-up collection of any size, streamed to disk, with its truth beside it.
+"""Simulate a collection of any size, together with its true verdicts.
 
-Words are drawn from English by Zipf's law. A nugget is a short description of rarer words; some nuggets
-are easier to find than others, some systems better at finding. A response that carries a nugget says
-each of its words with probability 1 − `difficulty`, else another word in its place; among other responses,
-some borrow words of a nugget that they do not carry. The first `judged` systems were judged `every`, each
-verdict wrong with probability `judge_error`. The truth of every run is in `truth/RUN.jsonl`, which lists
-the pairs that are a yes.
+English words are drawn by Zipf's law. A nugget is a short description of rarer words. Some nuggets are easier to find
+than others, and some systems find more. A response that has a nugget contains each of its words with probability
+1 − `difficulty`, and otherwise another word instead. Some of the other responses borrow words of a nugget that they do
+not have. The first `judged` systems are judged `every`, and each of their verdicts is wrong with probability
+`judge_error`. `truth/RUN.jsonl` lists the pairs of a run that are truly a yes.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import write_jsonl
 
 VOCABULARY = 20_000
-COMMON = 2_000  # a nugget's words are rarer than these
+COMMON = 2_000  # the words of nuggets are rarer than these
 KINDS = ("definition", "other", "relationship", "rag")
 
 
@@ -40,7 +39,7 @@ class Shape:
 
 
 class _Language:
-    """English words, drawn by Zipf's law; the rarer ones make facts."""
+    """English words drawn by Zipf's law. Facts are made of the rarer ones."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         import wordfreq
@@ -51,14 +50,13 @@ class _Language:
         self.cumulative = np.cumsum(weight / weight.sum())
         self.rng = rng
 
-    def say(self, count: int) -> list[str]:
-        places = np.searchsorted(self.cumulative, self.rng.random(count))
-        return [self.words[i] for i in np.minimum(places, len(self.words) - 1)]
+    def draw(self, count: int) -> list[str]:
+        ranks = np.searchsorted(self.cumulative, self.rng.random(count))
+        return [self.words[i] for i in np.minimum(ranks, len(self.words) - 1)]
 
     def fact(self) -> list[str]:
         count = int(self.rng.integers(4, 9))
-        places = self.rng.integers(COMMON, len(self.words), count)
-        return [self.words[i] for i in places]
+        return [self.words[i] for i in self.rng.integers(COMMON, len(self.words), count)]
 
 
 def simulate(folder: Path | str, shape: Shape | None = None, seed: int = 0) -> None:
@@ -88,18 +86,18 @@ def simulate(folder: Path | str, shape: Shape | None = None, seed: int = 0) -> N
 
 def _refuse(folder: Path, shape: Shape) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise NuggeteerError(f"{folder}: is there already and not empty; name a new folder")
+        raise NuggeteerError(f"{folder}: already exists and is not empty; name a new folder")
     if not 0 <= shape.difficulty <= 1 or not 0 <= shape.judge_error <= 1:
-        raise NuggeteerError("difficulty and judge error lie between 0 and 1")
+        raise NuggeteerError("difficulty and judge error must be from 0 to 1")
     if min(shape.questions, shape.nuggets, shape.systems, shape.responses, shape.words) < 1:
-        raise NuggeteerError("a collection has at least one of everything")
+        raise NuggeteerError("questions, nuggets, systems, responses and words must be 1 or more")
     if not 0 <= shape.judged <= shape.systems:
-        raise NuggeteerError(f"{shape.judged} judged systems are more than the {shape.systems} that there are")
+        raise NuggeteerError(f"the judged systems must be from 0 to {shape.systems}, not {shape.judged}")
 
 
 def _questions(qids: list[str], language: _Language) -> Iterator[dict[str, Any]]:
     for i, qid in enumerate(qids):
-        yield {"qid": qid, "text": " ".join([*language.say(8), "?"]), "kind": KINDS[i % len(KINDS)]}
+        yield {"qid": qid, "text": " ".join([*language.draw(8), "?"]), "kind": KINDS[i % len(KINDS)]}
 
 
 def _nuggets(qids: list[str], facts: list[list[list[str]]], vital: Any, rng: Any) -> Iterator[dict[str, Any]]:
@@ -123,7 +121,7 @@ def _manifest(names: list[str], judged: int) -> Iterator[dict[str, Any]]:
 
 
 class _Truth:
-    """Collects a run's true pairs while it is written, and what a fallible judge made of them."""
+    """The true pairs of a run, and the verdicts of a judge who makes mistakes, collected while the run is written."""
 
     def __init__(self, folder: Path, names: list[str], shape: Shape) -> None:
         self.folder, self.shape = folder, shape
@@ -138,7 +136,7 @@ class _Truth:
         self.true.append({"qid": qid, "nugget": str(nugget + 1), "text": text, "verdict": True, "run": self.name})
 
     def judge(self, qid: str, carried: set[int], text: str) -> None:
-        """A judge errs on one nugget of a response now and then; silence is a no."""
+        """Add the judge's yes verdicts on a response, some of them wrong. Nuggets without a verdict are a no."""
         if not self.judged:
             return
         wrong = set(np.flatnonzero(self.rng.random(self.shape.nuggets) < self.shape.judge_error).tolist())
@@ -165,15 +163,15 @@ def _responses(
     rng = language.rng
     for q, qid in enumerate(qids):
         carried = [n for n in range(shape.nuggets) if rng.random() < chance[q, n]]
-        place = dict(zip(carried, rng.integers(0, shape.responses, len(carried)).tolist(), strict=True))
+        rank_of = dict(zip(carried, rng.integers(0, shape.responses, len(carried)).tolist(), strict=True))
         borrowed = rng.random(shape.responses) < 0.3
-        fillers = language.say(shape.responses * shape.words)
+        fillers = language.draw(shape.responses * shape.words)
         for rank in range(shape.responses):
             words = fillers[rank * shape.words : (rank + 1) * shape.words]
-            here = {n for n in carried if place[n] == rank}
+            here = {n for n in carried if rank_of[n] == rank}
             for n in here:
                 own = facts[q][n]
-                kept = [w if rng.random() >= shape.difficulty else language.say(1)[0] for w in own]
+                kept = [w if rng.random() >= shape.difficulty else language.draw(1)[0] for w in own]
                 at = int(rng.integers(0, len(words) + 1))
                 words[at:at] = kept
             if borrowed[rank] and not here:

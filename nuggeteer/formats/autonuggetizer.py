@@ -4,20 +4,20 @@
     {"query", "qid", "answer_text", "response_length", "run_id",
      "nuggets": [{"text", "importance", "assignment": "support" | "partial_support" | "not_support"}]}
 
-A nugget has no id there; ours is its place in the list, from 1. An assignment becomes a run of one
-response a question, and a verdict for each nugget: support is a yes, partial_support a partial no, and
-not_assigned (ours, for a nugget that nobody judged) none at all.
+Nuggets have no ids in these files; their ids become 1, 2, ... in the order of the list. Assignments become a run with
+one response per question, and a verdict for each nugget: support is a yes, partial_support is a partial no, and
+not_assigned (which we write for a nugget that nobody judged) is no verdict.
 
-What an LLM garbled ("failed" as an importance, "ming_dynasty_support" as an assignment) is kept under
-`importance_as_found` or `assignment`, counted, and worth what AutoNuggetizer makes of it: nothing. Keys that
-we do not know, and ids that are numbers, are kept under `as_found`. A line is kept aside if an id is none,
-if a text or the list of nuggets is missing, if it is a question's, or a run's to a question, for the second
-time, or if its nuggets are others than those the file has for that question.
+Values that an LLM garbled ("failed" as an importance, "ming_dynasty_support" as an assignment) are kept under
+`importance_as_found` or `assignment`. They are counted, and are worth nothing, as in AutoNuggetizer. Unknown keys, and
+ids that are numbers, are kept under `as_found`. A line is kept aside if an id is not valid, if a text or the list of
+nuggets is missing, if the question or the run's answer to it has occurred before, or if its nuggets differ from those
+that the file already has for this question.
 
-What these files cannot hold is not written: ids of nuggets; votes, weights, tags; a question's kind, target
-and template; docids, ranks; who judged, when and why. Several descriptions become one, with ` / ` between;
-several responses to a question one answer, with a blank between, and the best of their verdicts. A query, an
-importance or an assignment that was missing is written, as "" or null.
+These are not written, because the files cannot hold them: ids of nuggets; votes, weights and tags; a question's kind,
+target and template; docids and ranks; and who judged, when and why. Several descriptions are joined with ` / `. Several
+responses to a question are joined with a space into one answer, which gets the best of their verdicts. A query, an
+importance or an assignment that was missing is written as "" or null.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def read_nuggets(path: Path) -> Bundle:
         if qid is None or not _are_nuggets(listed):
             bundle.not_understood(path, number, raw, "no qid, or no list of nuggets with texts")
         elif qid in bundle.questions:
-            bundle.not_understood(path, number, raw, f"question {qid} for the second time")
+            bundle.not_understood(path, number, raw, f"question {qid} occurs a second time")
         else:
             query = _text(line.get("query"))
-            bundle.ask(Question(qid, query, kind="rag", extra=_rest(line, qid=qid, query=query)))
+            bundle.add_question(Question(qid, query, kind="rag", extra=_rest(line, qid=qid, query=query)))
             rest = [_rest(n, text=n["text"], importance=n.get("importance")) for n in listed]
             _add(bundle, path, number, _nuggets(qid, listed, rest))
     return bundle
@@ -66,22 +66,22 @@ def read_assignments(path: Path) -> Bundle:
         qid, run = as_id(line.get("qid")), as_id(line.get("run_id"))
         text, listed = line.pop("answer_text", None), line.pop("nuggets", None)
         if qid is None or run is None or not isinstance(text, str) or not _are_nuggets(listed):
-            aside(raw, "no qid, run_id, answer_text, or list of nuggets with texts")
+            aside(raw, "no qid, no run_id, no answer_text, or no list of nuggets with texts")
             continue
         nuggets = _nuggets(qid, listed, [{}] * len(listed))
         if (run, qid) in answered:
-            aside(raw, f"an answer of {run} to {qid} for the second time")
+            aside(raw, f"a second answer of {run} to {qid}")
             continue
         if known.get(qid, nuggets) != nuggets:
-            aside(raw, f"other nuggets than those before for {qid}")
+            aside(raw, f"the nuggets of {qid} differ from those on an earlier line")
             continue
         if qid not in known:
-            bundle.ask(Question(qid, _text(line.get("query")), kind="rag"))
+            bundle.add_question(Question(qid, _text(line.get("query")), kind="rag"))
             _add(bundle, path, number, nuggets)
         known[qid] = nuggets
         answered.add((run, qid))
         rest = _rest(line, qid=qid, run_id=run, query=bundle.questions[qid].text)
-        bundle.respond(RunInfo(run), Response(qid, text, extra=rest))
+        bundle.add_response(RunInfo(run), Response(qid, text, extra=rest))
         for nugget, found in zip(nuggets, listed, strict=True):
             assignment = found.get("assignment")
             if assignment == NOT_ASSIGNED:
@@ -102,9 +102,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _rest(line: dict[str, Any], **said: Any) -> dict[str, Any]:
-    """What an object says beyond what our record of it says, as the record's extra key."""
-    rest = {key: value for key, value in line.items() if key not in said or said[key] != value}
+def _rest(line: dict[str, Any], **recorded: Any) -> dict[str, Any]:
+    """The keys of an object that our record does not hold, as the record's extra key."""
+    rest = {key: value for key, value in line.items() if key not in recorded or recorded[key] != value}
     return {_AS_FOUND: rest} if rest else {}
 
 
@@ -114,13 +114,13 @@ def _are_nuggets(value: Any) -> TypeGuard[Objects]:
 
 def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:
     nuggets = []
-    for place, (found, extra) in enumerate(zip(listed, rest, strict=True), 1):
+    for number, (found, extra) in enumerate(zip(listed, rest, strict=True), 1):
         importance: Importance = "unrated"
         if found.get("importance") in ("vital", "okay", "unrated"):
             importance = found["importance"]
         else:
             extra = {**extra, _IMPORTANCE_AS_FOUND: found.get("importance")}
-        nuggets.append(Nugget(qid, str(place), (found["text"],), importance, extra=extra))
+        nuggets.append(Nugget(qid, str(number), (found["text"],), importance, extra=extra))
     return nuggets
 
 
@@ -134,7 +134,7 @@ def _add(bundle: Bundle, path: Path, number: int, nuggets: list[Nugget]) -> None
 
 
 def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
-    """Questions with their nuggets, one object a question."""
+    """Questions with their nuggets, one object per question."""
     grouped = _by_question(bundle)
     for qid in dict.fromkeys([*bundle.questions, *grouped]):
         question = bundle.questions.get(qid, Question(qid, ""))
@@ -144,7 +144,7 @@ def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
 
 
 def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
-    """A run's answers with what was judged of each nugget, in this run or, failing that, in any."""
+    """A run's answers with an assignment for each nugget, from verdicts on this run or else on any run."""
     own: dict[Pair, list[Judgement]] = {}
     others: dict[Pair, list[Judgement]] = {}
     for j in bundle.judgements:
@@ -168,7 +168,7 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
 
 
 def _assignment(judgements: list[Judgement]) -> dict[str, Any]:
-    """The strongest of several verdicts, as it was found."""
+    """The strongest of several verdicts, in its original form."""
     if not judgements:
         return {"assignment": NOT_ASSIGNED}
     best = max(judgements, key=lambda j: (j.verdict, j.partial))

@@ -1,8 +1,8 @@
-"""What a foreign file holds, in our own records, on its way into a collection or out of one.
+"""The content of a foreign file as our own records, before it is added to a collection or after it is read from one.
 
-A bundle is added to a collection or refused, never merged over what is there: a record with a new id is
-added, one that says nothing new is left out (so converting a file twice does nothing), and if any says
-something else, nothing is written at all. Every line is read back before it is written.
+A bundle is added to a collection as a whole or not at all. A record with a new id is added, and an identical record is
+left out, so converting a file twice changes nothing. If any record contradicts the collection, nothing is written.
+Every line is read back before it is written.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _LONGEST_NAME = 200
 
 @dataclass
 class Bundle:
-    """Records without a folder. `garbled` keeps every line that its reader did not understand.
+    """Records without a folder. `garbled` has every line that the reader did not understand.
 
-    `passed_over` are verdicts of a collection that were taken back, or a machine's. Bytes that are not UTF-8 stand in
-    `garbled` as lone surrogates (`surrogateescape`), so that they can be written as they were.
+    `excluded` has the verdicts of a collection that were retracted, and those of machines. In `garbled`, bytes that are
+    not UTF-8 are lone surrogates (`surrogateescape`), so they can be written unchanged.
     """
 
     questions: dict[str, Question] = field(default_factory=dict)
@@ -38,25 +38,25 @@ class Bundle:
     runs: dict[str, RunInfo] = field(default_factory=dict)
     responses: dict[str, list[Response]] = field(default_factory=dict)
     judgements: list[Judgement] = field(default_factory=list)
-    passed_over: list[Judgement] = field(default_factory=list)
+    excluded: list[Judgement] = field(default_factory=list)
     garbled: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def ask(self, question: Question) -> None:
+    def add_question(self, question: Question) -> None:
         self.questions.setdefault(question.qid, question)
 
-    def respond(self, info: RunInfo, response: Response) -> None:
+    def add_response(self, info: RunInfo, response: Response) -> None:
         self.runs.setdefault(info.run, info)
         self.responses.setdefault(info.run, []).append(response)
 
     def not_understood(self, path: Path, line: int, raw: str, what: str) -> None:
         self.garbled.append(raw)
-        remedy = "the line is kept aside; mend it and convert again"
+        remedy = "the line is kept aside in garbled/; correct it and convert again"
         self.problems.append(Problem(str(path), line, what, remedy, "warning"))
 
 
 def as_id(value: Any) -> str | None:
-    """A string or a whole number as an id of ours; None if a collection would refuse it."""
+    """A string or a whole number as an id; None if it is not a valid id of a collection."""
     try:
         return canonical.MANIFEST.parse({"run": str(value) if type(value) is int else value}).run
     except canonical.WrongLine:
@@ -64,7 +64,7 @@ def as_id(value: Any) -> str | None:
 
 
 def kept(record: Question | Nugget | Response | Judgement, key: str) -> dict[str, Any]:
-    """What a reader kept of a foreign object under an extra key of ours."""
+    """The part of a foreign object that a reader kept under this extra key."""
     value = record.extra.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -83,14 +83,14 @@ def read_objects(path: Path, bundle: Bundle, keys: Collection[str]) -> Iterator[
         try:
             raw = as_json(line)
         except NuggeteerError:
-            what = "lists or objects too deep"
+            what = "lists or objects are nested too deeply"
             bundle.problems.append(Problem(str(path), number, what, "flatten them"))
         else:
             yield number, line, raw
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """All records of a collection, with the keys that we do not know; raises on any bad line."""
+    """All records of a collection with their unknown keys. Raises an error if any line is bad."""
     bundle = Bundle()
     problems: list[Problem] = []
 
@@ -99,7 +99,7 @@ def read_bundle(folder: Path) -> Bundle:
             yield from (record for _, record in layout.read(path, problems))
 
     for question in lines(canonical.QUESTIONS, folder / "questions.jsonl"):
-        bundle.ask(question)
+        bundle.add_question(question)
     bundle.nuggets.extend(lines(canonical.NUGGETS, folder / "nuggets.jsonl"))
     for info in lines(canonical.MANIFEST, folder / "runs.jsonl"):
         bundle.runs.setdefault(info.run, info)
@@ -107,24 +107,24 @@ def read_bundle(folder: Path) -> Bundle:
         bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
     entries = read_folder(folder / "judgements", problems)
     bundle.judgements = [verdict.record for verdict in unretracted(entries) if not verdict.record.machine]
-    stand = set(map(id, bundle.judgements))
-    said = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
-    bundle.passed_over = [judgement for judgement in said if id(judgement) not in stand]
+    included = set(map(id, bundle.judgements))
+    judgements = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
+    bundle.excluded = [judgement for judgement in judgements if id(judgement) not in included]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
     return bundle
 
 
 def write_bundles(sources: Sequence[tuple[str, Bundle]], folder: Path) -> list[list[Path]]:
-    """Add bundles to a collection, making one if need be. Returns the files written for each.
+    """Add bundles to a collection, which is created if necessary. Returns the files that were written for each bundle.
 
-    A bundle comes with the name of its source, which its judgement file and its garbled lines get.
+    The source is the name for the bundle's file of judgements and for its file of garbled lines.
     """
     target = _Target(folder, read_bundle(folder) if folder.is_dir() else Bundle())
     plans = [target.plan(source, bundle) for source, bundle in sources]
     if target.clashes:
         shown = "; ".join(target.clashes[:_SHOWN]) + ("; ..." if len(target.clashes) > _SHOWN else "")
-        raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename")
+        raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename them")
     for plan in plans:
         for path, added in plan.items():
             _append(path, added)
@@ -132,20 +132,20 @@ def write_bundles(sources: Sequence[tuple[str, Bundle]], folder: Path) -> list[l
 
 
 class _Target:
-    """A collection as it will be, and what stands against adding to it."""
+    """A collection with the bundles added so far, and the clashes that prevent adding them."""
 
-    def __init__(self, folder: Path, there: Bundle) -> None:
+    def __init__(self, folder: Path, present: Bundle) -> None:
         self.folder = folder
         self.clashes: list[str] = []
-        self._questions = dict(there.questions)
-        self._nuggets = {(n.qid, n.nugget): n for n in there.nuggets}
-        self._runs = dict(there.runs)
-        self._responses = dict(there.responses)
-        self._verdicts = set(map(_line, there.judgements + there.passed_over))
+        self._questions = dict(present.questions)
+        self._nuggets = {(n.qid, n.nugget): n for n in present.nuggets}
+        self._runs = dict(present.runs)
+        self._responses = dict(present.responses)
+        self._verdicts = set(map(_line, present.judgements + present.excluded))
         self._planned: dict[Path, bytes] = {}
 
     def plan(self, source: str, bundle: Bundle) -> dict[Path, bytes]:
-        """What is to be added to which file."""
+        """The lines to add to each file."""
         questions = self._new("question", self._questions, bundle.questions.items())
         nuggets = self._new("nugget", self._nuggets, (((n.qid, n.nugget), n) for n in bundle.nuggets))
         infos = self._new("manifest line of run", self._runs, bundle.runs.items())
@@ -157,7 +157,7 @@ class _Target:
         for name, responses in bundle.responses.items():
             if name in self._responses:
                 if self._responses[name] != responses:
-                    self._clash(f"the run {name!r} is in {self.folder} already, and differs")
+                    self._clash(f"the run {name!r} in {self.folder} is different")
             elif self._is_file_name(name):
                 self._responses[name] = responses
                 lines = self._lines(canonical.RESPONSES, responses)
@@ -167,7 +167,7 @@ class _Target:
             verdicts = self._lines(canonical.JUDGEMENTS, bundle.judgements)
             if not self._verdicts.issuperset(verdicts):
                 if self._before(path):
-                    self._clash(f"{path} is there already, and differs")
+                    self._clash(f"{path} already exists and is different")
                 self._verdicts.update(verdicts)
                 plan[path] = verdicts
             path = self.folder / "garbled" / f"{source}.txt"
@@ -183,19 +183,19 @@ class _Target:
         self.clashes.append(what)
 
     def _new(self, kind: str, old: dict[Any, Record], new: Iterable[tuple[Hashable, Record]]) -> list[Record]:
-        """Those that are not there yet; a clash for each that says something else than the one there."""
+        """The records that the collection does not have. A record that differs from the collection's is a clash."""
         fresh = []
         for name, record in new:
             if name not in old:
                 fresh.append(old.setdefault(name, record))
                 continue
-            said = canonical.as_line(old[name])
-            if any(said.get(key) != value for key, value in _says(record).items()):
-                self._clash(f"the {kind} {name!r} is in {self.folder} already, and differs")
+            line = canonical.as_line(old[name])
+            if any(line.get(key) != value for key, value in _compared(record).items()):
+                self._clash(f"the {kind} {name!r} in {self.folder} is different")
         return fresh
 
     def _lines(self, layout: canonical.Layout[Record], records: Iterable[Record]) -> list[bytes]:
-        """Lines that will be read as the records they are made of; a clash for any that would not."""
+        """Lines of records. A record whose line would be read differently is a clash."""
         lines = []
         for record in records:
             line = _line(record)
@@ -212,16 +212,16 @@ class _Target:
         fits = name.isprintable() and not name.startswith(".") and not set(name) & set("/\\")
         fits = fits and 0 < len(name.encode()) <= _LONGEST_NAME
         if not fits:
-            self._clash(f"{name!r:.100} cannot be a file's name")
+            self._clash(f"{name!r:.100} cannot be a file name")
         return fits
 
     def _before(self, path: Path) -> bytes:
         return (path.read_bytes() if path.is_file() else b"") + self._planned.get(path, b"")
 
 
-def _says(record: Question | Nugget | RunInfo | Response | Judgement) -> Mapping[str, Any]:
-    """What a record says that must not differ: of a question its text if it has one, for its kind and
-    target are what a reader made of it."""
+def _compared(record: Question | Nugget | RunInfo | Response | Judgement) -> Mapping[str, Any]:
+    """The keys that must be the same in both records. Readers derive a question's kind and target, so these may
+    differ, and so may a missing text."""
     line = canonical.as_line(record)
     if isinstance(record, Question):
         return {key: value for key, value in line.items() if value and key not in ("kind", "target")}
@@ -233,7 +233,7 @@ def _line(record: Question | Nugget | RunInfo | Response | Judgement) -> bytes:
 
 
 def _append(path: Path, added: bytes) -> None:
-    """The file as it was, then what is added; replaced in one step."""
+    """Add bytes to a file, replacing it in one step."""
     before = path.read_bytes() if path.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"

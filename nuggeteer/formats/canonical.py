@@ -1,4 +1,4 @@
-"""The canonical files of a collection: what each line may say, how it is read, how it is written.
+"""The files of a collection: the keys of each line, and how lines are read and written.
 
     questions.jsonl     qid, text, kind?, target?, template?
     nuggets.jsonl       qid, nugget, text | descriptions, importance, weight?, votes?, tags?
@@ -8,8 +8,8 @@
                         scope?
     or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, scope?, retracted
 
-Keys that are not listed are kept as they are, in `extra`. A retraction has no `verdict`, so that a reader who knows
-nothing of retractions stumbles over it and does not take it for one.
+Other keys are kept unchanged in `extra`. A retraction has no `verdict`, so a program that does not know retractions
+fails on it and does not misread it as a verdict.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ Record = TypeVar("Record")
 
 
 class WrongLine(Exception):
-    """A line that cannot be read: (what, what to do) of everything wrong in it."""
+    """A line with wrong fields: (what is wrong, what to do) for each of them."""
 
 
 def _retraction(retracted: None, extra: Mapping[str, Any], **values: Any) -> Retraction:
     if "verdict" in extra:
-        raise WrongField("a retraction has no 'verdict'", "keep 'retracted' or 'verdict'")
+        raise WrongField("a line has 'retracted' and 'verdict'", "keep only one of them")
     return Retraction(extra=extra, **values)
 
 
 class Layout(Generic[Record]):
-    """One kind of line: its keys, those it cannot do without, and what becomes of it."""
+    """One kind of line: its required keys, the checks of all its keys, and the record that it becomes."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Layout(Generic[Record]):
         self.checks = checks
 
     def read(self, path: Path, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
-        """(line number, record) of each good line; problems of the others."""
+        """(line number, record) of each good line. The others become problems."""
         for number, line in read_jsonl(path, problems, self.checks):
             try:
                 yield number, self.parse(line)
@@ -69,7 +69,7 @@ class Layout(Generic[Record]):
                 problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
 
     def parse(self, line: dict[str, Any]) -> Record:
-        """The record that a line's object says; raises `WrongLine`."""
+        """Make a record from a line's object; raises `WrongLine`."""
         known: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         wrong: list[tuple[str, str]] = []
@@ -174,15 +174,15 @@ RETRACTIONS = Layout(
 )
 
 
-_SILENT = (("partial", False), ("machine", False), ("scope", "response"), ("judged", "none"))
+_DEFAULTS = (("partial", False), ("machine", False), ("scope", "response"), ("judged", "none"))
 
 
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:
-    """A record as the object of its line; keys that say nothing are left out."""
+    """A record as the object of its line, without keys that have their default value."""
     line: dict[str, Any] = {}
     for key in record.__slots__:
         value = getattr(record, key)
-        if key == "extra" or value is None or (key, value) in _SILENT:
+        if key == "extra" or value is None or (key, value) in _DEFAULTS:
             continue
         if key == "descriptions":
             key, value = ("text", value[0]) if len(value) == 1 else (key, list(value))

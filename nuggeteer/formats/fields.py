@@ -1,4 +1,4 @@
-"""Checks of single fields: each takes a value as JSON has it, and returns it or raises `WrongField`."""
+"""Checks of single fields. Each takes a value from JSON, and returns it or raises `WrongField`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def string(value: Any) -> str:
 
 
 def identifier(value: Any) -> str:
-    """An id: some visible text without control characters."""
+    """An id: visible text without control characters."""
     if not isinstance(value, str):
         raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
     if not value or value != value.strip() or not value.isprintable():
-        what = f"is {_shown(value)}, which no id can be"
+        what = f"is {_shown(value)}, which is not a valid id"
         raise WrongField(what, "use printable characters without spaces at the ends")
     return value
 
@@ -64,7 +64,7 @@ def whole_number(value: Any) -> int:
 def share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         what = f"is {_shown(value)}, not a number from 0 to 1"
-        raise WrongField(what, "write the share of assessors who want it")
+        raise WrongField(what, "write the share of assessors who voted vital")
     return float(value)
 
 
@@ -103,7 +103,7 @@ def anything(value: Any) -> Any:
 
 
 def moment(at: str) -> datetime | None:
-    """When that was, if it says so as ISO 8601 does; without a zone it is UTC."""
+    """A time in ISO 8601, as UTC if it has no zone; None if it is not a time."""
     try:
         when = datetime.fromisoformat(at)
     except ValueError:

@@ -1,6 +1,6 @@
-"""JSON Lines, read strictly: every line that is not a JSON object in UTF-8 is a problem with its place.
+"""Read JSON Lines strictly: every line that is not a JSON object in UTF-8 is a problem with its line number.
 
-Lines are streamed, and none longer than `LONGEST_LINE` is held in memory.
+Lines are streamed, and a line longer than `LONGEST_LINE` is never held in memory.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _find_keys = re.compile(rb'"\s*:').findall  # every key, and what looks like one
 def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
     """(line number, line without its end) of each line that is not blank.
 
-    Tells of a byte-order mark, Windows line ends, blank lines, an empty file, lines too long, and a file
-    that cannot be read.
+    Reports a byte-order mark, Windows line ends, blank lines, an empty file, lines that are too long, and a file that
+    cannot be read.
     """
 
     def warn(line: int | None, what: str, remedy: str) -> None:
@@ -43,7 +43,7 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
             for number, raw in enumerate(_pieces(file), 1):
                 if _too_long(raw):
                     what = f"the line is longer than {LONGEST_LINE:,} bytes"
-                    problems.append(Problem(str(path), number, what, "shorten it, or mend the missing line end"))
+                    problems.append(Problem(str(path), number, what, "shorten it, or add the missing line end"))
                     continue
                 if number == 1 and raw.startswith(BOM):
                     warn(1, "the file starts with a byte-order mark", "save it as UTF-8 without BOM")
@@ -68,7 +68,7 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    """Lines; of one too long, just enough to know it."""
+    """Lines. A line that is too long is cut off."""
     while raw := file.readline(LONGEST_LINE + 1):
         yield raw
         if _too_long(raw):
@@ -81,10 +81,10 @@ def _too_long(raw: bytes) -> bool:
 
 
 def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of each line that is a JSON object in UTF-8; what is not, goes to `problems`.
+    """(line number, object) of each line that is a JSON object in UTF-8. Other lines go to `problems`.
 
-    Where a key is said twice in one object, JSON parsers keep the last in silence. We warn of it, and
-    refuse the line if it is one of the outermost `keys`, or inside a value.
+    If a key occurs twice in an object, JSON parsers silently keep the last value. Here this is a warning. It is an
+    error if the key is one of `keys`, or if it is inside a value.
     """
     for number, line in read_lines(path, problems):
         try:
@@ -93,17 +93,17 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
             problems.append(_not_json(path, number, line, error))
             continue
         if not isinstance(record, dict):
-            what = f"a JSON object {{...}} belongs here, not {type(record).__name__}"
-            problems.append(Problem(str(path), number, what, "write one object a line"))
+            what = f"the line is not a JSON object {{...}} but {type(record).__name__}"
+            problems.append(Problem(str(path), number, what, "write one object per line"))
             continue
         if len(_find_keys(line)) > len(record):
             try:
-                outermost, inside = _said_twice(line)
+                outermost, inside = _repeated_keys(line)
             except RecursionError:
-                problems.append(Problem(str(path), number, "lists or objects too deep", "flatten them"))
+                problems.append(Problem(str(path), number, "lists or objects are nested too deeply", "flatten them"))
                 continue
             for key in outermost + inside:
-                what = f"the key {key!r} stands twice in one object"
+                what = f"the key {key!r} occurs twice in one object"
                 severity: Literal["error", "warning"]
                 severity = "error" if key in keys or key in inside else "warning"
                 problems.append(Problem(str(path), number, what, "keep one of them", severity))
@@ -118,11 +118,11 @@ def _not_json(path: Path, number: int, line: bytes, error: orjson.JSONDecodeErro
     except UnicodeDecodeError as bad:
         what = f"byte {bad.start + 1} (0x{line[bad.start]:02x}) is not UTF-8"
         return Problem(str(path), number, what, "save the file as UTF-8")
-    return Problem(str(path), number, f"not JSON: {error.msg} (column {error.colno})", "mend the line")
+    return Problem(str(path), number, f"not JSON: {error.msg} (column {error.colno})", "correct the line")
 
 
-def _said_twice(line: bytes) -> tuple[list[str], list[str]]:
-    """Keys that stand twice in the outermost object of a valid line, and in any object inside it."""
+def _repeated_keys(line: bytes) -> tuple[list[str], list[str]]:
+    """Keys that occur twice in the outermost object of a valid line, and in any object inside it."""
     found: list[list[str]] = []
 
     def pairs(items: list[tuple[str, Any]]) -> None:
@@ -135,24 +135,24 @@ def _said_twice(line: bytes) -> tuple[list[str], list[str]]:
 
 
 def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
-    """Write one object a line, streamed, all or nothing. Returns how many."""
+    """Write one object per line, all or nothing, without holding them in memory. Returns the number of lines."""
 
     def write(file: BinaryIO) -> int:
         count = 0
         for count, record in enumerate(records, 1):
             try:
                 file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-            except orjson.JSONEncodeError as error:  # too deep, or no Unicode
-                raise fail(path, f"cannot be written: {error}", "mend that record", count) from error
+            except orjson.JSONEncodeError as error:  # nested too deeply, or not valid Unicode
+                raise fail(path, f"cannot be written: {error}", "correct that record", count) from error
         return count
 
     return write_whole(path, write)
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
-    """Write a file beside its place and move it there when it is whole, so that none is ever half-written.
+    """Write a temporary file and rename it when it is complete, so that a file is never half-written.
 
-    What is there and is no file, such as /dev/null, is written to and stays; so does a link.
+    A path that is not a regular file, such as /dev/null, is written to directly. A link stays a link.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -162,7 +162,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise fail(path, f"cannot be written: {error.strerror}", "choose another place") from error
+        raise fail(path, f"cannot be written: {error.strerror}", "choose another path") from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             result = write(file)
@@ -174,6 +174,6 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
         with suppress(OSError):
             Path(name).unlink()
         if isinstance(error, OSError):
-            raise fail(path, f"cannot be written: {error.strerror}", "choose another place") from error
+            raise fail(path, f"cannot be written: {error.strerror}", "choose another path") from error
         raise
     return result

@@ -24,14 +24,14 @@ KEYS = (*JUDGEMENTS.checks, "retracted")
 
 
 class Entry(NamedTuple, Generic[Record]):
-    """A record and where it stands."""
+    """A record with its file and line."""
 
     file: str
     line: int
     record: Record
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.file}:{self.line}"
 
 
@@ -46,15 +46,15 @@ def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     for path in sorted(folder.glob("*.jsonl")):
         for entry in read_file(path, problems):
             record = entry.record
-            said = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
-            first = seen.setdefault(said, record)
+            identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
+            first = seen.setdefault(identity, record)
             if first is record or first != record:
                 found.append(entry)
     return found
 
 
 def read_file(path: Path, problems: list[Problem]) -> Iterator[Anything]:
-    """Every good line. A torn last line is a warning: it was never confirmed to anybody."""
+    """Every good line. A torn last line is only a warning, because its writing was never confirmed."""
     file, earlier = str(path), len(problems)
     verdict, retraction = JUDGEMENTS.parse, RETRACTIONS.parse
     with quiet(path):
@@ -64,10 +64,10 @@ def read_file(path: Path, problems: list[Problem]) -> Iterator[Anything]:
             except WrongLine as wrong:
                 problems.extend(Problem(file, number, what, remedy) for what, remedy in wrong.args)
         if any(problem.severity == "error" for problem in problems[earlier:]) and (last := _torn_line(path)):
-            what = "the last line is torn: writing it was cut short, and nobody was told that it was written"
-            remedy = "the next verdict of its assessor sets it aside; if the file is a copy, copy it again"
-            told = [problem for problem in problems[earlier:] if problem.line != last]
-            problems[earlier:] = [*told, Problem(file, last, what, remedy, "warning")]
+            what = "the last line is torn: it was not completely written, and its writing was never confirmed"
+            remedy = "judging again moves it to a separate file; if this file is a copy, copy it again"
+            rest = [problem for problem in problems[earlier:] if problem.line != last]
+            problems[earlier:] = [*rest, Problem(file, last, what, remedy, "warning")]
 
 
 def _torn_line(path: Path) -> int | None:

@@ -1,13 +1,13 @@
-"""Match scores of others, an LLM judge's for one, as JSON Lines of one of two kinds.
+"""Match scores that other programs made, such as an LLM judge. JSON Lines of one of two kinds:
 
     {"qid", "nugget", "text", "score": 0..1}     or "verdict": true | false
                                                  or "assignment": "support" | "partial_support" | "not_support"
     AutoNuggetizer's assignments                 {"qid", "answer_text", "nuggets": [{"text", "assignment"}, ...]}
 
-A verdict scores 1 or 0, and so do support and not_support; partial_support scores ½. In AutoNuggetizer's lines nuggets
-have no id: each is the nugget of its question that is described in the same words. What an LLM garbled there scores 0,
-as it does in AutoNuggetizer, with a warning. Keys that are not listed are passed over. Lines on unknown questions or
-nuggets are not used, with a warning; two scores of one pair that differ are an error.
+A verdict scores 1 or 0, and so do support and not_support; partial_support scores ½. AutoNuggetizer's nuggets have no
+ids. Each is recognised as the nugget of its question that has the same words. An assignment that an LLM garbled scores
+0 with a warning, as in AutoNuggetizer. Other keys are ignored. Lines on unknown questions or nuggets are not used, with
+a warning. Two different scores of one pair are an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Match = tuple[int, int, str, float]  # the positions of a question and a nugget 
 
 
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
-    """The scores in a file, each pair once; texts as they are compared (`text.normalised`)."""
+    """The scores in a file, each pair once, with normalised texts (`text.normalised`)."""
     reader = _Reader(key, problems, str(path))
     for reader.line, record in read_jsonl(path, problems, KEYS):
         try:
@@ -44,7 +44,7 @@ def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ma
 
 
 class _Reader:
-    """What was read so far."""
+    """Collects the scores of a file and its problems."""
 
     def __init__(self, key: AnswerKey, problems: list[Problem], file: str) -> None:
         self.key, self.problems, self.file, self.line = key, problems, file, 0
@@ -65,38 +65,40 @@ class _Reader:
             self.warn(what, "the score is not used; correct the line, or nuggets.jsonl")
             return
         pair = self.key.nugget_position[qid, nugget], normalised(text)
-        _, before, line = self.found.setdefault(pair, (self.key.position[qid], score, self.line))
-        if before != score:
-            raise WrongField(f"line {line} gives another score to nugget {nugget!r} and this text", "keep one of them")
+        _, first_score, line = self.found.setdefault(pair, (self.key.position[qid], score, self.line))
+        if first_score != score:
+            raise WrongField(
+                f"line {line} has a different score of nugget {nugget!r} and this text", "keep one of them"
+            )
 
     def assignments(self, record: dict[str, Any]) -> None:
-        """A line of AutoNuggetizer's. Of nuggets in the same words the first is the key's first, and so on."""
+        """A line of AutoNuggetizer. Nuggets with the same words are taken in the order of the key."""
         qid, text, listed = str(record.get("qid")), _string(record, "answer_text"), record["nuggets"]
         if not isinstance(listed, list) or not all(isinstance(nugget, dict) for nugget in listed):
             raise WrongField("'nuggets' is not a list of objects", 'write [{"text", "assignment"}, ...]')
-        said = Counter[str]()
+        count = Counter[str]()
         for nugget in listed:
             words = normalised(_string(nugget, "text"))
-            alike, assignment = self.described.get((qid, words), []), nugget.get("assignment")
+            nuggets, assignment = self.described.get((qid, words), []), nugget.get("assignment")
             if assignment not in tuple(ASSIGNED):
-                self.warn(f"the assignment {assignment!r:.60}", f"it scores 0; write {', '.join(ASSIGNED)}")
+                self.warn(f"unknown assignment {assignment!r:.60}", f"it scores 0; write one of {', '.join(ASSIGNED)}")
             score = ASSIGNED.get(assignment, 0.0) if isinstance(assignment, str) else 0.0
-            self.add(qid, alike[said[words]] if said[words] < len(alike) else words, text, score)
-            said[words] += 1
+            self.add(qid, nuggets[count[words]] if count[words] < len(nuggets) else words, text, score)
+            count[words] += 1
 
 
 def _string(record: dict[str, Any], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
-        raise WrongField(f"no {key!r} that is a string", "each line says qid, nugget, text and a score")
+        raise WrongField(f"{key!r} is missing or not a string", "each line needs qid, nugget, text and a score")
     return value
 
 
 def _score(record: dict[str, Any]) -> float:
-    said = {key: record[key] for key in ("score", "verdict", "assignment") if record.get(key) is not None}
-    if len(said) != 1:
-        raise WrongField("not one of 'score', 'verdict' and 'assignment'", "say one of them")
-    ((key, value),) = said.items()
+    scores = {key: record[key] for key in ("score", "verdict", "assignment") if record.get(key) is not None}
+    if len(scores) != 1:
+        raise WrongField(f"{len(scores)} of 'score', 'verdict' and 'assignment'", "write exactly one of them")
+    ((key, value),) = scores.items()
     if key == "verdict" and isinstance(value, bool):
         return float(value)
     if key == "assignment" and isinstance(value, str) and value in ASSIGNED:

@@ -1,9 +1,9 @@
 """Verdicts from a spreadsheet: CSV or TSV in UTF-8, with or without a byte-order mark.
 
-The first row names the columns, in any order: qid, nugget, text and verdict, and of partial, docid, run, assessor, at,
-reason, span and machine those that there are; others are kept. Between cells stand commas, semicolons (as Excel
-writes them in many countries) or tabs. A verdict is yes, no, true, false, y, n, 1 or 0, in any case; so are partial and
-machine. A row without a verdict is one that nobody judged.
+The first row names the columns, in any order. qid, nugget, text and verdict are required. partial, docid, run,
+assessor, at, reason, span and machine are optional, and other columns are kept. Cells are separated by commas, by
+semicolons (as in Excel in many countries) or by tabs. A verdict is yes, no, true, false, y, n, 1 or 0, in upper or
+lower case, and so are partial and machine. A row without a verdict is not judged yet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS = {**dict.fromkeys(("yes", "y", "true", "1"), True), **dict.fromkeys(("no"
 
 
 def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], int]:
-    """The verdicts, by the lines on which their rows begin, and the number of rows without one."""
+    """The verdicts with the lines on which their rows begin, and the number of rows without a verdict."""
     verdicts: list[Verdict] = []
     unjudged = 0
     for number, row in _rows(path, problems):
@@ -48,7 +48,7 @@ def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], i
 
 
 def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, cells by column, but for those that are blank) of each row that is not blank."""
+    """(line number, cells by column) of each row. Blank rows and cells are left out."""
     text = _text(path)
     columns, delimiter = _columns(path, text)
     csv.field_size_limit(LONGEST_LINE)
@@ -60,13 +60,13 @@ def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, 
             begins, number = number + 1, rows.line_num
             row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
             if len(cells) > len(columns) and any(map(str.strip, cells)):
-                what = f"{len(cells)} cells, and {len(columns)} columns"
-                problems.append(Problem(str(path), begins, what, "put quotes around a cell that holds a delimiter"))
+                what = f"{len(cells)} cells, but only {len(columns)} columns"
+                problems.append(Problem(str(path), begins, what, "put quotes around a cell that has a delimiter in it"))
             elif row:
                 row |= {name: row[name].strip() for name in ("qid", "nugget") if name in row}
                 yield begins, row
     except csv.Error as error:
-        raise fail(path, f"not CSV: {error}", "mend its quotes", number + 1) from error
+        raise fail(path, f"not CSV: {error}", "correct its quotes", number + 1) from error
 
 
 def _text(path: Path) -> str:
@@ -81,17 +81,17 @@ def _text(path: Path) -> str:
 
 
 def _columns(path: Path, text: str) -> tuple[list[str], str]:
-    """The names of the columns, and what stands between cells."""
+    """The names of the columns, and the delimiter."""
     for delimiter in ",;\t":
         first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
         columns = [_column(cell) for cell in first]
         if set(JUDGEMENTS.required) <= set(columns):
             twice = {name for name in columns if name and columns.count(name) > 1}
             if twice:
-                raise fail(path, f"the column {min(twice)!r} stands twice", "keep one of them", 1)
+                raise fail(path, f"the column {min(twice)!r} occurs twice", "keep one of them", 1)
             return columns, delimiter
     what = "the first row does not name the columns " + ", ".join(JUDGEMENTS.required)
-    raise fail(path, what, "add such a row, with commas, semicolons or tabs between", 1)
+    raise fail(path, what, "add such a row, separated by commas, semicolons or tabs", 1)
 
 
 def _column(cell: str) -> str:

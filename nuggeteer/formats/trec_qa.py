@@ -1,35 +1,34 @@
-"""TREC QA's definition, 'other' and relationship questions: answer keys, runs, judgements.
+"""TREC QA's definition, 'other' and relationship questions: answer keys, runs and judgements.
 
-A key, one nugget a line, under a head for each question or with the question's id in front:
+A key has one nugget per line, under a head for each question or with the question's id in front:
 
     Qid 87.8: 'other' question for target Enrico Fermi          87.8 1 vital belived in partical's ...
     1 vital belived in partical's existence                     87.8 3 okay Achieved the first ...
     3 okay Achieved the first controlled nuclear chain reaction
 
-A head ends its line with the question's text, which may go on in the lines before the first nugget; a line
-there that starts with a small number is taken for a broken nugget. A run, and a judgement file, with
-columns between blanks and the text last:
+A head has the question's text, which may continue on the lines before the first nugget. Such a line that starts with a
+small number is taken for a broken nugget. Runs and judgement files have columns separated by blanks, with the text in
+the last column:
 
     87.8 lcc05 NYT19990714.0382 1 Fermi and his team ...        qid run docid rank text
     87.8 lcc05 NYT19990714.0382 1,4 Fermi and his team ...      qid run docid nuggets text
 
-Nuggets are separated by commas; `-` stands for none, and `NIL` for no docid. Years differ in their columns,
-and the files of some could not be seen when this was written: `columns` says another order, for example
-`qid,nugget,importance,weight,text` or `_,qid,run,docid,rank,nuggets,text` (`_` is passed over). As NIST
-describes them, runs of 2005 are `qid,run,docid,text` and judgements `qid,run,item,docid,text`, where lines
-`qid run item nugget` follow, each of which marks a nugget in the response with that item number.
+Nuggets are separated by commas. `-` stands for no nugget, and `NIL` for no docid. The columns differ from year to year,
+and the files of some years were not available when this was written. `columns` sets a different order, for example
+`qid,nugget,importance,weight,text` or `_,qid,run,docid,rank,nuggets,text` (`_` is skipped). According to NIST, runs of
+2005 are `qid,run,docid,text` and judgements are `qid,run,item,docid,text`, followed by lines `qid run item nugget`,
+each of which marks a nugget in the response with that item number.
 
-Tolerated: tabs or blanks, `ok` for `okay`, any case of `vital`, `Qid` with or without a colon, blank lines,
-lines that start with `#`, a head that comes again, a response without text (but not a nugget without).
-Lines that are not UTF-8 are read as Windows-1252. Every other line is kept aside and reported. Where
-numbers begin again after a line that nobody understood, a head was lost, and nuggets up to the next head are
-kept aside with it.
+These are accepted: tabs or blanks, `ok` for `okay`, any case of `vital`, `Qid` with or without a colon, blank lines,
+lines that start with `#`, a repeated head, and a response (but not a nugget) without text. Lines that are not UTF-8 are
+read as Windows-1252. Every other line is kept aside and reported. If the numbers of nuggets start again after such a
+line, it was probably a head. The nuggets up to the next head are then kept aside too.
 
-What such files cannot hold is not written: votes, weights, tags; a question's template, and any kind and
-target but those that its text names; extra keys; noes, partial support, and who judged, when and why. Several
-descriptions become one, with ` / ` between; white space becomes single blanks, in docids `_`; a run
-without ranks gets them; nuggets whose ids are not numbers are numbered by their place. Importance
-`unrated` is written and read, though it is not TREC's. Ids with blanks or a leading `#` are refused.
+These are not written, because the files cannot hold them: votes, weights and tags; a question's template, and its kind
+and target unless its text names them; extra keys; no verdicts, partial support, and who judged, when and why. Several
+descriptions are joined with ` / `. White space becomes single blanks, and `_` in docids. A run without ranks gets
+ranks. Nuggets whose ids are not numbers are numbered in their order. The importance `unrated` is written and read,
+although TREC does not have it. Ids with blanks or a leading `#` are refused.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ KEY_COLUMNS = ("qid", "nugget", "importance", "text")
 RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
 JUDGEMENT_COLUMNS = ("qid", "run", "docid", "nuggets", "text")
 
-# A colon after the id, the id's own colons apart; without one, the id has a digit, or it is prose.
+# A colon ends the id, which may have colons too. Without a colon the id needs a digit, or the line is prose.
 _HEAD = re.compile(r"qid:?\s+(?:(\S+?)\s*:(?=\s|$)|(?=[^\s:]*\d)([^\s:]+):?)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _ASKED = re.compile(r"'(\w+)' question for target (.+)")
 _BROKEN_NUGGET = re.compile(r"[0-9]{1,2}[a-z]?\s")
-_IMPORTANCE: Mapping[str, Importance] = {"vital": "vital", "unrated": "unrated"}  # all else is okay
+_IMPORTANCE: Mapping[str, Importance] = {"vital": "vital", "unrated": "unrated"}  # everything else is okay
 _NONE = "-"
 _NO_DOCUMENT = "NIL"
 _NUGGET = "[0-9]+[a-z]?"
@@ -77,7 +76,7 @@ def _layout(columns: Sequence[str], needed: Iterable[str]) -> re.Pattern[str]:
         names = ", ".join(sorted(known))
         raise NuggeteerError(
             f"columns {','.join(columns)}: {', '.join(wrong) or 'text is not last'}; "
-            f"they need {', '.join(needed)}, with text last; there are {names}"
+            f"{', '.join(needed)} are required, with text last; the known columns are {names}"
         )
     return re.compile(_columns(columns[:-1]) + r"(?:\s+(?P<text>.*))?", re.DOTALL)
 
@@ -87,7 +86,7 @@ def _columns(columns: Iterable[str]) -> str:
 
 
 def _lines(path: Path, bundle: Bundle) -> Iterator[tuple[int, str, str]]:
-    """(line number, line, line as it would be kept aside) of every line that is no comment."""
+    """(line number, line, line in the form in which it is kept aside) of every line that is not a comment."""
     for number, raw in read_lines(path, bundle.problems):
         kept = raw.decode("utf-8", "surrogateescape")
         line = raw.decode("cp1252", "replace") if re.search("[\udc80-\udcff]", kept) else kept
@@ -96,7 +95,7 @@ def _lines(path: Path, bundle: Bundle) -> Iterator[tuple[int, str, str]]:
 
 
 def _fields(layout: re.Pattern[str], line: str) -> dict[str, str] | None:
-    """A line's columns by name, those that say something; None unless its ids are such as we take."""
+    """A line's columns by name, without empty ones; None if the line does not fit or an id is not valid."""
     row = layout.fullmatch(line)
     fields = {name: value for name, value in row.groupdict().items() if value} if row else {}
     good = all(as_id(fields[name]) for name in ("qid", "run") if name in fields)
@@ -120,14 +119,14 @@ def read_key(path: Path, columns: Sequence[str] = KEY_COLUMNS) -> Bundle:
         aside = partial(bundle.not_understood, path, number, raw)
         if found := _HEAD.fullmatch(line):
             head, text = as_id(found[1] or found[2]), found[3]
-            there = bundle.questions.get(head or "")
-            in_text, doubtful = bool(head) and not (there and there.text), False
+            question = bundle.questions.get(head or "")
+            in_text, doubtful = bool(head) and not (question and question.text), False
             if head is None:
                 aside("a head without a question's id")
             elif in_text:
                 bundle.questions[head] = _question(head, text)
-            elif there and text not in ("", there.text):
-                aside(f"another text for question {head}")
+            elif question and text not in ("", question.text):
+                aside(f"a different text of question {head}")
             continue
         fields = (_fields(under_head, line) if head else None) or _fields(with_qid, line)
         if head and in_text and fields is None and not _BROKEN_NUGGET.match(line):
@@ -140,14 +139,14 @@ def read_key(path: Path, columns: Sequence[str] = KEY_COLUMNS) -> Bundle:
             continue
         qid, nugget = fields.get("qid") or head or "", fields["nugget"]
         if (qid, nugget) in seen:
-            aside(f"nugget {nugget} of {qid} for the second time")
+            aside(f"nugget {nugget} of {qid} occurs a second time")
             if doubtful and qid == head:
                 head = None
             continue
         seen.add((qid, nugget))
         importance = _IMPORTANCE.get(fields["importance"].lower(), "okay")
         weight = float(fields["weight"]) if "weight" in fields else None
-        bundle.ask(Question(qid, ""))
+        bundle.add_question(Question(qid, ""))
         bundle.nuggets.append(Nugget(qid, nugget, (fields["text"],), importance, weight))
     return bundle
 
@@ -161,14 +160,14 @@ def read_runs(path: Path, columns: Sequence[str] = RUN_COLUMNS) -> Bundle:
         if fields is None:
             bundle.not_understood(path, number, raw, f"not a response ({' '.join(columns)})")
             continue
-        bundle.respond(RunInfo(fields.get("run") or path.stem), _response(fields))
+        bundle.add_response(RunInfo(fields.get("run") or path.stem), _response(fields))
     return bundle
 
 
 def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> Bundle:
-    """Read the assessors' file: responses with the nuggets marked in them, or marks after the responses.
+    """Read the assessors' file: responses with marked nuggets, or with marks on separate lines.
 
-    The runs in it were judged TREC's way, the best response for each nugget marked.
+    The runs become `judged` best, because TREC marks only the best response for each nugget.
     """
     bundle = Bundle()
     by_item = "item" in columns
@@ -185,11 +184,11 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
         run = fields.get("run") or path.stem
         item = (fields["qid"], run, fields.get("item", str(number)))
         if (item in items) != bool(mark):
-            aside(f"item {item[2]} of {run} " + ("has no response before it" if mark else "for the second time"))
+            aside(f"item {item[2]} of {run} " + ("has no response before it" if mark else "occurs a second time"))
             continue
         if not mark:
             items[item] = _response(fields)
-            bundle.respond(RunInfo(run, judged="best"), items[item])
+            bundle.add_response(RunInfo(run, judged="best"), items[item])
         response, nuggets = items[item], fields.get("nugget") or fields.get("nuggets", _NONE)
         for nugget in dict.fromkeys(nuggets.split(",") if nuggets != _NONE else []):
             bundle.judgements.append(
@@ -219,7 +218,7 @@ def key_lines(bundle: Bundle) -> Iterator[str]:
 
 
 def run_lines(bundle: Bundle, run: str) -> Iterator[str]:
-    """A run in columns; ranks are counted where the run has none."""
+    """A run in columns. Ranks are counted if the run has none."""
     count: dict[str, int] = {}
     for response in bundle.responses[run]:
         count[response.qid] = count.get(response.qid, 0) + 1
@@ -228,34 +227,34 @@ def run_lines(bundle: Bundle, run: str) -> Iterator[str]:
 
 
 def judgement_lines(bundle: Bundle, run: str) -> Iterator[str]:
-    """A run with the nuggets that were found in each response, by verdicts on this run or on none.
+    """A run with the nuggets of each response, from yes verdicts that name this run or no run.
 
-    Where a text stands twice, the nuggets go to the response with the verdict's docid, or to the first.
+    If a text occurs twice, its nuggets go to the response with the verdict's docid, or else to the first one.
     """
     responses, numbered = bundle.responses[run], _numbered(bundle)
-    places: dict[tuple[str, ...], int] = {}
+    index: dict[tuple[str, ...], int] = {}
     for i, response in enumerate(responses):
         same = (response.qid, normalised(response.text))
-        places.setdefault((*same, response.docid or ""), i)
-        places.setdefault(same, i)
+        index.setdefault((*same, response.docid or ""), i)
+        index.setdefault(same, i)
     marked: list[dict[str, None]] = [{} for _ in responses]
     for judgement in bundle.judgements:
         if judgement.verdict and judgement.run in (run, None):
             same = (judgement.qid, normalised(judgement.text))
-            place = places.get((*same, judgement.docid or ""), places.get(same))
-            if place is not None:
-                marked[place][_number(numbered, judgement.qid, judgement.nugget)] = None
+            row = index.get((*same, judgement.docid or ""), index.get(same))
+            if row is not None:
+                marked[row][_number(numbered, judgement.qid, judgement.nugget)] = None
     for response, nuggets in zip(responses, marked, strict=True):
         yield _row(response, run, ",".join(nuggets) or _NONE)
 
 
 def _numbered(bundle: Bundle) -> dict[str, dict[str, str]]:
-    """Numbers for the nuggets of those questions that have any id which is no number."""
+    """Numbers for the nuggets of questions in which some nugget's id is not a number."""
     ids: dict[str, list[str]] = {}
     for nugget in bundle.nuggets:
         ids.setdefault(nugget.qid, []).append(nugget.nugget)
     return {
-        qid: {name: str(place) for place, name in enumerate(own, 1)}
+        qid: {name: str(number) for number, name in enumerate(own, 1)}
         for qid, own in ids.items()
         if not all(re.fullmatch(_NUGGET, name) for name in own)
     }
@@ -264,7 +263,7 @@ def _numbered(bundle: Bundle) -> dict[str, dict[str, str]]:
 def _number(numbered: Mapping[str, Mapping[str, str]], qid: str, nugget: str) -> str:
     number = numbered.get(qid, {nugget: nugget}).get(nugget, "")
     if not re.fullmatch(_NUGGET, number):
-        raise NuggeteerError(f"nugget {nugget!r} of {qid!r} has no number, which TREC's files need")
+        raise NuggeteerError(f"nugget {nugget!r} of {qid!r} has no number, but TREC's files need one")
     return number
 
 
@@ -275,7 +274,7 @@ def _row(response: Response, run: str, fourth: str) -> str:
 
 def _id(value: str) -> str:
     if re.search(r"\s|^#", value):
-        raise NuggeteerError(f"{value!r} cannot be an id in TREC's files: it has a blank, or starts with #")
+        raise NuggeteerError(f"{value!r} cannot be an id in TREC's files, because it has a blank or starts with #")
     return value
 
 

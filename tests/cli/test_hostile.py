@@ -191,9 +191,9 @@ def test_every_error_is_shown_harmless(folder, run, terminal):
     text = harmless(output, terminal)
     assert code == 2
     for part in (
-        "no id can be",
+        "not a valid id",
         "not one of vital",
-        "stands twice",
+        "occurs twice",
         "not JSON",
         "unknown section",
         "unknown setting",

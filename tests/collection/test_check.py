@@ -70,10 +70,10 @@ BAD_LINES = {
     "NaN": (b'{"weight": NaN, "rank": NaN}', "not JSON"),
     "a lone surrogate": (b'{"text": "\\ud800"}', "not JSON"),
     "deep nesting": (b'{"x": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", "not JSON"),
-    "no object": (b'"text"', "not str"),
+    "no object": (b'"text"', "but str"),
     "no key": (b"{}", "no '"),
-    "a key twice": (b'{"qid": "q1", "qid": "q1", "run": "x", "run": "x"}', "stands twice"),
-    "a control character in an id": (b'{"qid": "q\\u001b1", "run": "\\u001b"}', "which no id can be"),
+    "a key twice": (b'{"qid": "q1", "qid": "q1", "run": "x", "run": "x"}', "occurs twice"),
+    "a control character in an id": (b'{"qid": "q\\u001b1", "run": "\\u001b"}', "which is not a valid id"),
     "a number for an id": (b'{"qid": 1, "run": 1}', "is a number, not a string"),
     "null for an id": (b'{"qid": null, "run": null}', "is null, not a string"),
 }
@@ -238,13 +238,13 @@ CONFLICTS = {
         "runs/new.jsonl",
         b'{"qid": "q1", "text": "a", "x": 1, "x": 2}',
         "warning",
-        "the key 'x' stands twice in one object",
+        "the key 'x' occurs twice in one object",
     ),
     "vote twice": (
         "nuggets.jsonl",
         b'{"qid":"q2","nugget":"3","text":"a","importance":"okay","votes":{"a":"vital","a":"okay"}}',
         "error",
-        "the key 'a' stands twice in one object",
+        "the key 'a' occurs twice in one object",
     ),
 }
 
@@ -282,7 +282,8 @@ def test_a_verdict_that_contradicts_another_names_both_lines(folder, other_file)
     (problem,) = check(folder)
     assert str(problem) == (
         f"{folder}/{file}:{line}: this contradicts {folder}/judgements/a1.jsonl:1 on nugget '1' of 'q1', "
-        "where the text differs only in what does not count; the yes counts; settle it and delete one"
+        "where the text differs only in parts that do not matter; "
+        "the yes counts; decide which is right and delete the other"
     )
     assert problem.severity == "warning"
     assert len(read_everything(folder).judgements) == 2
@@ -292,7 +293,7 @@ def test_a_verdict_that_contradicts_another_names_both_lines(folder, other_file)
     ("others", "says"),
     [
         ({"assessor": "b"}, " by 'b' on nugget '1' of 'q1'"),
-        ({"assessor": "a"}, ", by 'a' too, on nugget '1' of 'q1'"),
+        ({"assessor": "a"}, " by 'a' too on nugget '1' of 'q1'"),
         ({}, " on nugget '1' of 'q1'"),
     ],
 )
@@ -318,7 +319,7 @@ def test_texts_that_differ_in_punctuation_only_and_are_judged_otherwise_are_hint
     add(folder / "judgements" / "a1.jsonl", {**JUDGEMENTS[0], "text": "He built – a réactor!", "verdict": False})
     ((file, line, severity, what),) = found(folder)
     assert (file, line, severity) == ("judgements/a1.jsonl", 2, "warning")
-    assert "a1.jsonl:1 on nugget '1' of 'q1', where the text differs in punctuation or accents only" in what
+    assert "a1.jsonl:1 on nugget '1' of 'q1', where the text differs only in punctuation or accents" in what
     assert read_collection(folder).problems == []
 
 
@@ -350,14 +351,14 @@ def test_a_retraction_of_nothing_is_told(folder):
     line = add(folder / "judgements" / "a1.jsonl", RETRACTION)
     ((file, number, severity, what),) = found(folder)
     assert (file, number, severity) == ("judgements/a1.jsonl", line, "warning")
-    assert "takes nothing back: 'a' had not judged nugget '1' of 'q1'" in what
+    assert "retracts nothing: 'a' had not judged nugget '1' of 'q1'" in what
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         ({"retracted": False}, "'retracted' is false, not true"),
-        ({"verdict": False}, "a retraction has no 'verdict'"),
+        ({"verdict": False}, "a line has 'retracted' and 'verdict'"),
         ({"at": "yesterday"}, "'at' is 'yesterday', not a time"),
         ({"at": None}, "'at' is null, not a string"),
         ({"assessor": None}, "'assessor' is null, not a string"),
@@ -402,7 +403,7 @@ def test_a_torn_line_that_was_set_aside_is_told_until_it_is_deleted(folder):
     (folder / "judgements" / "a1.jsonl.torn-20260101T000000.000000Z").write_bytes(b'{"qid": "q1", "nug')
     ((file, line, severity, what),) = found(folder)
     assert (file, line, severity) == ("judgements/a1.jsonl.torn-20260101T000000.000000Z", None, "warning")
-    assert "set aside" in what
+    assert "a torn line" in what
 
 
 def test_the_same_verdict_twice_is_no_problem(folder):

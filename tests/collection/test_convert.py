@@ -175,7 +175,7 @@ CLASHES = [
     ("trec-run", RUN, RUN.replace("more", "less"), "the run 'r'"),
     ("trec-run", RUN, RUN + "2 r NYT1 1 new\n", "the run 'r'"),
     ("trec-judgements", JUDGEMENTS, JUDGEMENTS.replace("1,2", "1"), None),
-    ("trec-judgements", JUDGEMENTS, JUDGEMENTS.replace("1,2", "1,3"), "is there already"),
+    ("trec-judgements", JUDGEMENTS, JUDGEMENTS.replace("1,2", "1,3"), "already exists"),
     ("nuggetizer-assignments", json.dumps(ASSIGNMENT), json.dumps(OTHER), "the run 'a'"),
 ]
 
@@ -212,7 +212,7 @@ def test_two_files_of_one_name_do_not_write_over_each_other(tmp_path):
     convert_into("trec-key", [second], tmp_path / "c")
     assert (tmp_path / "c" / "garbled" / "trec-key-x.txt").read_text() == "one\ntwo\n"
     both = [put(tmp_path / f / "j.txt", JUDGEMENTS.replace(" j ", f" {f} ")) for f in "ab"]
-    with pytest.raises(NuggeteerError, match="is there already"):
+    with pytest.raises(NuggeteerError, match="already exists"):
         convert_into("trec-judgements", both, tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
@@ -345,14 +345,14 @@ def test_any_run_id_is_a_file_in_runs_or_refused(run, format_):
 @pytest.mark.parametrize("run", ["../x", "a/b", "a\\b", ".hidden", "x" * 300])
 def test_a_run_id_that_no_file_can_have_is_named_when_refused(tmp_path, run):
     source = put(tmp_path / "file", f"q {run} NIL 1 text\n")
-    with pytest.raises(NuggeteerError, match="cannot be a file's name"):
+    with pytest.raises(NuggeteerError, match="cannot be a file name"):
         convert_into("trec-run", [source], tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
 
 def test_a_source_whose_name_is_too_long_is_refused_before_anything_is_written(tmp_path):
     source = put(tmp_path / ("x" * 250), JUDGEMENTS)
-    with pytest.raises(NuggeteerError, match="cannot be a file's name"):
+    with pytest.raises(NuggeteerError, match="cannot be a file name"):
         convert_into("trec-judgements", [source], tmp_path / "c")
     assert not (tmp_path / "c").exists()
 
@@ -469,7 +469,7 @@ def test_every_format_of_a_key_can_be_written_from_the_sample_and_read_again(tmp
 def test_a_collections_own_files_are_not_written_over(tmp_path, name):
     shutil.copytree(sample_folder(), tmp_path / "c")
     before = snapshot(tmp_path / "c")
-    with pytest.raises(NuggeteerError, match="write elsewhere"):
+    with pytest.raises(NuggeteerError, match="reserved for the collection's own files"):
         convert_out("nuggetizer-nuggets", tmp_path / "c", tmp_path / "c" / "runs" / ".." / name)
     assert snapshot(tmp_path / "c") == before
 
@@ -479,7 +479,7 @@ def test_a_collections_own_files_are_not_written_over(tmp_path, name):
     [
         ("trec-run", None, "aurora"),
         ("trec-run", "nobody", "aurora"),
-        ("csv", None, "no format is called 'csv'"),
+        ("csv", None, "there is no format 'csv'"),
     ],
 )
 def test_what_cannot_be_written_is_said_with_what_can(tmp_path, format_, run, what):
@@ -502,7 +502,7 @@ def test_columns_are_refused_where_there_are_none(tmp_path):
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# only a comment\n"])
 def test_a_file_with_nothing_in_it_is_refused(tmp_path, content):
-    with pytest.raises(NuggeteerError, match="nothing was found in it; is it TREC QA run"):
+    with pytest.raises(NuggeteerError, match="nothing was found in it; check that it is in the format trec-run"):
         convert_into("trec-run", [put(tmp_path / "a", content)], tmp_path / "c")
     assert not (tmp_path / "c").exists()
 

@@ -108,8 +108,8 @@ BAD_ROWS = {
     "q1,z,t,yes,": "question 'q1' has no nugget 'z'",
     "q1,a,,yes,": "no 'text'",
     ",a,t,yes,": "no 'qid'",
-    "q1,a,one, two,yes,": "6 cells, and 5 columns",
-    "q1,a,one, no ,yes,": "6 cells, and 5 columns",
+    "q1,a,one, two,yes,": "6 cells, but only 5 columns",
+    "q1,a,one, no ,yes,": "6 cells, but only 5 columns",
 }
 
 
@@ -129,13 +129,13 @@ def test_a_bad_row_is_named_with_its_line_and_nothing_is_imported(folder, take, 
     [
         ("", "the first row does not name the columns qid, nugget, text, verdict"),
         ("q1,a,t,yes\n", "the first row does not name the columns"),
-        ("qid,nugget,text,verdict,QID\nq1,a,t,yes,q1\n", "the column 'qid' stands twice"),
+        ("qid,nugget,text,verdict,QID\nq1,a,t,yes,q1\n", "the column 'qid' occurs twice"),
         (CSV.encode() + b"q1,a,\xff,yes,\n", "2: is not UTF-8; save it as CSV UTF-8"),
         ((CSV + ROW % "yes").encode("utf-16"), "is not UTF-8; save it as CSV UTF-8"),
         (CSV + 'q1,a,"t,yes,\n', "2: not CSV"),
         (CSV + 'q1,a,"t" t,yes,\n', "2: not CSV"),
         ('{"qid": "q1"}\n', "no 'verdict'"),
-        ('{"qid": "q1", "nugget": "a", "text": "t", "verdict": true}\n{"qid": "q', "the last line is torn"),
+        ('{"qid": "q1", "nugget": "a", "text": "t", "verdict": true}\n{"qid": "q', "the last line is incomplete"),
         (
             '{"qid":"q1","nugget":"a","text":"t","assessor":"ann","at":"2026-01-01","retracted":true}\n',
             "a retraction cannot",
@@ -276,7 +276,7 @@ def test_nuggets_of_one_text_are_told_apart_by_their_place_or_refused(folder, ta
 
 def test_nobody_is_a_human_and_a_machine(folder, take):
     take(line("ann"))
-    with pytest.raises(InputError, match="'ann' is a machine in some verdicts and none in others"):
+    with pytest.raises(InputError, match="'ann' is a machine in some verdicts and a human in others"):
         take(answers("support", "support"), "ann")
     assert len(read_collection(folder).machine) == 0
 

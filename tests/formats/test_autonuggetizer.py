@@ -157,7 +157,7 @@ def test_an_answer_of_several_responses_is_joined_and_has_the_best_of_their_verd
     bundle = Bundle()
     bundle.nuggets += [Nugget("q", name, (name, "or so"), "okay") for name in ("x", "y", "z")]
     for text in ("one", "Two"):
-        bundle.respond(RunInfo("r"), Response("q", text, docid="d", extra={"as_found": {"kept": 1}}))
+        bundle.add_response(RunInfo("r"), Response("q", text, docid="d", extra={"as_found": {"kept": 1}}))
     bundle.judgements += [
         Judgement("q", "x", "one", False),
         Judgement("q", "x", "two", True),
@@ -279,7 +279,7 @@ def test_assignments_come_back_as_they_were(lines):
 def test_questions_and_nuggets_of_our_own_come_back_from_their_objects(made):
     bundle = Bundle()
     for qid, (text, nuggets) in made.items():
-        bundle.ask(Question(qid, text, kind="rag"))
+        bundle.add_question(Question(qid, text, kind="rag"))
         bundle.nuggets += [Nugget(qid, str(i), (t,), kind) for i, (t, kind) in enumerate(nuggets, 1)]
     assert records(read(read_nuggets, nugget_objects(bundle))) == records(bundle)
 

@@ -297,7 +297,7 @@ def test_a_retraction_is_no_verdict_to_a_reader_who_knows_nothing_of_retractions
 
 
 def test_a_line_is_a_verdict_or_a_retraction_and_not_both():
-    with pytest.raises(WrongLine, match="a retraction has no 'verdict'"):
+    with pytest.raises(WrongLine, match="a line has 'retracted' and 'verdict'"):
         RETRACTIONS.parse({**KINDS["retraction"][1], "verdict": True})
 
 

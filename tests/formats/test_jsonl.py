@@ -60,13 +60,13 @@ def test_what_is_written_is_read_again_and_is_json_to_the_standard_library(tmp_p
         (b'{"a": 1} {"b": 2}', "not JSON"),
         (b'{"a": "\xff"}', "byte 8 (0xff) is not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "is not UTF-8"),
-        (b"[1]", "not list"),
-        (b"null", "not NoneType"),
-        (b'{"a": 1, "a": 2}', "'a' stands twice"),
-        (b'{"a": 1, "\\u0061": 2}', "'a' stands twice"),
-        (b'{"a" :1, "b": "c", "a"\t:2}', "'a' stands twice"),
-        (b'{"a": {"b": 1, "b": 1}}', "'b' stands twice"),
-        (b'{"a": [[{"b": 1, "c": {"d": 1, "d": 1}}]]}', "'d' stands twice"),
+        (b"[1]", "but list"),
+        (b"null", "but NoneType"),
+        (b'{"a": 1, "a": 2}', "'a' occurs twice"),
+        (b'{"a": 1, "\\u0061": 2}', "'a' occurs twice"),
+        (b'{"a" :1, "b": "c", "a"\t:2}', "'a' occurs twice"),
+        (b'{"a": {"b": 1, "b": 1}}', "'b' occurs twice"),
+        (b'{"a": [[{"b": 1, "c": {"d": 1, "d": 1}}]]}', "'d' occurs twice"),
         (b'{"a": 1, "a": ' + b"[" * 1000 + b"]" * 1000 + b"}", ""),  # deeper than Python's own parser goes
     ],
 )
@@ -82,7 +82,7 @@ def test_an_unknown_key_said_twice_is_only_warned_of(tmp_path):
     """No score can depend on it."""
     records, problems = read(tmp_path, b'{"a": 1, "x": 2, "x": 3}\n', ("a",))
     assert records == [(1, {"a": 1, "x": 3})]
-    assert problems == [(1, "warning", "the key 'x' stands twice in one object")]
+    assert problems == [(1, "warning", "the key 'x' occurs twice in one object")]
 
 
 @given(record=st.dictionaries(st.text(), VALUES, max_size=4), spaced=st.booleans())
@@ -105,7 +105,7 @@ def test_every_key_said_twice_is_found(tmp_path_factory, names, twice, spaces):
     line = "{" + ",".join(f"{json.dumps(name)}{spaces}1" for name in names) + "}"
     records, problems = read(tmp_path_factory.mktemp("twice"), line.encode(), names)
     assert not records
-    assert problems == [(1, "error", f"the key {names[-1]!r} stands twice in one object")]
+    assert problems == [(1, "error", f"the key {names[-1]!r} occurs twice in one object")]
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,7 @@ def test_a_key_comes_back_from_its_lines(made):
     """Question texts, nugget numbers, importances and descriptions, in their order."""
     bundle = Bundle()
     for qid, ((text, kind, target), nuggets) in made.items():
-        bundle.ask(Question(qid, text, kind, target))
+        bundle.add_question(Question(qid, text, kind, target))
         bundle.nuggets += [Nugget(qid, n, (text,), importance) for n, (importance, text) in nuggets.items()]
     again = key("".join(line + "\n" for line in key_lines(bundle)))
     assert list(again.questions.items()) == list(bundle.questions.items())
@@ -319,7 +319,7 @@ def test_runs_come_back_from_their_lines(made):
     bundle = Bundle()
     for run, listed in made.items():
         for response, rank in listed:
-            bundle.respond(RunInfo(run), Response(*response, rank))
+            bundle.add_response(RunInfo(run), Response(*response, rank))
     again = read(read_runs, "".join(f"{line}\n" for run in made for line in run_lines(bundle, run)))
     assert again.responses == bundle.responses
     assert again.runs == bundle.runs
@@ -333,7 +333,7 @@ def test_judgements_come_back_from_their_lines(made):
     bundle = Bundle()
     for run, listed in made.items():
         for (qid, text, docid), nuggets in listed:
-            bundle.respond(RunInfo(run, judged="best"), Response(qid, text, docid))
+            bundle.add_response(RunInfo(run, judged="best"), Response(qid, text, docid))
             bundle.judgements += [
                 Judgement(qid, n, text, True, docid=docid, run=run, assessor="trec") for n in nuggets if text
             ]
@@ -371,10 +371,10 @@ def test_only_yes_verdicts_on_the_run_or_on_none_mark_a_nugget():
 def test_what_a_file_cannot_hold_is_brought_to_what_it_can():
     """White space runs, several descriptions, ids of nuggets that are no numbers, blanks in docids."""
     bundle = Bundle()
-    bundle.ask(Question("q", "Who\n is \u2028 it?"))
+    bundle.add_question(Question("q", "Who\n is \u2028 it?"))
     bundle.nuggets += [Nugget("q", "V.1", ("a  b", "c"), "vital"), Nugget("q", "V.2", ("d",), "okay")]
     assert list(key_lines(bundle)) == ["Qid q: Who is it?", "1 vital a b / c", "2 okay d"]
-    bundle.respond(RunInfo("r"), Response("q", "x\ty", "my doc"))
+    bundle.add_response(RunInfo("r"), Response("q", "x\ty", "my doc"))
     bundle.judgements.append(Judgement("q", "V.2", "x y", True))
     assert list(judgement_lines(bundle, "r")) == ["q r my_doc 2 x y"]
 

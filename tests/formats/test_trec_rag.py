@@ -150,7 +150,7 @@ def test_responses_added_to_an_answer_are_written_with_it_and_edited_ones_as_edi
 def test_responses_from_elsewhere_are_written_in_the_form_of_2024():
     bundle = Bundle(questions={"q": Question("q", "Why?")})
     for text, docid in [("It is so.", "d1"), ("Yes.", None), ("It is.", "d2"), ("Still.", "d1")]:
-        bundle.respond(RunInfo("r"), Response("q", text, docid, extra={"answer": "mine", "sentence": 3}))
+        bundle.add_response(RunInfo("r"), Response("q", text, docid, extra={"answer": "mine", "sentence": 3}))
     assert list(answer_objects(bundle, "r")) == [
         {
             "run_id": "r",
@@ -240,9 +240,9 @@ own = st.lists(st.tuples(texts, st.none() | texts), min_size=1, max_size=4)
 def test_texts_and_docids_of_our_own_come_back_from_their_objects(made):
     bundle = Bundle()
     for qid, (question, listed) in made.items():
-        bundle.ask(Question(qid, question, kind="rag"))
+        bundle.add_question(Question(qid, question, kind="rag"))
         for text, docid in listed:
-            bundle.respond(RunInfo("r"), Response(qid, text, docid))
+            bundle.add_response(RunInfo("r"), Response(qid, text, docid))
     again = read(answer_objects(bundle, "r"))
     assert again.questions == bundle.questions
     assert [(r.qid, r.text, r.docid) for r in again.responses["r"]] == [
