@@ -53,6 +53,11 @@ def transcripts() -> list[tuple[str, str]]:
     return [(p.name, block) for p in pages for block in blocks(p, "") if block.startswith("$ nuggeteer ")]
 
 
+def test_some_page_shows_a_command_with_its_output():
+    """Otherwise the next test would have nothing to check."""
+    assert transcripts()
+
+
 @pytest.mark.parametrize(("page", "transcript"), transcripts())
 def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypatch, capsys):
     """From the first line on, as far as it is shown."""
