@@ -15,21 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.covariance import NEGLIGIBLE, ScoreCovariance
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts
+from nuggeteer.scoring.copula import ALMOST, miss_exponent
+from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts, shared_texts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import Draws
 
 INDIVIDUAL_RESPONSES = 3  # of a nugget, the best matching ones are asked for one by one; the rest is one group
-ALMOST = np.float32(1 - 1e-6)
 
 
 @dataclass(frozen=True)
@@ -181,9 +179,9 @@ def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGro
     certain = [matched.certain(size) for matched in matched_runs]
     none_, no_draws = np.zeros(0, dtype=np.int64), np.zeros((0, DRAWS), dtype=np.float32)
     parts = [_OpenGroups(none_, none_, none_, none_, none_, no_draws[:, 0], no_draws, no_draws > 0)]
-    for run, (matched, (responses, runs)) in enumerate(zip(matched_runs, _first_texts(matched_runs), strict=True)):
+    for run, (matched, (responses, bits)) in enumerate(zip(matched_runs, shared_texts(matched_runs), strict=True)):
         repeat, pair = ragged(matched.begin[responses], np.diff(matched.begin)[responses])
-        response, runs = (np.repeat(column, np.diff(repeat)) for column in (responses, runs))
+        response, runs = (np.repeat(column, np.diff(repeat)) for column in (responses, np.array(bits, dtype=np.int64)))
         nugget = matched.pairs.nugget[pair].astype(np.int64)
         # A text matters if a run that returns it is not already known to have the nugget.
         lacking = np.stack([(runs >> i & 1).astype(bool) & ~has[nugget] for i, has in enumerate(certain)])
@@ -211,25 +209,6 @@ def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGro
     return cells if len(matched_runs) == 1 else cells[np.argsort(cells.nugget, kind="stable")]
 
 
-def _first_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, Ints]]:
-    """Of each run the responses with a text that neither an earlier run has nor an earlier response of its answer; and
-    the runs, as bits, that have it."""
-    runs: dict[tuple[int, str], int] = {}
-    first: list[dict[tuple[int, str], int]] = []
-    for place, matched in enumerate(matched_runs):
-        new: dict[tuple[int, str], int] = {}
-        questions = matched.run.question.tolist()
-        for response, text in enumerate(zip(questions, map(verdict_form, matched.run.texts), strict=True)):
-            if text not in runs:
-                new[text] = response
-            runs[text] = runs.get(text, 0) | 1 << place
-        first.append(new)
-    return [
-        (np.array(list(new.values()), dtype=np.int64), np.array([runs[text] for text in new], dtype=np.int64))
-        for new in first
-    ]
-
-
 def _given_answers(
     matched: MatchedRun, key: AnswerKey, draws: Draws, nugget: Ints, chances: Vector, rng: np.random.Generator
 ) -> Vector:
@@ -245,12 +224,9 @@ def _given_answers(
         common = posterior.common(np.arange(len(key.questions)), common)
     begin = np.flatnonzero(np.diff(nugget, prepend=-1))
     missed = np.log1p(-np.minimum(chances, ALMOST))
-    none = np.add.reduceat(missed, begin, axis=1)
-    chance = np.clip(-np.expm1(none), np.float32(1e-6), ALMOST)
-    share, rest = np.float32(np.sqrt(draws.answer_correlation)), np.float32(np.sqrt(1 - draws.answer_correlation))
-    given = ndtr((ndtri(chance) + share * common[:, key.question[nugget[begin]]]) / rest)
-    more = np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-chance)
-    return np.asarray(-np.expm1(np.repeat(more, np.diff(begin, append=len(nugget)), axis=1) * missed))
+    chance = -np.expm1(np.add.reduceat(missed, begin, axis=1))
+    exponent = miss_exponent(chance, common[:, key.question[nugget[begin]]], draws.answer_correlation)
+    return np.asarray(-np.expm1(np.repeat(exponent, np.diff(begin, append=len(nugget)), axis=1) * missed))
 
 
 def _draw(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[_OpenGroups, Vector]:

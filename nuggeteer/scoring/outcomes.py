@@ -8,26 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtr, ndtri
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
+from nuggeteer.scoring.copula import (
+    ALMOST,
+    AnswerPosterior,
+    VerdictNoise,
+    answer_posterior,
+    copula_uniforms,
+    miss_exponent,
+)
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
-from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, random_orders, size_of
+from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.smooth import SmoothFit
 
 CELLS = 4096  # drawn at once
-ALMOST = np.float32(1 - 1e-6)
-NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
 
 
 @dataclass(frozen=True)
@@ -157,82 +161,21 @@ def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
     return result
 
 
-class VerdictNoise:
-    """Normal numbers that turn chances into verdicts: one of each nugget, `own`, and one of each question, `common`,
-    for what the nuggets of an answer have in common (`model.Draws`: ρ). The same for all runs, so that with
-    equal chances runs get equal verdicts.
-
-    Those of a nugget are one from each of equal strata: found as often as its probability says, whatever the seed."""
-
-    def __init__(self, key: AnswerKey, draws: int, seed: int, answer_correlation: float) -> None:
-        rng = np.random.Generator(np.random.PCG64([seed, 2]))
-        strata = ndtri((np.arange(draws) + 0.5) / draws).astype(np.float32)
-        self.question, self.answer_correlation = key.question, answer_correlation
-        self.own = strata[random_orders(rng, len(key.nuggets), draws)].T
-        self.common = strata[random_orders(rng, len(key.questions), draws)].T
-
-    @cached_property
-    def copula_uniforms(self) -> Vector:
-        """draws × nuggets: uniform numbers; a nugget is found where its chance is above."""
-        return copula_uniforms(self.own, self.common[:, self.question], self.answer_correlation)
-
-
-def copula_uniforms(own: Vector, common: Vector, answer_correlation: float) -> Vector:
-    """Uniform numbers from normal ones, of which a part is common."""
-    if not answer_correlation:
-        return np.asarray(ndtr(own))
-    return np.asarray(
-        ndtr(np.float32(np.sqrt(1 - answer_correlation)) * own - np.float32(np.sqrt(answer_correlation)) * common)
-    )
-
-
-@dataclass(frozen=True)
-class AnswerPosterior:
-    """What the nuggets of an answer that are known tell of the others: an answer that has more than its chances
-    promised has more of the rest, too. Quantiles of what its nuggets have in common, for the questions at `place` ≥ 0.
-    """
-
-    place: Ints
-    quantiles: Vector
-    answer_correlation: float
-
-    def common(self, question: Ints, common: Vector) -> Vector:
-        """Draws × columns of what is common, given this; `question` is of each column."""
-        result = common.copy()
-        for column in np.flatnonzero(self.place[question] >= 0):
-            level = ndtr(common[:, column])
-            result[:, column] = np.interp(level, self.quantiles[self.place[question[column]]], NORMAL)
-        return result
-
-    def chance(self, chances: Vector, common: Vector) -> Vector:
-        """Of each column, the mean chance under these draws."""
-        share, rest = np.sqrt(self.answer_correlation), np.sqrt(1 - self.answer_correlation)
-        return np.asarray(ndtr((ndtri(np.clip(chances, 1e-6, 1 - 1e-6)) + share * common) / rest).mean(axis=0))
-
-
 def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, open_: Bools) -> AnswerPosterior | None:
-    """What is told by known pairs of an answer with open nuggets; None where there are none.
+    """What the known pairs of answers with open nuggets show about the rest of these answers. None if there are none.
 
-    Of each nugget, whether some known pair is a yes is held against the chance that some of *these* pairs is: to
-    ask only nuggets that are settled would be to ask mostly those that were found, for a yes settles a nugget at
-    once and a no does not."""
-    nugget, answer_correlation, size = matched.pairs.nugget, draws.answer_correlation, len(open_)
+    For each nugget, whether some known pair is a yes is compared with the chance that some of *these* pairs is. Using
+    only settled nuggets would mostly select those that were found, because a single yes settles a nugget and a single
+    no does not."""
+    nugget, size = matched.pairs.nugget, len(open_)
     decided = ~matched.guessed & _any(open_, key.question, len(key.questions))[key.question][nugget]
     decided[decided] = ~np.isnan(matched.pairs.scores[decided])
-    if not answer_correlation or not decided.any():
+    if not draws.answer_correlation or not decided.any():
         return None
     asked = np.flatnonzero(_any(decided, nugget, size))
     chance = draws.chances(matched.pairs[decided], matched.group).mean(axis=0)[asked]
     found = matched.certain(size)[asked]
-    above = ndtri(np.clip(chance, 1e-6, 1 - 1e-6))[:, None] + np.sqrt(answer_correlation) * NORMAL
-    log_likelihood = log_ndtr(np.where(found[:, None], above, -above) / np.sqrt(1 - answer_correlation))
-    questions, start = np.unique(key.question[asked], return_index=True)
-    log_weight = np.add.reduceat(log_likelihood, start, axis=0)
-    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    weight /= weight.sum(axis=1, keepdims=True)
-    place = np.full(len(key.questions), -1)
-    place[questions] = np.arange(len(questions))
-    return AnswerPosterior(place, np.cumsum(weight, axis=1) - weight / 2, answer_correlation)
+    return answer_posterior(chance, found, key.question[asked], len(key.questions), draws.answer_correlation)
 
 
 def find(
@@ -264,15 +207,14 @@ def find(
         chances = draws.chances(pairs if undecided.all() else pairs[undecided], matched.group)
         drawn = certain | (verdicts.copula_uniforms < chances)
         chance = np.where(open_, chances.mean(axis=0), chance)
-        told = condition_on_verdicts(matched, key, draws, open_)
-        if told:
-            moved = np.flatnonzero(open_ & (told.place[key.question] >= 0))
+        posterior = condition_on_verdicts(matched, key, draws, open_)
+        if posterior:
+            moved = np.flatnonzero(open_ & (posterior.row[key.question] >= 0))
             questions, column = np.unique(key.question[moved], return_inverse=True)
-            common = told.common(questions, verdicts.common[:, questions])[:, column]
-            drawn[:, moved] = (
-                copula_uniforms(verdicts.own[:, moved], common, told.answer_correlation) < chances[:, moved]
-            )
-            chance[moved] = told.chance(chances[:, moved], common)
+            common = posterior.common(questions, verdicts.common[:, questions])[:, column]
+            uniforms = copula_uniforms(verdicts.own[:, moved], common, posterior.answer_correlation)
+            drawn[:, moved] = uniforms < chances[:, moved]
+            chance[moved] = posterior.chance(chances[:, moved], common)
         found = chance >= 0.5
         # Where only several responses together make a nugget probable, the likeliest gets the credit.
         alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
@@ -308,72 +250,71 @@ def draw_together(
     between them. A text is taken to be of the first run's system, and of its answer.
     """
     size = len(key.nuggets)
-    runs_of: dict[tuple[int, str], int] = {}  # the runs that return a text, as bits
-    first: list[dict[tuple[int, str], int]] = []  # of each run: the texts that no earlier run has, and where
-    for place, matched in enumerate(matched_runs):
-        new: dict[tuple[int, str], int] = {}
-        for response, (question, text) in enumerate(
-            zip(matched.run.question.tolist(), map(verdict_form, matched.run.texts), strict=True)
-        ):
-            bits = runs_of.get((question, text), 0)
-            if not bits:
-                new[question, text] = response
-            runs_of[question, text] = bits | 1 << place
-        first.append(new)
-    numbers = {bits: number for number, bits in enumerate(sorted(set(runs_of.values())))}
-    members = list(numbers)
+    texts = shared_texts(matched_runs)
+    members = sorted({bits for _, runs in texts for bits in runs})
+    number_of_runs = {bits: number for number, bits in enumerate(members)}
     found = [np.repeat(matched.certain(size)[None, :], count, axis=0) for matched in matched_runs]
     rng = np.random.Generator(np.random.PCG64([seed, 4]))
-    for matched, new in zip(matched_runs, first, strict=True):
-        places = np.array(list(new.values()), dtype=np.int64)
-        class_of_response = np.array([numbers[runs_of[text]] for text in new], dtype=np.int64)
-        repeat, where = ragged(matched.begin[places], np.diff(matched.begin)[places])
+    for matched, (responses, runs) in zip(matched_runs, texts, strict=True):
+        class_of_response = np.array([number_of_runs[bits] for bits in runs], dtype=np.int64)
+        repeat, where = ragged(matched.begin[responses], np.diff(matched.begin)[responses])
         code = np.repeat(class_of_response, np.diff(repeat)) * size + matched.pairs.nugget[where]
         unknown = matched.guessed[where]
         where, code = where[unknown], code[unknown]
         if not len(code):
             continue
         codes, cell = np.unique(code, return_inverse=True)
-        more = _more_of_all(matched, key, draws, rng, count)
+        exponent = _miss_exponents(matched, key, draws, rng, count)
         order = np.argsort(cell, kind="stable")
         where, cell = where[order], cell[order]
         for start in range(0, len(codes), CELLS):
             part = codes[start : start + CELLS]
             inside = slice(*np.searchsorted(cell, [start, start + len(part)]))
             chances = draws.chances(matched.pairs[where[inside]], matched.group, cell[inside] - start)
-            if more is not None:
-                chances = -np.expm1(more[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
+            if exponent is not None:
+                chances = -np.expm1(exponent[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
             verdicts = chances > rng.random(chances.shape[::-1], np.float32).T
             for number in np.unique(part // size).tolist():
                 columns = np.flatnonzero(part // size == number)
-                for one in range(len(matched_runs)):
-                    if members[number] >> one & 1:
-                        found[one][:, part[columns] % size] |= verdicts[:, columns]
+                for run in range(len(matched_runs)):
+                    if members[number] >> run & 1:
+                        found[run][:, part[columns] % size] |= verdicts[:, columns]
     return found
 
 
-def _more_of_all(
+def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[int]]]:
+    """For each run, the responses with a text that no earlier run and no earlier response of the answer has, and the
+    runs that return the text, as bits."""
+    runs_of: dict[tuple[int, str], int] = {}
+    new: list[dict[tuple[int, str], int]] = []
+    for number, matched in enumerate(matched_runs):
+        new.append({})
+        questions = matched.run.question.tolist()
+        for response, text in enumerate(zip(questions, map(verdict_form, matched.run.texts), strict=True)):
+            if text not in runs_of:
+                new[-1][text] = response
+            runs_of[text] = runs_of.get(text, 0) | 1 << number
+    return [(np.array(list(own.values()), dtype=np.int64), [runs_of[text] for text in own]) for own in new]
+
+
+def _miss_exponents(
     matched: MatchedRun, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int
 ) -> Vector | None:
-    """draws × nuggets: by what factor the nuggets of an answer are all harder to miss in a draw, or easier, for what
-    they have in common; so that each nugget keeps the chance that it has in the whole answer. None where nothing
-    is."""
+    """draws × nuggets: the power of each nugget's probability of a miss (`copula.miss_exponent`). None if the nuggets
+    of an answer have nothing in common."""
     if not draws.answer_correlation:
         return None
     size, nugget = len(key.nuggets), matched.pairs.nugget
     certain = matched.certain(size)
     open_ = _any(matched.guessed, nugget, size) & ~certain
     common = rng.standard_normal((len(key.questions), count), np.float32).T
-    told = condition_on_verdicts(matched, key, draws, open_)
-    if told:
-        common = told.common(np.arange(len(key.questions)), common)
+    posterior = condition_on_verdicts(matched, key, draws, open_)
+    if posterior:
+        common = posterior.common(np.arange(len(key.questions)), common)
     result = np.ones((count, size), dtype=np.float32)
     columns = np.flatnonzero(open_)
     chances = draws.chances(matched.pairs[matched.undecided & open_[nugget]], matched.group)[:, columns]
-    chances = np.clip(chances, np.float32(1e-6), ALMOST)
-    share, rest = np.float32(np.sqrt(draws.answer_correlation)), np.float32(np.sqrt(1 - draws.answer_correlation))
-    given = ndtr((ndtri(chances) + share * common[:, key.question[columns]]) / rest)
-    result[:, columns] = np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-chances)
+    result[:, columns] = miss_exponent(chances, common[:, key.question[columns]], draws.answer_correlation)
     return result
 
 

@@ -20,9 +20,10 @@ from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
+from nuggeteer.scoring.copula import VerdictNoise
 from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, carry_over, draw_together, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, draw_together, find, read
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws

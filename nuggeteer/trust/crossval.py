@@ -20,9 +20,10 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.copula import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, VerdictNoise, carry_over, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS

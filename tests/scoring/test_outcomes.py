@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from nuggeteer.scoring.outcomes import VerdictNoise, condition_on_verdicts, copula_uniforms
+from nuggeteer.scoring.copula import VerdictNoise, copula_uniforms
+from nuggeteer.scoring.outcomes import condition_on_verdicts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import random_orders
 from nuggeteer.thresholds.sampled import SampledModel
