@@ -60,10 +60,10 @@ def run(args: argparse.Namespace) -> int:
     out.print(Text("\nNext, try:", "bold"))
     here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
+        (f"nightly --collection {here} {new} --against {old}", "the morning in one command: better or not, and why"),
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
         (f"judge --collection {here} {new}", "judge a few answers by hand, where that narrows the interval most"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),
-        (f"score --collection {here} {new} --record", "record a build; history then shows the trend"),
         (f"compare --collection {here}", "all runs, including the judged systems: which can be told apart"),
         (f"check --collection {here}", "problems in its files, and what to do about them"),
     ):
