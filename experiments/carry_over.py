@@ -4,14 +4,15 @@
 
 In each collection some runs play judged builds and others play tonight's: a hundred verdicts on one run, one run, three
 runs, all other runs. The threshold model is fitted to the verdicts that are left, with the prior of the *other*
-collections. Of each guess the clues of `matching/clues.py` are kept with its verdict. A logistic regression on top
-of the model's belief learns their weights, each collection and scenario weighing the same, by what its verdicts are
-worth to somebody who knows their rate. The first table has, for each collection, guesses by weights of the other ones;
-the last has the weights of all.
+collections. Of each guess the clues of `matching/clues.py` are kept with its verdict. A logistic regression on top of
+the model's belief learns their weights, each collection and scenario weighing the same, by what its verdicts are worth
+to somebody who knows their rate. The first table has, for each collection, guesses by weights of the other ones, which
+`carry_over.json` gets; the last has the weights of all.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS, prior_from
 from nuggeteer.trust.crossval import average_precision
 
+# Weights learned without each collection, for experiments on it.
+WITHOUT = Path(__file__).with_suffix(".json")
 FEW = 100  # verdicts of the first scenario
 TIMES = 4  # runs that are judged, or left out, in turn
 TARGETS = 3  # runs that are guessed each time
@@ -193,10 +196,12 @@ def main() -> None:
     print(
         "`python experiments/carry_over.py COLLECTION...`: guessed pairs, with the weights of the other collections.\n"
     )
+    without: dict[str, dict[str, float]] = {}
     print("| collection | judged | pairs | n-grams: AP | F1 | log score | carried over: AP | F1 | log score |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
         others = learn(taught({of: part for of, part in parts.items() if of[0] != name}))
+        without[name] = dict(zip(CLUES, others.round(4).tolist(), strict=True))
         for (own, scenario), part in parts.items():
             if own == name:
                 before, after = expit(part.belief), expit(part.belief + part.clues @ others)
@@ -208,6 +213,7 @@ def main() -> None:
     for feature, weight in zip(CLUES, learn(taught(parts)), strict=True):
         print(f'    "{feature}": {weight:.4g},')
     print("```")
+    WITHOUT.write_text(json.dumps(without, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -425,7 +425,8 @@ def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
     assert session.card().explanation is None
 
 
-def test_with_ngrams_the_guess_is_shown_as_ever(begin):
+def test_with_ngrams_the_guess_is_shown_as_ever(begin, fermi):
+    (fermi.root / "nuggeteer.toml").write_text('[match]\nmatcher = "ngram"\n', encoding="utf-8")
     session = begin()
     before = [line.plain for line in lay_out(session.card(), 78).asked]
     session.show_guess()
