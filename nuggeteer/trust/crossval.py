@@ -19,7 +19,7 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, RunInfo, Vector
 from nuggeteer.scoring.copula import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
@@ -117,6 +117,7 @@ def crossval(
     if model not in MODELS:
         raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
     start = time.perf_counter()
+    collection = with_builds_apart(collection)
     groups = groups_of(collection)
     truth = VerdictIndex(
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
@@ -144,6 +145,18 @@ def crossval(
         scores=runs,
         seconds=time.perf_counter() - start,
     )
+
+
+def with_builds_apart(collection: Collection) -> Collection:
+    """If all runs with verdicts are builds of one system: each build as a group of its own, so that it can be left
+    out. The others' verdicts then speak for it, as they do for tonight's build."""
+    runs = [run.name for run in collection.assessed_runs]
+    if len({collection.group(run) for run in runs}) != 1:
+        return collection
+    alone = {run: replace(collection.manifest.get(run, RunInfo(run)), group=None) for run in runs}
+    result = replace(collection, manifest={**collection.manifest, **alone})
+    result._runs.update(collection._runs)
+    return result
 
 
 def groups_of(collection: Collection) -> list[str]:

@@ -147,6 +147,20 @@ def test_a_fixed_threshold_takes_n_grams_as_they_are(collect):
     assert Scorer(collection).read("tonight").pairs.carried is None
 
 
+def test_builds_of_one_system_can_be_left_out_one_at_a_time(collect):
+    """No manifest: all are one group. What was judged in the other nights is what is known of each."""
+    nights = {f"night{i}": [("q", f"{text} Night {i}.") for _, text in LAST_NIGHT[:2]] for i in range(3)}
+    judgements = [
+        verdict("1", text, row == 0, run=night)
+        for night, texts in nights.items()
+        for row, (_, text) in enumerate(texts)
+    ]
+    result = crossval(collect(NUGGETS, nights, judgements))
+    assert result.groups == 3
+    assert result.pairs.n == 6
+    assert result.pairs.f1 == 1.0
+
+
 def test_verdicts_that_name_no_run_belong_to_the_run_that_returns_the_text(collect):
     """Pools with a written yes or no on each pair, none of them called judged: each can be left out."""
     runs = {f"pool{i}": [("q", f"{text} {i}") for _, text in LAST_NIGHT[:2]] for i in range(3)}
