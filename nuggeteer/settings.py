@@ -1,7 +1,7 @@
 """The settings of a collection, `nuggeteer.toml`: matching, thresholds and how answers are split.
 
 [match]
-matcher = "learned"    # or "ngram", "rouge", ... (docs/guides/matchers.md), or the name of an installed one
+matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
 n = 2                  # longest n-gram: 1, 2 or 3
 stem = false
 weights = "idf"        # or "unit"
@@ -54,7 +54,7 @@ ENTRY_POINTS = "nuggeteer.matchers"
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The matcher and its settings. The defaults are those of the paper."""
+    """The matcher and its settings. The defaults of the n-grams are those of the paper."""
 
     n: int = 2
     stem: bool = False

@@ -46,13 +46,14 @@ def _make(material: Material) -> Matcher:
 class Checked(Matcher):
     """A matcher of another package, whose scores are checked before they are used.
 
-    It may be any object with `signature` and `score`, and may also have `notes`, `explain(text, nugget)` and
-    `score_judged(jobs)` (docs/guides/matchers.md); or a subclass of `Matcher`. Its scores are not taken to be
-    overlaps, whatever it is called or derived from."""
+    It may be any object with `signature` and `score`, and may also have `notes`, `explain(text, nugget)`,
+    `carried(texts, question)` and `score_judged(jobs)` (docs/guides/matchers.md); or a subclass of `Matcher`. Its
+    scores are not taken to be overlaps, whatever it is called or derived from."""
 
     def __init__(self, name: str, theirs: Any, material: Material) -> None:
         self.name, self._theirs, self._counts = name, theirs, material.key.counts
-        self.uses_judgements = getattr(theirs, "uses_judgements", hasattr(theirs, "score_judged"))
+        learns = hasattr(theirs, "score_judged") or hasattr(theirs, "carried")
+        self.uses_judgements = getattr(theirs, "uses_judgements", learns)
         self._notes = tuple(map(str, getattr(theirs, "notes", ())))
 
     @property
@@ -73,18 +74,31 @@ class Checked(Matcher):
         return found
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        if not self.uses_judgements:
+        if not hasattr(self._theirs, "score_judged"):
             return self.score(judged.texts, judged.question, jobs)
         # A plain object knows the judged texts from its material.
         arguments = (judged, jobs) if isinstance(self._theirs, Matcher) else (jobs,)
         return self._checked(self._theirs.score_judged(*arguments), judged.question)
 
+    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
+        found = self._theirs.carried(texts, question) if hasattr(self._theirs, "carried") else None
+        if found is None:
+            return None
+        added = self._one_for_each_pair(found, question)
+        if not np.isfinite(added).all():
+            raise NuggeteerError(f"the matcher {self.name!r} carries over log odds that are not finite numbers")
+        return added
+
     def _checked(self, scores: Vector, question: npt.NDArray[np.int32]) -> Vector:
-        scores, wanted = np.asarray(scores, dtype=float), int(self._counts[question].sum())
-        if scores.shape != (wanted,):
-            raise NuggeteerError(
-                f"the matcher {self.name!r} gave scores of the shape {scores.shape}, not one for each of {wanted} pairs"
-            )
+        scores = self._one_for_each_pair(scores, question)
         if (~np.isnan(scores) & ~((scores >= 0) & (scores <= 1))).any():
             raise NuggeteerError(f"the matcher {self.name!r} gave scores that are not numbers from 0 to 1")
         return scores
+
+    def _one_for_each_pair(self, values: Vector, question: npt.NDArray[np.int32]) -> Vector:
+        values, wanted = np.asarray(values, dtype=float), int(self._counts[question].sum())
+        if values.shape != (wanted,):
+            raise NuggeteerError(
+                f"the matcher {self.name!r} gave values of the shape {values.shape}, not one for each of {wanted} pairs"
+            )
+        return values

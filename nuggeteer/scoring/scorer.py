@@ -106,7 +106,7 @@ class Scorer:
     model and its draws. Each is worked out once, when it is first needed.
 
     `model` and `matcher` are by default what the settings of the collection name: the smooth model fitted on its
-    judgements, and n-grams.
+    judgements, and the learned matcher.
     Measures that do not apply to the key are left out.
     """
 
@@ -148,10 +148,7 @@ class Scorer:
         else:
             model, notes = fitted(self.collection, matcher, self.known, str(basis), self.jobs)
             if model.pairs == 0:
-                notes.append(
-                    "No judgement in this collection: nothing here has been checked by a human. Guesses rest on "
-                    "what public collections taught, which is why the intervals are wide."
-                )
+                notes.append("No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN")
         signature = Signature(basis, model.signature, DRAWS, self.seed)
         return _Fitted(matcher, model, signature, (*matcher.notes, *notes))
 

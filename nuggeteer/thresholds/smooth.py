@@ -12,7 +12,7 @@ v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²). The spreads are learned, so a nugget wit
 sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
 
 Judged texts that are similar to a response add log odds of their own (`Pairs.carried`), where somebody worked them out
-(scoring/carry_over.py).
+(`carry_over` in scoring/outcomes.py).
 
 Answers are better or worse as a whole than their words show: what an answer has of its question's nuggets goes
 together, as normal variables would with correlation ρ, of which verdicts are the signs (a Gaussian copula, which

@@ -47,11 +47,19 @@ class Alike(NgramMatcher):
     def __init__(self, material):
         super().__init__(material.key, material.settings, material.idf)
 
+class Carrying(Theirs):
+    def carried(self, texts, question):
+        return np.repeat([5.0 if "nothing" in text else 0.0 for text in texts], self.counts[question])
+
+class Endless(Theirs):
+    def carried(self, texts, question):
+        return np.full(self.counts[question].sum(), np.inf)
+
 class Failing:
     def __init__(self, material):
         raise RuntimeError("no such model")
 """
-NAMES = ("Theirs", "Short", "Wild", "Learning", "Alike", "Failing", "Missing")
+NAMES = ("Theirs", "Short", "Wild", "Learning", "Carrying", "Endless", "Alike", "Failing", "Missing")
 
 
 @pytest.fixture
@@ -101,11 +109,19 @@ def test_one_that_learns_says_what_judged_texts_score(installed, collection):
     assert gather_evidence(scorer.collection, scorer.matcher, scorer.known).scores.tolist() == [0.9]
 
 
+def test_what_another_packages_matcher_carries_over_is_added_to_guesses_alone(installed, collection):
+    scorer = Scorer(matched_by(collection, "carrying"))
+    matched = scorer.read("r")
+    assert matched.guessed.tolist() == [False, True, True, True]
+    assert matched.pairs.carried.tolist() == [0.0, 0.0, 5.0, 5.0]
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         ("short", r"shape \(3,\), not one for each of"),
         ("wild", "not numbers from 0 to 1"),
+        ("endless", "not finite"),
         ("failing", "no such model"),
         ("missing", "cannot be made"),
         ("nobody", "there is no matcher 'nobody'; there are learned, ngram, .*theirs"),

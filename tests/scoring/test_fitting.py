@@ -116,7 +116,11 @@ def test_without_judgements_the_report_says_that_nobody_checked(collect):
         {"r": [("q", "a red fox came"), ("q", "nothing else")]},
     )
     result = score(collection, ["r"])
-    assert any("nothing here has been checked by a human" in note for note in result.notes)
+    (note,) = result.notes
+    assert note.startswith("No verdicts yet")
+    assert "nuggeteer judge" in note
+    assert len(note) <= 80
+    assert "\n" not in note
     probability = result["r"].outcome.probability
     assert 0.5 < probability[0] < 1
     assert 0 < probability[1] < 0.5
