@@ -1,7 +1,7 @@
 """How the smooth model of `smooth.py` is fitted to judged pairs.
 
 (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
-the second moments of the effects (EM). The nuggets' own block is diagonal and is eliminated. (2) That is too kind to
+the second moments of the effects (EM). Nuggets and questions are eliminated (`curvature.py`). (2) That is too kind to
 nuggets with few yes, whose posterior is far from normal: given b, c and v, each (t_j, a_j) gets its exact posterior
 on a grid, and μ, σ_a, σ_t their values of highest marginal likelihood. Without this step rare nuggets were found
 twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.curvature import Curvature
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import (
     COEFFICIENTS,
@@ -112,7 +113,7 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
 
 
 class _Newton:
-    """Step 1: the joint mode of b, a, c and v, and the spreads, with the nuggets' block eliminated."""
+    """Step 1: the joint mode of b, a, c and v, and the spreads."""
 
     def __init__(self, cells: Cells, evidence: Evidence, prior: Prior) -> None:
         self.cells, self.prior = cells, prior
@@ -139,79 +140,62 @@ class _Newton:
             if self._spread() < 0.01:
                 break
         self.b_covariance = self._inverse[:COEFFICIENTS, :COEFFICIENTS]
-        self.question_variance = np.diag(self._inverse)[COEFFICIENTS + self.groups :].copy()
 
-    def _blocks(self) -> tuple[Vector, Matrix, Matrix]:
-        """Curvature: of the nuggets (a diagonal), of the rest, and across."""
+    def _blocks(self) -> Curvature:
+        """Curvature of the log posterior, and what is left of each pair."""
         cells, q = self.cells, self.question_of_nugget[self.cells.nugget]
         eta = self.features @ self.b + self.nugget[cells.nugget] + self.group[cells.group] + self.question[q]
         mean = expit(eta)
         w = cells.count * mean * (1 - mean)
         self._residual = cells.yes - cells.count * mean
-        size, at_group, at_question = (
-            COEFFICIENTS + self.groups + self.questions,
-            COEFFICIENTS,
-            COEFFICIENTS + self.groups,
-        )
-        rest = np.zeros((size, size))
-        across = np.zeros((size, self.nuggets))
-        own = np.bincount(cells.nugget, w, self.nuggets)
         weighted = self.features * w[:, None]
-        rest[:COEFFICIENTS, :COEFFICIENTS] = self.features.T @ weighted
-        for k in range(COEFFICIENTS):
-            rest[k, at_group:at_question] = np.bincount(cells.group, weighted[:, k], self.groups)
-            rest[k, at_question:] = np.bincount(q, weighted[:, k], self.questions)
-            across[k] = np.bincount(cells.nugget, weighted[:, k], self.nuggets)
-        both = np.bincount(cells.group * self.questions + q, w, self.groups * self.questions)
-        rest[at_group:at_question, at_question:] = both.reshape(self.groups, self.questions)
-        rest = np.triu(rest) + np.triu(rest, 1).T
-        i = np.arange(size)
-        rest[i[at_group:], i[at_group:]] += np.concatenate(
-            [np.bincount(cells.group, w, self.groups), np.bincount(q, w, self.questions)]
-        )
+        at = COEFFICIENTS
+        core = np.zeros((at + self.groups, at + self.groups))
+        with_nugget = np.zeros((len(core), self.nuggets))
+        core[:at, :at] = self.features.T @ weighted + self._b_precision
+        for k in range(at):
+            core[k, at:] = core[at:, k] = np.bincount(cells.group, weighted[:, k], self.groups)
+            with_nugget[k] = np.bincount(cells.nugget, weighted[:, k], self.nuggets)
+        in_group = np.arange(at, len(core))
+        core[in_group, in_group] = np.bincount(cells.group, w, self.groups) + self.spread_group**-2
         table = np.bincount(cells.group * self.nuggets + cells.nugget, w, self.groups * self.nuggets)
-        across[at_group:at_question] = table.reshape(self.groups, self.nuggets)
-        across[at_question + self.question_of_nugget, np.arange(self.nuggets)] = own
-        rest[:COEFFICIENTS, :COEFFICIENTS] += self._b_precision
-        rest[i[at_group:], i[at_group:]] += self._rest_penalty()
-        return own + self.spread_nugget**-2, rest, across
-
-    def _rest_penalty(self) -> Vector:
-        return np.concatenate(
-            [np.full(self.groups, self.spread_group**-2), np.full(self.questions, self.spread_question**-2)]
+        with_nugget[at:] = table.reshape(self.groups, self.nuggets)
+        information = np.asarray(np.bincount(cells.nugget, w, self.nuggets), dtype=float)
+        return Curvature.eliminated(
+            core, with_nugget, information, self.question_of_nugget, self.spread_nugget**-2, self._question_precision
         )
+
+    @property
+    def _question_precision(self) -> Vector:
+        return np.full(self.questions, self.spread_question**-2)
 
     def _step(self) -> float:
-        own, rest, across = self._blocks()
+        curvature = self._blocks()
         cells, q, r = self.cells, self.question_of_nugget[self.cells.nugget], self._residual
-        of_nugget = np.bincount(cells.nugget, r, self.nuggets) - self.nugget * self.spread_nugget**-2
-        of_rest = np.concatenate(
-            [
-                self.features.T @ r - self._b_precision @ (self.b - self.prior.b),
-                np.bincount(cells.group, r, self.groups) - self.group * self.spread_group**-2,
-                np.bincount(q, r, self.questions) - self.question * self.spread_question**-2,
-            ]
+        step, question_step, nugget_step = curvature.solve(
+            np.concatenate(
+                [
+                    self.features.T @ r - self._b_precision @ (self.b - self.prior.b),
+                    np.bincount(cells.group, r, self.groups) - self.group * self.spread_group**-2,
+                ]
+            ),
+            np.bincount(q, r, self.questions) - self.question * self.spread_question**-2,
+            np.bincount(cells.nugget, r, self.nuggets) - self.nugget * self.spread_nugget**-2,
         )
-        reduced = rest - (across / own) @ across.T
-        step = np.linalg.solve(reduced, of_rest - across @ (of_nugget / own))
-        nugget_step = (of_nugget - across.T @ step) / own
-        longest = float(max(np.abs(step).max(), np.abs(nugget_step).max(initial=0)))
+        longest = float(max(np.abs(part).max(initial=0) for part in (step, question_step, nugget_step)))
         # Far from the mode the quadratic picture overshoots.
         shorter = min(1.0, 3.0 / longest) if longest > 0 else 1.0
-        step, nugget_step = step * shorter, nugget_step * shorter
-        self.b = self.b + step[:COEFFICIENTS]
-        self.group = self.group + step[COEFFICIENTS : COEFFICIENTS + self.groups]
-        self.question = self.question + step[COEFFICIENTS + self.groups :]
-        self.nugget = self.nugget + nugget_step
+        self.b = self.b + step[:COEFFICIENTS] * shorter
+        self.group = self.group + step[COEFFICIENTS:] * shorter
+        self.question = self.question + question_step * shorter
+        self.nugget = self.nugget + nugget_step * shorter
         return longest
 
     def _spread(self) -> float:
         """EM for the spreads; returns the largest relative change."""
-        own, rest, across = self._blocks()
-        self._reduced = rest - (across / own) @ across.T
-        self._inverse = np.linalg.inv(self._reduced)
-        variance = np.diag(self._inverse)
-        nugget_variance = 1 / own + (across * (self._inverse @ across)).sum(axis=0) / own**2
+        curvature = self._blocks()
+        self._inverse, self.question_variance, nugget_variance = curvature.variances()
+        self._log_determinant = curvature.log_determinant
         before = np.array([self.spread_nugget, self.spread_group, self.spread_question])
         weight, prior = self.prior.weight, self.prior
 
@@ -220,8 +204,8 @@ class _Newton:
             return float(np.sqrt((weight * at_first**2 + seen) / (weight + len(effects))))
 
         self.spread_nugget = spread(self.nugget, nugget_variance, prior.nugget)
-        self.spread_group = spread(self.group, variance[COEFFICIENTS : COEFFICIENTS + self.groups], prior.group)
-        self.spread_question = spread(self.question, variance[COEFFICIENTS + self.groups :], prior.question)
+        self.spread_group = spread(self.group, np.diag(self._inverse)[COEFFICIENTS:], prior.group)
+        self.spread_question = spread(self.question, self.question_variance, prior.question)
         after = np.array([self.spread_nugget, self.spread_group, self.spread_question])
         return float(np.abs(np.log(after / before)).max())
 
@@ -229,10 +213,10 @@ class _Newton:
         """What integrating b, c and v around their mode adds to the log marginal likelihood."""
         off = self.b - self.prior.b
         effects = np.concatenate([self.group, self.question])
-        precision = self._rest_penalty()
+        precision = np.concatenate([np.full(self.groups, self.spread_group**-2), self._question_precision])
         log_prior = -0.5 * (off @ self._b_precision @ off + effects**2 @ precision)
         log_prior += 0.5 * (np.linalg.slogdet(self._b_precision)[1] + np.log(precision).sum())
-        return float(log_prior - 0.5 * np.linalg.slogdet(self._reduced)[1])
+        return float(log_prior - 0.5 * self._log_determinant)
 
 
 @dataclass(frozen=True)
@@ -289,6 +273,8 @@ class _Nuggets:
 
     def _best(self, log_likelihood: Matrix) -> tuple[float, float, float, Vector]:
         """(log marginal with prior, without, σ_a, the density over (t, a)) at the best μ and σ_a."""
+        # A nugget without verdicts says nothing about either.
+        log_likelihood = log_likelihood[log_likelihood.any(axis=1)]
         top = log_likelihood.max(axis=1, keepdims=True)
         scaled = np.exp(log_likelihood - top).reshape(-1, len(STEEPNESS), len(GRID))
         over_t = np.einsum("jtg,t->jg", scaled, STEEPNESS_WEIGHT)
@@ -371,12 +357,14 @@ class _Groups:
 
     def _blind(self, rows: Ints, nuggets: _Nuggets, importance: Vector) -> _Blind:
         likelihood = self._likelihood
-        others = nuggets.log_likelihood - likelihood.of_nuggets(self._steepness, rows)
+        asked, of_cell = np.unique(self._cells.nugget[rows], return_inverse=True)
+        own = likelihood.of_nuggets(self._steepness, rows)[asked]
+        others = nuggets.log_likelihood[asked] - own
         belief = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
         belief /= belief.sum(axis=1, keepdims=True)
         shift = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
         eta = (shift[:, :, None] + GRID).reshape(len(rows), -1)
-        blind = _Blind(rows, belief[self._cells.nugget[rows]], eta, np.zeros(len(rows)), 0.0)
+        blind = _Blind(rows, belief[of_cell], eta, np.zeros(len(rows)), 0.0)
         # Where a slope about it leaves the expected score as it is, so that v and k can be told apart.
         pull = importance * self._cells.count[rows] * blind.chance(0, 0)[1]
         centre = float(pull @ self._x[rows] / pull.sum())
