@@ -6,10 +6,10 @@ n = 2                  # longest n-gram: 1, 2 or 3
 stem = false
 weights = "idf"        # or "unit"
 stopwords = "keep"     # or "remove"
-idf = "wordfreq"       # or "pool", or the path of a table that `nuggeteer idf` wrote
+idf = "wordfreq"       # or "pool", or the path of a table in this folder that `nuggeteer idf` wrote
 marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
 rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
-external = ""          # for the matcher "external": the path of a file of scores or verdicts
+external = ""          # for the matcher "external": the path of a file of scores or verdicts in it
 
 [threshold]
 model = "smooth"       # fitted on the judgements; or "fixed"
@@ -24,9 +24,9 @@ fail_if_worse = 0.05   # by how much it may fall
 max_lost_vital = "any" # or how many vital nuggets may be lost
 sure = 0.95            # how probable a loss must be to be counted
 undecided = 0          # the exit code when the gates are undecided; or 1
-markdown = ""          # where to write a summary, relative to this folder
-junit = ""             # where to write JUnit XML
-page = ""              # where to write the HTML page
+markdown = ""          # where to write a summary: a file *.md in this folder
+junit = ""             # where to write JUnit XML: *.xml
+page = ""              # where to write the HTML page: *.html
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ def read_settings(path: Path) -> Settings:
 
     Unknown keys are errors, because a misspelt key would silently change scores.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise fail(path, "is a device or a pipe", "replace it with a regular file")
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -132,7 +134,7 @@ def read_settings(path: Path) -> Settings:
         raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    problems = list(_problems(path, table))
+    problems = list(_problems(path, table)) or list(_outside(path, table))
     if problems:
         raise InputError(problems)
     match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
@@ -146,6 +148,30 @@ def read_settings(path: Path) -> Settings:
     return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}))
 
 
+def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+    """A collection may come from anybody: its settings name no file outside of it, and no other file to write."""
+    root = path.parent.resolve()
+    named = [(section, key) for section, keys in _FILES.items() for key in keys if table.get(section, {}).get(key)]
+    for section, key in named:
+        value = table[section][key]
+        if key == "idf" and Match(**table["match"]).table is None:
+            continue
+        try:
+            inside = (root / value).resolve().is_relative_to(root)
+        except (OSError, RuntimeError, ValueError):  # a NUL, a link to itself: reading it reports that
+            inside = True
+        if not inside:
+            yield Problem(str(path), None, f"[{section}] {key} leads out of this folder", "name a file inside it")
+        elif not value.endswith(_FILES[section][key]):
+            remedy = f"name a file that ends in {_FILES[section][key]}"
+            yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
+
+
+# The settings that name a file, and how the name of one that is written must end.
+_FILES = {
+    "match": {"idf": "", "external": ""},
+    "nightly": {"markdown": ".md", "junit": ".xml", "page": ".html"},
+}
 _ALLOWED: dict[str, tuple[Any, ...]] = {
     "n": (1, 2, 3),
     "weights": get_args(Weights),

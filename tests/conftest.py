@@ -67,6 +67,12 @@ def collect(tmp_path: Path) -> Callable[..., Collection]:
     return make
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The key that guards caches is made in a folder of the tests, not in the user's."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sample for the whole session. What takes long is remembered in its `.nuggeteer`: the fitted

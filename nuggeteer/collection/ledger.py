@@ -23,9 +23,10 @@ import orjson
 
 from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.formats.append import append, append_line
+from nuggeteer.formats.cache import own_path, write_own
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line
 from nuggeteer.formats.fields import moment
-from nuggeteer.formats.jsonl import LONGEST_LINE, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.records import Judgement, Pair, Retraction
 from nuggeteer.text import normalised
 
@@ -47,8 +48,8 @@ class Ledger:
     def __init__(self, root: Path, assessor: str) -> None:
         self.assessor = assessor_name(assessor)
         self.problems: list[Problem] = []
-        folder = Path(root) / "judgements"
-        self.path = folder / f"{self.assessor}.jsonl"
+        self.path = own_path(Path(root), f"judgements/{self.assessor}.jsonl")
+        folder = self.path.parent
         for path in folder.glob("*.jsonl"):
             if path.stem != self.assessor and normalised(path.stem) == normalised(self.assessor):
                 what = f"{path} already exists, and on many disks {self.path.name} is the same file"
@@ -200,10 +201,9 @@ def _core(judgement: Judgement) -> Judgement:
 
 
 def _merge_by_union(folder: Path) -> None:
-    path = folder / ".gitattributes"
-    if not path.exists():
+    if not os.path.lexists(folder / ".gitattributes"):
         with suppress(NuggeteerError):  # it only helps git, so a failure must not lose a verdict
-            write_whole(path, lambda file: file.write(_ATTRIBUTES))
+            write_own(folder, ".gitattributes", _ATTRIBUTES)
 
 
 def _now() -> datetime:

@@ -8,6 +8,7 @@ import numpy as np
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
+from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
@@ -21,7 +22,7 @@ def read_run(path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: 
     question: list[int] = []
     unknown: dict[str, tuple[int, int]] = {}
     last_rank: dict[str, int] = {}
-    for line, response in canonical.RESPONSES.read(path, problems):
+    for line, response in canonical.RESPONSES.read(path, problems) if is_regular(path, problems) else ():
         if response.rank is not None:
             if response.rank <= last_rank.get(response.qid, response.rank - 1):
                 what = f"rank {response.rank} of {response.qid!r} is out of order"

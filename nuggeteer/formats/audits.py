@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,7 +22,7 @@ from typing import Any
 import orjson
 
 from nuggeteer.errors import InputError, Problem, fail
-from nuggeteer.formats.jsonl import read_jsonl
+from nuggeteer.formats.jsonl import is_regular, read_jsonl
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
     """Write a complete audit and flush it to the disk. False if there already is an audit of that name."""
     lines = [orjson.dumps(asdict(unit)) for unit in units]
     first = orjson.dumps({**asdict(head), "digest": _digest(lines)})
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # no link can have this name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:
             file.write(b"".join(line + b"\n" for line in (first, *lines)))
             file.flush()
             os.fsync(file.fileno())
@@ -80,7 +81,7 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
 def read_audit(path: Path) -> tuple[Head, list[Unit]]:
     """Read an audit; raises `InputError` if the file was changed."""
     problems: list[Problem] = []
-    rows = [row for _, row in read_jsonl(path, problems)]
+    rows = [row for _, row in read_jsonl(path, problems)] if is_regular(path, problems) else []
     if problems:
         raise InputError(problems)
     try:

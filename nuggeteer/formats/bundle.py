@@ -16,6 +16,7 @@ import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
+from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl, write_whole
 from nuggeteer.formats.judgements import read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
@@ -127,7 +128,7 @@ def write_bundles(sources: Sequence[tuple[str, Bundle]], folder: Path) -> list[l
         raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename them")
     for plan in plans:
         for path, added in plan.items():
-            _append(path, added)
+            _append(own_path(folder, str(path.relative_to(folder))), added)
     return [list(plan) for plan in plans]
 
 
@@ -237,4 +238,4 @@ def _append(path: Path, added: bytes) -> None:
     before = path.read_bytes() if path.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    write_whole(path, lambda file: file.write(before + added))
+    write_whole(path, lambda file: file.write(before + added), follow=False)

@@ -67,6 +67,17 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
         warn(first_blank, f"blank line ({blank} in the file)", "delete it")
 
 
+def is_regular(path: Path, problems: list[Problem]) -> bool:
+    """Whether a file can be read to its end: false, with a problem, for a device or a pipe in a collection."""
+    try:
+        if path.is_file() or path.is_dir() or not path.exists():  # reading reports the others
+            return True
+    except (OSError, ValueError):
+        return True
+    problems.append(Problem(str(path), None, "is a device or a pipe", "replace it with a regular file"))
+    return False
+
+
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
     """Lines. A line that is too long is cut off."""
     while raw := file.readline(LONGEST_LINE + 1):
@@ -149,16 +160,17 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
     return write_whole(path, write)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
+def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True) -> T:
     """Write a temporary file and rename it when it is complete, so that a file is never half-written.
 
-    A path that is not a regular file, such as /dev/null, is written to directly. A link stays a link.
+    A path that is not a regular file, such as /dev/null, is written to directly. A link stays a link. Without `follow`,
+    the new file takes the place of a link or of anything else of that name: for files that the user did not name.
     """
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if follow and path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as file:
                 return write(file)
-        path = Path(os.path.realpath(path))
+        path = Path(os.path.realpath(path)) if follow else path
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -16,7 +16,7 @@ from nuggeteer.errors import Problem
 from nuggeteer.formats.append import quiet, torn
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine
 from nuggeteer.formats.fields import moment
-from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl
+from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, read_jsonl
 from nuggeteer.records import Judgement, Retraction
 
 Record = TypeVar("Record", covariant=True)
@@ -44,7 +44,7 @@ def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     found: list[Anything] = []
     seen: dict[tuple[str | None, ...], Judgement | Retraction] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        for entry in read_file(path, problems):
+        for entry in read_file(path, problems) if is_regular(path, problems) else ():
             record = entry.record
             identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
             first = seen.setdefault(identity, record)

@@ -18,7 +18,7 @@ from typing import Any
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.fields import WrongField
-from nuggeteer.formats.jsonl import read_jsonl
+from nuggeteer.formats.jsonl import is_regular, read_jsonl
 from nuggeteer.records import AnswerKey
 from nuggeteer.text import normalised
 
@@ -31,7 +31,7 @@ Match = tuple[int, int, str, float]  # the positions of a question and a nugget 
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
     """The scores in a file, each pair once, with normalised texts (`text.normalised`)."""
     reader = _Reader(key, problems, str(path))
-    for reader.line, record in read_jsonl(path, problems, KEYS):
+    for reader.line, record in read_jsonl(path, problems, KEYS) if is_regular(path, problems) else ():
         try:
             if "nuggets" in record:
                 reader.assignments(record)

@@ -73,6 +73,8 @@ class Database:
         """A connection within one transaction. Errors say what to do."""
         if not write and not self.path.exists():
             raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+            raise fail(self.path, "is a link or no regular file", "replace it with the file itself")
         try:
             with closing(self._open(write)) as db:
                 db.execute("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.formats.jsonl import read_jsonl, read_lines, write_whole
+from nuggeteer.formats.jsonl import is_regular, read_jsonl, read_lines, write_whole
 from nuggeteer.text import words
 
 # Words in the model's document. On public data 1 and 100 are about equally good, and better than 400 and 1,000. On the
@@ -161,7 +161,7 @@ def read_table(path: Path) -> Idf:
     problems: list[Problem] = []
     documents, frequency = 0, dict[str, int]()
     remedy = "make the table anew with nuggeteer idf"
-    for number, raw in read_lines(path, problems):
+    for number, raw in read_lines(path, problems) if is_regular(path, problems) else ():
         line = raw.decode("utf-8", "replace")
         if number == 1:
             head, _, size = line.rpartition(" ")

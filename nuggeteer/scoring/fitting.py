@@ -1,23 +1,21 @@
 """What the threshold model learns from, and the model fitted on it, remembered in the collection.
 
-`.nuggeteer/thresholds.npz` holds the last fit: named arrays and one line of text, the signature of all that
-it was fitted on. Whenever that differs, or the file is damaged or of another version, the model is fitted
-anew, with a word. Deleting the file costs a second or two and nothing else.
+`.nuggeteer/thresholds` holds the last fit: named arrays and one line of text, the signature of all that it was fitted
+on. Whenever that differs, or the file is damaged, of another version or of another user (formats/cache.py), the model
+is fitted anew, with a word. Deleting the file costs a second or two and nothing else.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
-from contextlib import suppress
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.errors import InputError
+from nuggeteer.formats.cache import FOLDER, DamagedFile, read_cache, write_cache
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
@@ -27,9 +25,10 @@ from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, size_of
 from nuggeteer.thresholds.prior import prior_for
-from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.thresholds.smooth import GRID, STEEPNESS, SmoothFit
 
 FORMAT = "nuggeteer thresholds 4"
+NAME = "thresholds"
 
 
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
@@ -89,48 +88,48 @@ def fitted(
     collection: Collection, matcher: Matcher, known: VerdictIndex, basis: str, jobs: int = 1
 ) -> tuple[SmoothFit, list[str]]:
     """The smooth model for this collection, from the file if that still fits; and what to tell of it."""
-    path = collection.root / ".nuggeteer" / "thresholds.npz"
     notes: list[str] = []
     prior = prior_for(matcher.scores_overlap)
     basis = f"{FORMAT}|{basis}|{prior.signature}"
-    if path.is_file():
-        try:
-            stored, fit = load(path)
+    try:
+        body = read_cache(collection.root, NAME, largest(collection.key))
+        if body is not None:
+            stored, fit = load(body)
             if stored == basis:
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
-        except DamagedFile:
-            notes.append(f"{path} was damaged: the thresholds were fitted anew.")
+    except DamagedFile:
+        path = collection.root / FOLDER / NAME
+        notes.append(f"{path} was damaged or made by another user: the thresholds were fitted anew.")
     fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
-        save(path, basis, fit)
-    except NuggeteerError:
-        notes.append(f"{path} cannot be written: the thresholds will be fitted every time.")
+        write_cache(collection.root, NAME, saved(basis, fit))
+    except InputError as error:
+        problem = error.problems[0]
+        notes.append(f"{problem.file} {problem.what}: the thresholds will be fitted every time.")
     return fit, notes
 
 
-class DamagedFile(NuggeteerError):
-    """A file of ours that is not what we wrote."""
+def largest(key: AnswerKey) -> int:
+    """More bytes than a fit on this key has."""
+    of_nugget = 8 * (len(STEEPNESS) * len(GRID) + 1)
+    return 100_000_000 + of_nugget * len(key.nuggets) + 16 * len(key.questions)
 
 
-def save(path: Path, basis: str, fit: SmoothFit) -> None:
-    """Write a fit. A folder of its own keeps it out of version control."""
+def saved(basis: str, fit: SmoothFit) -> bytes:
+    """A fit and what it was fitted on, for the file."""
     arrays = {field.name: np.asarray(getattr(fit, field.name)) for field in fields(fit)}
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), **arrays)
-    write_whole(path, lambda file: file.write(buffer.getvalue()))
-    ignore = path.parent / ".gitignore"
-    if not ignore.exists():
-        with suppress(NuggeteerError):
-            write_whole(ignore, lambda file: file.write(b"*\n"))
+    return buffer.getvalue()
 
 
-def load(path: Path) -> tuple[str, SmoothFit]:
-    """Read what `save` wrote: what it was fitted on, and the fit. Nothing in the file is executed."""
+def load(body: bytes) -> tuple[str, SmoothFit]:
+    """What `saved` made. Only what `read_cache` has found to be ours comes here; nothing in it is executed."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(body), allow_pickle=False) as stored:
             basis = str(stored["basis"])
             values = {field.name: stored[field.name] for field in fields(SmoothFit)}
         return basis, SmoothFit.from_arrays(values)
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedFile(f"{path}: {error}") from error
+        raise DamagedFile(f"a fit of another form: {error}") from error

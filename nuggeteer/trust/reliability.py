@@ -2,8 +2,9 @@
 compared with the human verdicts.
 
 Fitting every model six times is slow. So at most `NUGGETS` nuggets, drawn at random, are used, with all their judged
-pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability.json`. The file is computed
-again when key, judgements or settings have changed, or when it is damaged; it can be deleted at any time.
+pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability`. The file is computed again
+when key, judgements or settings have changed, or when it is damaged or was made by another user (formats/cache.py); it
+can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import orjson
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.scorer import Scorer, Thresholds
@@ -28,6 +29,8 @@ from nuggeteer.thresholds.selection import ComparedModel, compare, folds_of
 from nuggeteer.thresholds.smooth import Prior
 
 FORMAT = "nuggeteer reliability 1"
+NAME = "reliability"
+LARGEST = 10_000_000  # bytes of the cached report, which has some thousand
 NUGGETS = 250
 PAIRS = 100_000
 BINS = 10
@@ -67,12 +70,11 @@ class TrustReport:
 
 def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
-    path = scorer.collection.root / ".nuggeteer" / "reliability.json"
     prior = prior_for(scorer.matcher.scores_overlap)
     basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}"
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
-        stored = orjson.loads(path.read_bytes())
-        if stored["basis"] == basis:
+    with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
+        body = read_cache(scorer.collection.root, NAME, LARGEST)
+        if body is not None and (stored := orjson.loads(body))["basis"] == basis:
             return _trust(stored["trust"])
     evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs)
     if not len(evidence):
@@ -88,7 +90,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
     with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
-        write_whole(path, lambda file: file.write(body))
+        write_cache(scorer.collection.root, NAME, body)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring import fitting
-from nuggeteer.scoring.fitting import DamagedFile, load
+from nuggeteer.scoring.fitting import load
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
@@ -24,7 +26,7 @@ def folder(sample, tmp_path):
 
 
 def stored(folder):
-    return folder / ".nuggeteer" / "thresholds.npz"
+    return folder / ".nuggeteer" / "thresholds"
 
 
 def test_a_second_score_does_not_fit_again(folder, monkeypatch):
@@ -71,16 +73,19 @@ def test_a_damaged_file_is_fitted_anew_with_a_word_and_never_executed(folder, da
     elif damage == "empty":
         path.write_bytes(b"")
     elif damage == "pickle":
-        np.savez(path, basis=np.array([print], dtype=object))
+        with path.open("wb") as file:
+            np.savez(file, basis=np.array([print], dtype=object))
     elif damage == "other arrays":
-        with np.load(path) as good:
-            np.savez(path, **{**good, "nugget_weights": np.zeros((2, 2))})
+        with np.load(io.BytesIO(read_cache(folder, fitting.NAME, 10**9))) as good:
+            made = io.BytesIO()
+            np.savez(made, **{**good, "nugget_weights": np.zeros((2, 2))})
+        write_cache(folder, fitting.NAME, made.getvalue())
     elif damage == "folder":
         path.unlink()
         path.mkdir()
     if path.is_file():
         with pytest.raises(DamagedFile):
-            load(path)
+            load(read_cache(folder, fitting.NAME, 10**9))
     again = score(read_collection(folder), ["build-103"])
     assert again["build-103"].measures == expected["build-103"].measures
     assert any("anew" in note or "cannot be written" in note for note in again.notes)

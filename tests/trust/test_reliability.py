@@ -20,8 +20,13 @@ from nuggeteer.trust.reliability import trust
 @pytest.fixture
 def folder(sample, tmp_path):
     """The sample, of which nobody has looked at the guesses yet."""
-    unseen = shutil.ignore_patterns("reliability.json")
+    unseen = shutil.ignore_patterns("reliability")
     return shutil.copytree(sample.root, tmp_path / "here", ignore=unseen)
+
+
+def stored(text):
+    """What is remembered, below the line that guards it."""
+    return json.loads(text.partition("\n")[2])["trust"]["reliability"]
 
 
 def test_bins_are_as_counted_by_hand():
@@ -95,19 +100,19 @@ def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
         lambda text: text.replace('"models":[', '"models":[7,'),
         lambda text: text.replace('"brier":', '"brier":"x","was":'),
         lambda text: text.replace('"pairs":', '"couples":'),
-        lambda text: "[]",
+        lambda text: text.partition("\n")[0] + "\n[]",
     ],
 )
 def test_a_damaged_file_is_made_anew(sample, tmp_path, damage):
     folder = shutil.copytree(sample.root, tmp_path / "here")
     first = trust(Scorer(read_collection(folder)))
-    path = folder / ".nuggeteer" / "reliability.json"
+    path = folder / ".nuggeteer" / "reliability"
     whole = path.read_text()
     assert damage(whole) != whole
     path.write_text(damage(whole))
     again = trust(Scorer(read_collection(folder)))
     assert again.reliability == first.reliability
-    assert json.loads(path.read_text())["trust"]["reliability"] == json.loads(whole)["trust"]["reliability"]
+    assert stored(path.read_text()) == stored(whole)
 
 
 @pytest.mark.slow
@@ -146,7 +151,7 @@ def test_one_group_cannot_be_left_out(collect):
 def test_without_judgements_there_is_nothing_to_look_at(collect):
     collection = collect([{"qid": "q", "nugget": "1", "text": "alpha"}], {"a": [("q", "alpha")]})
     assert trust(Scorer(collection)) is None
-    assert not (collection.root / ".nuggeteer" / "reliability.json").exists()
+    assert not (collection.root / ".nuggeteer" / "reliability").exists()
 
 
 @pytest.mark.slow
@@ -156,5 +161,5 @@ def test_where_nothing_can_be_written_it_is_said_all_the_same(folder, monkeypatc
 
         raise NuggeteerError("no")
 
-    monkeypatch.setattr(reliability, "write_whole", refuse)
+    monkeypatch.setattr(reliability, "write_cache", refuse)
     assert trust(Scorer(read_collection(folder))) is not None

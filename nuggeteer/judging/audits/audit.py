@@ -21,6 +21,7 @@ import numpy as np
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
+from nuggeteer.formats.cache import own_path
 from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
@@ -48,6 +49,7 @@ def draw_audit(scorer: Scorer, matched: MatchedRun, measure: Measure, planned: i
     """The audit of a run. If there is none yet, it is drawn and recorded now."""
     path = _path(scorer, matched)
     if not path.is_file():
+        own_path(scorer.collection.root, f"judgements/audits/{path.name}")
         write_audit(path, *_draw_units(scorer, matched, measure, planned, path.stem))
     found = find_audit(scorer, matched)
     assert found is not None
