@@ -28,6 +28,19 @@ settings.register_profile(
 settings.load_profile("nuggeteer")
 
 
+@pytest.fixture(scope="session")
+def nuggetizer() -> Any:
+    """The nuggetizer with its model. The test is skipped where spaCy or the model is not installed."""
+    pytest.importorskip("spacy")
+    from nuggeteer.gale.nuggetizer import Nuggetizer
+    from nuggeteer.gale.parser import NoParser
+
+    try:
+        return Nuggetizer()
+    except NoParser as missing:
+        pytest.skip(str(missing))
+
+
 def shared(name: str) -> Path:
     """A folder of the public data (see CONTRIBUTING.md). The test is skipped where the folder is absent."""
     folder = SHARED / name

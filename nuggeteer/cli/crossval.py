@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
     collection = options.matched_by(options.read(args), args.matcher)
     model = args.model or collection.settings.threshold.model
-    with options.workers(args), output.progress("groups left out") as tell:
-        result = crossval(collection, model, args.seed, args.jobs, tell)
+    with options.workers(args), output.progress("groups left out") as notify:
+        result = crossval(collection, model, args.seed, args.jobs, notify)
     output.warn(collection.problems)
     output.show(args, report, result)
     return 0

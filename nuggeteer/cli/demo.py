@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("nuggeteer-demo"),
         metavar="DIR",
-        help="(default: nuggeteer-demo)",
+        help="the folder for the sample collection (default: nuggeteer-demo)",
     )
 
 

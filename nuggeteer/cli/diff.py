@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="the run to compare with, a name or a file")
     parser.add_argument("new", metavar="NEW", help="the run to look at, a name or a file")
     parser.add_argument(
-        "--measures", metavar="NAMES", help="as for score; the first is the headline, and gates look at that one"
+        "--measures", metavar="NAMES", help="the measures, separated by commas (see score); the gates look at the first"
     )
     parser.add_argument("--all", action="store_true", help="show every change, and the nuggets that were kept")
     parser.add_argument("--explain", action="store_true", help="show why nuggets were guessed")

@@ -37,7 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--question", metavar="QID", help="judge this question only")
     parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(
-        "--assessor", metavar="NAME", help="who judges (default: $NUGGETEER_ASSESSOR, else the login name)"
+        "--assessor",
+        metavar="NAME",
+        help="the name to record verdicts under (default: $NUGGETEER_ASSESSOR, else the login name)",
     )
     parser.add_argument(
         "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is W wide"
@@ -78,7 +80,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="import verdicts made elsewhere (docs/reference/files.md)",
     )
-    what.add_argument("--log", action="store_true", help="show who judged what, when and why, newest last")
+    what.add_argument(
+        "--log", action="store_true", help="list all verdicts with assessor, time and reason, newest last"
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

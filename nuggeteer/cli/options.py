@@ -29,7 +29,7 @@ def report(parser: argparse.ArgumentParser) -> None:
 
 
 def seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=natural, default=0, help="the seed of everything random (default: 0)")
+    parser.add_argument("--seed", type=natural, default=0, help="the seed of the random numbers (default: 0)")
 
 
 def jobs(parser: argparse.ArgumentParser) -> None:

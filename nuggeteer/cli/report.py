@@ -27,7 +27,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the run to compare it with (default: the build or run before it)",
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("report.html"), metavar="FILE", help="(default: report.html)"
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="the page to write (default: report.html)",
     )
     options.collection(parser)
     options.report(parser)

@@ -29,8 +29,8 @@ class MarkedWords(Matcher):
         self._material, self._make = material, make
         self._marked = sorted(set(material.marked), key=lambda one: (one.nugget, one.words, one.group))
         self._matcher = make(self._described(self._marked))
-        said = "\n".join(f"{one.nugget}\t{one.group}\t{one.words}" for one in self._marked)
-        digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        content = "\n".join(f"{one.nugget}\t{one.group}\t{one.words}" for one in self._marked)
+        digest = blake2b(content.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
         self._digest = digest
 
     @property

@@ -40,7 +40,7 @@ def _score(kind: str, strict: bool) -> Measure:
         formula=formulas[kind]
         + ("; support earns 1, partial support 0" if strict else "; support earns 1, partial support ½"),
         citation=SOURCE,
-        edge_cases="0 if no nugget counts, and 0 without an answer",
+        edge_cases="0 for a question without nuggets that count, and 0 without an answer",
         values=lambda answers: _share(answers, weights(answers.key), partly),
         composition=lambda key: Composition(key, "linear", weights(key), partly=partly, empty=0.0),
     )

@@ -41,7 +41,7 @@ def f(beta: float) -> Measure:
         title=f"F({beta:g})",
         formula="(β²+1)PR / (β²P+R), P and R as in precision and recall",
         citation=SOURCE,
-        edge_cases="0 without an answer, or if no vital nugget is found; undefined where recall is",
+        edge_cases="0 without an answer, or if no vital nugget is found; undefined if recall is undefined",
         values=values,
         composition=lambda key: Composition(key, "f", key.vital.astype(float), beta),
     )
@@ -50,10 +50,11 @@ def f(beta: float) -> Measure:
 recall = Measure(
     name="recall",
     title="recall",
-    formula="vital nuggets found / vital nuggets in the key; a nugget that takes world knowledge counts in the key "
+    formula="vital nuggets found / vital nuggets in the key; a nugget that needs world knowledge counts in the key "
     "only if it is found",
     citation=SOURCE,
-    edge_cases="0 without an answer; undefined if the key has no vital nuggets, or only such as take world knowledge",
+    edge_cases="0 without an answer; undefined for a question without vital nuggets, or if none is found and all "
+    "of them need world knowledge",
     values=lambda answers: recall_of(answers, answers.key.vital),
     composition=lambda key: Composition(key, "linear", key.vital.astype(float)),
 )
@@ -63,7 +64,7 @@ precision = Measure(
     title="precision",
     formula="1 if l < a, else 1 − (l − a)/l; l = non-white-space characters, a = 100 · (vital + okay found)",
     citation=SOURCE,
-    edge_cases="0 without an answer, or if the answer is empty",
+    edge_cases="0 if there is no answer or it is empty",
     values=precision_values,
     composition=lambda key: Composition(key, "precision", key.vital.astype(float)),
 )

@@ -28,7 +28,8 @@ def pyramid_f(beta: float) -> Measure:
         title=f"pyramid F({beta:g})",
         formula="F with recall = weight found / weight in the key; weight = share of votes for vital",
         citation=SOURCE,
-        edge_cases="undefined where all weights are 0; not reported if the key has neither votes nor weights",
+        edge_cases="undefined if all weights of a question are 0; not reported if the key has neither votes "
+        "nor weights",
         values=lambda answers: combine(precision_values(answers), _weighted_recall(answers), beta),
         applies=lambda key: key.weighted,
         composition=lambda key: Composition(key, "f", key.weight, beta),
@@ -49,8 +50,8 @@ def macro_f(beta: float) -> Measure:
         title=f"macro F({beta:g})",
         formula="mean over assessors of F, by each assessor's own vital and okay votes",
         citation=MACRO_SOURCE,
-        edge_cases="assessors who call no nugget of the question vital are left out; undefined if none is left; "
-        "not reported if the key has no votes",
+        edge_cases="an assessor who calls no nugget of a question vital is left out there; undefined if nobody is "
+        "left; not reported if the key has no votes",
         values=values,
         applies=lambda key: bool(key.assessors),
     )

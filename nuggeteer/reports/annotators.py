@@ -10,7 +10,7 @@ from rich.text import Text
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
-from nuggeteer.reports.formatting import UNDEFINED, coefficient, number
+from nuggeteer.reports.formatting import UNDEFINED, number
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import MIN_QUESTIONS, CoefficientEstimate
@@ -60,8 +60,8 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     for one in result.rows:
         style = "bold" if one.value is None else ""
         cells = ["all" if one.value is None else one.value, f"{one.snippets:,}", number(one.relevance.value)]
-        cells += [_short_interval(one.relevance), coefficient(one.relevance_kappa.value), number(one.overlap.value)]
-        cells += [_short_interval(one.overlap), coefficient(one.character_kappa.value)]
+        cells += [_short_interval(one.relevance), number(one.relevance_kappa.value), number(one.overlap.value)]
+        cells += [_short_interval(one.overlap), number(one.character_kappa.value)]
         rows.append([plain(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     total = result.rows[-1]
@@ -94,7 +94,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
 
 
 def _short_interval(one: CoefficientEstimate) -> str:
-    return UNDEFINED if one.low is None or one.high is None else f"{one.low:.2f}–{one.high:.2f}"
+    return UNDEFINED if one.low is None or one.high is None else f"{number(one.low, 2)}–{number(one.high, 2)}"
 
 
 def _marked(snippet: Snippet) -> str:

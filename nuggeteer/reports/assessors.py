@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.reports.formatting import UNDEFINED, chance, coefficient, number, percent
+from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import MIN_QUESTIONS, CoefficientEstimate
 from nuggeteer.text import escaped
@@ -108,8 +108,8 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
             Text(f"{one.pairs:,}"),
             Text(f"{one.differ:,}"),
             Text(UNDEFINED if one.percent.value is None else percent(one.percent.value)),
-            Text(coefficient(one.kappa.value)),
-            Text(coefficient(one.alpha.value)),
+            Text(number(one.kappa.value)),
+            Text(number(one.alpha.value)),
             Text(_interval(one.alpha)),
             Text(number(one.positive.value)),
         ]
@@ -121,7 +121,7 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
 def _interval(one: CoefficientEstimate) -> str:
     if one.low is None or one.high is None:
         return UNDEFINED
-    return " to ".join(f"{end:.3f}".replace("-", "−") for end in (one.low, one.high))
+    return f"{number(one.low)} to {number(one.high)}"
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
@@ -160,15 +160,15 @@ def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None
         out.print(Text.assemble(plain(f"{one.qid}/{one.nugget}", "bold"), " ", plain(one.description)))
         out.print(plain(one.text))
         reasons = dict(one.reasons)
-        said = []
+        verdicts = []
         for verdict, names in (("yes", one.yes), ("no", one.no)):
             if names:
                 each = (f"{name} ({reasons[name]})" if name in reasons else name for name in names)
-                said.append(f"{verdict}: {', '.join(each)}")
+                verdicts.append(f"{verdict}: {', '.join(each)}")
         if one.tool is not None:
             sure = "" if one.probability is None else f", {chance(one.probability)} for yes"
-            said.append(f"tool: {'yes' if one.tool else 'no'}{sure}")
-        out.print(plain("; ".join(said), "dim"))
+            verdicts.append(f"tool: {'yes' if one.tool else 'no'}{sure}")
+        out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
         out.print()
         out.print(f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")

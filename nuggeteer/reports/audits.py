@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nuggeteer.judging.audits.audit import AuditResult
 from nuggeteer.judging.audits.estimate import AuditedMeasure
-from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.formatting import UNDEFINED, number, span
 from nuggeteer.reports.terminal import plain, table
 
 
@@ -54,9 +54,9 @@ def draw(out: Console, results: Sequence[AuditResult]) -> None:
                 continue
             low, high = one.low, one.high
             row: list[str | Text] = [plain(result.head.run if first else "", "bold"), one.measure.title]
-            row += [number(one.value), f"{low:.3f}–{high:.3f}" if low is not None else UNDEFINED]
+            row += [number(one.value), span(low, high)]
             row += [number(one.expected[0]) if one.expected else UNDEFINED]
-            row += [f"{one.expected[1]:.3f}–{one.expected[2]:.3f}" if one.expected else UNDEFINED]
+            row += [span(*one.expected[1:]) if one.expected else UNDEFINED]
             row += [f"{result.judged}/{max(result.planned, result.judged)}" if first else ""]
             rows.append(row)
             first = False

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import signed
-from nuggeteer.reports.formatting import UNDEFINED, chance, listed, number
+from nuggeteer.reports.formatting import UNDEFINED, chance, listed
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
@@ -19,7 +19,7 @@ def difference(delta: Delta) -> str:
         return UNDEFINED
     if delta.interval.value == 0:
         return "0"
-    printed = round(float(number(delta.new)) - float(number(delta.old)), 3)
+    printed = round(round(float(delta.new), 3) - round(float(delta.old), 3), 3)
     return signed(printed) if printed else signed(delta.interval.value)[0] + "0.000"
 
 

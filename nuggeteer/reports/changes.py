@@ -22,7 +22,7 @@ from nuggeteer.reports.change_words import (
     texts_in_words,
     verdict,
 )
-from nuggeteer.reports.formatting import judging_share, number, p_value
+from nuggeteer.reports.formatting import judging_share, number, p_value, percent
 from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import plain, table
@@ -209,9 +209,9 @@ def _changes(
     for change in shown:
         out.print(_change(out, result, change, explain))
     more, doubtful = len(likely) - len(shown), len(found) - len(likely)
-    rest = [f"{more} more"] * (more > 0) + [f"{doubtful} with a probability under {DOUBTFUL:.0%}"] * (doubtful > 0)
+    rest = [f"{more} more"] * (more > 0) + [f"{doubtful} with a probability under {percent(DOUBTFUL)}"] * (doubtful > 0)
     if rest:
-        out.print(Text(f"... and {' and '.join(rest).replace('%', ' %')}; --all shows them", "dim"))
+        out.print(Text(f"... and {' and '.join(rest)}; --all shows them", "dim"))
 
 
 def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = False) -> Table:
@@ -280,8 +280,8 @@ def _questions(out: Console, result: Diff, most: int | None) -> None:
     rows: list[list[str | Text]] = []
     for i in order[:most].tolist():
         qid = result.key.questions[i].qid
-        old, new = (number(float(each[i])) for each in (delta.old_by_question, delta.new_by_question))
-        row: list[str | Text] = [plain(qid), old, new, signed(round(float(new) - float(old), 3))]
+        old, new = (round(float(each[i]), 3) for each in (delta.old_by_question, delta.new_by_question))
+        row: list[str | Text] = [plain(qid), number(old), number(new), signed(round(new - old, 3))]
         row += [str(gained.count(qid) or ""), str(lost.count(qid) or "")]
         rows.append([*row, f"{result.old.length[i]:,}", f"→ {result.new.length[i]:,}"])
     out.print()

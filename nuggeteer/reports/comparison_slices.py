@@ -65,13 +65,13 @@ def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
         for i, name in enumerate(names):
             counts = [str(one.nuggets), str(one.questions)] if tags else [str(one.questions)]
             head = [plain("(none)" if one.value is None else one.value, "bold"), *map(Text, counts)]
-            told = [Text(number(float(values[i])))]
+            cells = [Text(number(float(values[i])))]
             if i:
                 style = "bold" if one.p_holm[i] < LEVEL else ""
-                told += [Text(signed(float(one.difference[i])), style), Text(p_value(float(one.p[i])))]
-                told += [Text(p_value(float(one.p_holm[i])), style)]
+                cells += [Text(signed(float(one.difference[i])), style), Text(p_value(float(one.p[i])))]
+                cells += [Text(p_value(float(one.p_holm[i])), style)]
             rows.add_row(
-                *(head if i == 0 else [Text("")] * len(head)), plain(name), *told, end_section=i == len(names) - 1
+                *(head if i == 0 else [Text("")] * len(head)), plain(name), *cells, end_section=i == len(names) - 1
             )
     out.print()
     out.print(rows)

@@ -54,11 +54,11 @@ def draw(out: Console, result: Corrections) -> None:
     out.print()
     mean = result.mean
     if mean.p is None or mean.low is None or mean.high is None:
-        told = "; there is no interval, because the snippets are too few or too alike"
+        interval = "; there is no interval, because the snippets are too few or too alike"
     else:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
-        told = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
-    out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{told}"))
+        interval = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
+    out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}"))
     if result.without_template:
         without = counted(result.without_template, "snippet")
         out.print(plain(f"{without} without a template: nuggets of all types count in these."))

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.records import number_or_none
-from nuggeteer.reports.formatting import number, span
+from nuggeteer.reports.formatting import number, percent, span
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.trust.crossval import Crossval, Quality
@@ -63,7 +63,7 @@ def draw(out: Console, result: Crossval) -> None:
     ]
     out.print(table("", columns, scores))
     out.print()
-    held = "" if result.coverage95 is None else f"; {result.coverage95:.0%} of the intervals hold the true score"
+    held = "" if result.coverage95 is None else f"; {percent(result.coverage95)} of the intervals hold the true score"
     tau, pearson, rmse = (number(value) for value in (runs.kendall_tau, runs.pearson, runs.rmse))
     out.print(f"{runs.n} runs: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.reports.figure import svg
-from nuggeteer.reports.formatting import UNDEFINED
+from nuggeteer.reports.formatting import number
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.result import Cell, Result
@@ -80,8 +80,6 @@ def _safe(text: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    if cell is None or cell != cell:
-        return UNDEFINED
-    if isinstance(cell, float):
-        return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
+    if cell is None or isinstance(cell, float):
+        return number(cell, 3 if cell is None or abs(cell) < 100 else 1)
     return f"{cell:,}" if isinstance(cell, int) else cell

@@ -59,6 +59,6 @@ def _some(words: Iterable[str]) -> list[str]:
 
 
 def _alike(one: SimilarText, size: int) -> str:
-    said = f"like a judged {'yes' if one.yes else 'no'} ({one.similarity:.2f}): "
-    pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(said) - 4, SHORTEST))
-    return f"{said}“{''.join(text for text, _ in pieces)}”"
+    verdict = f"like a judged {'yes' if one.yes else 'no'} ({one.similarity:.2f}): "
+    pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(verdict) - 4, SHORTEST))
+    return f"{verdict}“{''.join(text for text, _ in pieces)}”"

@@ -11,7 +11,7 @@ UNDEFINED = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    return UNDEFINED if value is None or math.isnan(value) else f"{value:.{digits}f}"
+    return UNDEFINED if value is None or math.isnan(value) else f"{value:,.{digits}f}".replace("-", "−")
 
 
 def signed(value: float | None) -> str:
@@ -57,11 +57,6 @@ def percent(part: float, whole: float = 1.0) -> str:
     if part > 0 and rounded == 0:
         return "<1 %"
     return ">99 %" if part < whole and rounded == 100 else f"{rounded} %"
-
-
-def coefficient(value: float | None) -> str:
-    """A number that may be below 0."""
-    return number(value).replace("-", "−")
 
 
 def p_value(p: float | None) -> str:

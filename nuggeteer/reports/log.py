@@ -96,10 +96,10 @@ def _rows(line: LogLine) -> Iterator[list[Text]]:
             verdict, style = f"({verdict})", "dim"
     else:
         verdict = "taken back"
-    said = plain(shortened(record.text, LONGEST), style)
-    said.no_wrap, said.overflow = True, "ellipsis"
+    text = plain(shortened(record.text, LONGEST), style)
+    text.no_wrap, text.overflow = True, "ellipsis"
     nugget = f"{shortened(record.qid, 14)}/{shortened(record.nugget, 8)}"
-    yield [plain(_time(line.when), style), _assessor(record.assessor), plain(nugget, style), Text(verdict, style), said]
+    yield [plain(_time(line.when), style), _assessor(record.assessor), plain(nugget, style), Text(verdict, style), text]
     if record.reason:
         yield [Text()] * 4 + [plain(f"– {record.reason}", "italic")]
 

@@ -94,10 +94,10 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
         out.print(Text.assemble((letter, "bold"), "  ", plain(text)))
     out.print()
     lost = int(timelines.last_lost[0])
-    told = f"Found in {int(timelines.found[0].sum())} of {counted(len(timelines.builds), 'build')}"
-    told += f", gained or lost {_often(int(timelines.turns[0]))}" if timelines.turns[0] else ""
-    told += f"; last lost with {build_name(timelines.builds[lost])}." if lost >= 0 else "."
-    out.print(plain(told))
+    summary = f"Found in {int(timelines.found[0].sum())} of {counted(len(timelines.builds), 'build')}"
+    summary += f", gained or lost {_often(int(timelines.turns[0]))}" if timelines.turns[0] else ""
+    summary += f"; last lost with {build_name(timelines.builds[lost])}." if lost >= 0 else "."
+    out.print(plain(summary))
 
 
 def _letter(place: int) -> str:

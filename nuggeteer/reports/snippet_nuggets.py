@@ -54,8 +54,10 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
         out.print(rows if one.found else Text("  no nugget", "dim"))
         out.print()
     counts = Counter(nugget.type for one in found for nugget in one.found)
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in TYPES if counts[kind])
-    out.print(plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{told and ': '}{told}"))
+    by_type = ", ".join(f"{counts[kind]} {kind}" for kind in TYPES if counts[kind])
+    out.print(
+        plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{by_type and ': '}{by_type}")
+    )
     out.print(plain(model, "dim"))
 
 

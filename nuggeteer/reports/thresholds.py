@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.reports.formatting import UNDEFINED
+from nuggeteer.reports.formatting import number
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scorer import Thresholds
 
@@ -40,8 +40,7 @@ def draw(out: Console, result: Thresholds) -> None:
     rows = []
     for model in result.models:
         style = "bold" if model.name == result.chosen else ""
-        score = UNDEFINED if model.log_score is None else f"{model.log_score:.4f}"
-        cells = (model.name, model.own_parameters, f"{model.log10_evidence:,.1f}", score)
+        cells = (model.name, model.own_parameters, number(model.log10_evidence, 1), number(model.log_score, 4))
         rows.append([Text(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     out.print()

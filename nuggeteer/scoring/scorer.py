@@ -274,9 +274,9 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
 def material(collection: Collection, known: VerdictIndex) -> Material:
     """All that a matcher is made from."""
     settings = collection.settings.match
-    said = judged(collection, known)
+    verdicts = judged(collection, known)
     words = marked(collection, known) if settings.marked else ()
-    return Material(collection.key, settings, _idf(settings, collection), said, words)
+    return Material(collection.key, settings, _idf(settings, collection), verdicts, words)
 
 
 def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector) -> RunScore:

@@ -35,11 +35,8 @@ def application(command: str, port: int, token: str) -> Any:
 
     host = f"{HOST}:{port}"
 
-    class Quiet(Server):  # type: ignore[misc, unused-ignore]
-        """Prints nothing itself."""
-
-        async def on_startup(self, app: Any) -> None:
-            pass
+    async def print_nothing(app: Any) -> None:
+        """In place of the server's own banner: `serve` prints the address."""
 
     @web.middleware
     async def guard(request: Any, handler: Any) -> Any:
@@ -60,7 +57,9 @@ def application(command: str, port: int, token: str) -> Any:
         response.headers["X-Content-Type-Options"] = "nosniff"
 
     async def make() -> Any:
-        inner = await Quiet(command, host=HOST, port=port, title="nuggeteer judge")._make_app()
+        server: Any = Server(command, host=HOST, port=port, title="nuggeteer judge")
+        server.on_startup = print_nothing
+        inner = await server._make_app()
         outer = web.Application(middlewares=[guard])
         outer.add_subapp(f"/{token}", inner)
         outer.on_response_prepare.append(harden)

@@ -108,10 +108,10 @@ def crossval(
     model: str = "smooth",
     seed: int = 0,
     jobs: int = 1,
-    tell: Callable[[int, int], None] = lambda done, groups: None,
+    notify: Callable[[int, int], None] = lambda done, groups: None,
 ) -> Crossval:
-    """Leave out each group of judged runs, with the matcher of the collection's settings. `tell` hears how many of how
-    many groups are done."""
+    """Leave out each group of judged runs, with the matcher of the collection's settings. `notify` is called with the
+    number of groups that are done and the number of all groups."""
     from joblib import Parallel, delayed
 
     if model not in MODELS:
@@ -128,7 +128,7 @@ def crossval(
     folds: list[_Fold] = []
     for fold in Parallel(n_jobs=min(jobs, len(groups)), return_as="generator")(tasks):
         folds.append(fold)
-        tell(len(folds), len(groups))
+        notify(len(folds), len(groups))
     runs = tuple(run for fold in folds for run in fold.runs)
     pairs = Guesses.joined([fold.pairs for fold in folds])
     answers = Guesses.joined([fold.answers for fold in folds])
@@ -185,8 +185,8 @@ def without(collection: Collection, group: str) -> Collection:
     for run in map(collection.run, collection.run_names):
         outside = collection.group(run.name) != group
         if not outside or run.info.judged != "none":
-            said = others if outside else own
-            said.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
+            verdicts = others if outside else own
+            verdicts.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
     places = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
     for judgement, place in zip(collection.judgements, places, strict=True):
         if judgement.run is not None:

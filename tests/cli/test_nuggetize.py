@@ -12,7 +12,6 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
-from tests.gale.conftest import nuggetizer  # noqa: F401
 from tests.tables import read_table
 
 VISIT = "Chen Yunlin visited Taiwan in January"
@@ -29,7 +28,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def model(nuggetizer):  # noqa: F811
+def model(nuggetizer):
     """Skips where there is none."""
     return nuggetizer
 

@@ -107,7 +107,10 @@ def test_of_several_responses_a_no_to_one_settles_only_that_one(collect):
 
 def test_what_all_verdicts_share_is_asked_for_once(collect):
     """Half of the draws are of a good system, half of a bad one: one verdict takes off var(F) / var(y), exactly."""
-    chance = lambda draw, nugget, match: np.where(draw * 7919 % 2000 < 1000, 0.9, 0.1)  # noqa: E731
+
+    def chance(draw, nugget, match):
+        return np.where(draw * 7919 % 2000 < 1000, 0.9, 0.1)
+
     scorer = Scorer(one_nugget_each(collect, 30), [RECALL], Said(chance))
     found = suggest(scorer, scorer.read("new"), RECALL, 3)
     assert found[0].share == pytest.approx((0.16 + 0.09 / 30) / 0.25, rel=0.05)

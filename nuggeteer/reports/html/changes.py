@@ -13,6 +13,7 @@ from nuggeteer.reports.change_words import (
 )
 from nuggeteer.reports.formatting import (
     number,
+    percent,
     signed,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
@@ -41,7 +42,7 @@ class Changes:
             likely = [one for one in found if one.probability is None or one.probability >= DOUBTFUL]
             doubtful, cut = len(found) - len(likely), max(len(likely) - MOST, 0)
             rest = [f"{cut} more"] * (cut > 0)
-            rest += [f"{doubtful} with a probability under {100 * DOUBTFUL:.0f} %"] * (doubtful > 0)
+            rest += [f"{doubtful} with a probability under {percent(DOUBTFUL)}"] * (doubtful > 0)
             kinds.append(
                 {
                     "title": title,
@@ -79,14 +80,14 @@ class Changes:
         delta = self.diff.headline
         rows = []
         for i in delta.most_changed[:10].tolist():
-            old, new = (number(float(each[i])) for each in (delta.old_by_question, delta.new_by_question))
+            old, new = (round(float(each[i]), 3) for each in (delta.old_by_question, delta.new_by_question))
             rows.append(
                 {
                     "qid": self.key.questions[i].qid,
                     "text": beginning(self.key.questions[i].text),
-                    "old": old,
-                    "new": new,
-                    "change": signed(round(float(new) - float(old), 3)),
+                    "old": number(old),
+                    "new": number(new),
+                    "change": signed(round(new - old, 3)),
                     "length": f"{self.diff.old.length[i]:,} → {self.diff.new.length[i]:,}",
                 }
             )

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nuggeteer.reports import charts
-from nuggeteer.reports.formatting import (
-    UNDEFINED,
-)
+from nuggeteer.reports.formatting import number
 from nuggeteer.trust.reliability import TrustReport
 
 
@@ -27,8 +25,8 @@ class Guesses:
             {
                 "name": model.name,
                 "about": model.own_parameters,
-                "evidence": f"{model.log10_evidence:,.1f}".replace("-", "−"),
-                "held_out": UNDEFINED if model.log_score is None else f"{model.log_score:.4f}".replace("-", "−"),
+                "evidence": number(model.log10_evidence, 1),
+                "held_out": number(model.log_score, 4),
                 "chosen": model.name == found.chosen,
             }
             for model in found.models

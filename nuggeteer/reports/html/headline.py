@@ -75,14 +75,14 @@ class Headline:
         against = self.briefing.old.title
         if delta.interval.value == 0 and low in (0, None) and high in (0, None):
             return "same", f"No difference from {against}."
-        told = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
+        change = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
         if low is None or high is None:
-            return "same", f"{told}; one question says nothing about others."
+            return "same", f"{change}; one question says nothing about others."
         if high < 0:
-            return "worse", f"Worse: {told}."
+            return "worse", f"Worse: {change}."
         if low > 0:
-            return "better", f"Better: {told}."
-        return "same", f"Not told apart: {told}."
+            return "better", f"Better: {change}."
+        return "same", f"Not clearly different: {change}."
 
     @property
     def remarks(self) -> list[str]:
