@@ -71,14 +71,14 @@ class Ledger:
             return written
 
         def lines(content: bytes) -> bytes:
-            undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), b""
+            undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), list[bytes]()
             written.clear()
             for judgement in judgements:
                 after = undone.get(judgement.pair)
                 line, record = self._verdict(judgement, now, after)
                 written.append(record)
-                data += line
-            return data
+                data.append(line)
+            return b"".join(data)
 
         self._write(lines)
         return written

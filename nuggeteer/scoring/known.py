@@ -61,13 +61,13 @@ class VerdictIndex:
         self._owner: list[int] = []
         self.texts: list[str] = []
         self.runs: list[str] = []
-        pairs_judged = [
-            (
-                self._row(key.position[j.qid], normalised(j.text), j.run or ""),
-                key.nugget_position[j.qid, j.nugget],
-            )
-            for j in judgements
-        ]
+        judged_rows: dict[tuple[int, str], int] = {}  # a text is judged once for each nugget
+        pairs_judged = []
+        for j in judgements:
+            text = key.position[j.qid], j.text
+            if text not in judged_rows:
+                judged_rows[text] = self._row(text[0], normalised(j.text), j.run or "")
+            pairs_judged.append((judged_rows[text], key.nugget_position[j.qid, j.nugget]))
         parts = [responses_in(j.text, split) for j in of_answers]
         rows_inside = [
             [self._row(key.position[j.qid], normalised(text), j.run or "") for text in texts]

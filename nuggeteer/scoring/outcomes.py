@@ -195,7 +195,7 @@ def find(
         strength = np.where(carries, 1.0, 0.0)
         strength[guessed] = model.probability(pairs[guessed], matched.group)
         carries |= guessed & (strength >= 0.5)
-    else:
+    elif guessed.any():
         threshold = model.threshold(np.arange(size))
         likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
         carries[likely] = matches[likely] > threshold[nugget[likely]]

@@ -66,9 +66,14 @@ class Scores:
     key: AnswerKey
     runs: tuple[RunScore, ...]
     measures: tuple[Measure, ...]
-    threshold: Vector
+    model: ThresholdModel
     signature: str
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def threshold(self) -> Vector:
+        """The threshold of each nugget of the key."""
+        return self.model.threshold(np.arange(len(self.key.nuggets)))
 
     def __getitem__(self, run: str) -> RunScore:
         return next(score for score in self.runs if score.name == run)
@@ -199,6 +204,8 @@ class Scorer:
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has, by itself."""
+        if not matched.guessed.any():  # nothing to draw for
+            return find(matched, self.key, self.model, None, None)
         return find(matched, self.key, self.model, self.draws, self._verdicts)
 
     def score(self, matched: MatchedRun) -> RunScore:
@@ -207,8 +214,8 @@ class Scorer:
 
     def draw_together(self, matched_runs: Sequence[MatchedRun]) -> list[Bools] | None:
         """draws × nuggets for each run: found, under verdicts that runs with equal texts share (`finding`). None
-        from a model that cannot say how sure it is."""
-        if self.draws is None:
+        where nothing is guessed, and from a model that cannot say how sure it is."""
+        if not any(matched.guessed.any() for matched in matched_runs) or self.draws is None:
             return None
         return draw_together(matched_runs, self.key, self.draws, DRAWS, self.seed)
 
@@ -225,8 +232,7 @@ class Scorer:
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with all that a report says of how they came about."""
-        threshold = self.model.threshold(np.arange(len(self.key.nuggets)))
-        return Scores(self.key, tuple(runs), self.measures, threshold, str(self.signature), self.notes)
+        return Scores(self.key, tuple(runs), self.measures, self.model, str(self.signature), self.notes)
 
 
 def score(

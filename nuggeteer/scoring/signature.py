@@ -69,9 +69,16 @@ def _digest_key(key: AnswerKey) -> str:
 
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
+    forms: dict[str, str] = {}  # a text is judged once for each nugget
+
+    def form_of(text: str) -> str:
+        if text not in forms:
+            forms[text] = verdict_form(text)
+        return forms[text]
+
     lines = [
         "\t".join(
-            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), verdict_form(j.text))
+            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), form_of(j.text))
         )
         + ("\tanswer" if j.scope == "answer" else "")
         for j in collection.judgements
@@ -79,5 +86,9 @@ def _digest_judgements(collection: Collection) -> str:
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
         judged = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{judged}\t{q}\t{verdict_form(t)}" for q, t in zip(ids, run.texts, strict=True)]
-    return blake2b("\n".join(sorted(lines)).encode(), digest_size=4).hexdigest()
+        lines += [f"{judged}\t{q}\t{form_of(t)}" for q, t in zip(ids, run.texts, strict=True)]
+    lines.sort()
+    digest = blake2b(digest_size=4)
+    for number, line in enumerate(lines):
+        digest.update((f"\n{line}" if number else line).encode())
+    return digest.hexdigest()

@@ -11,6 +11,7 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.scoring.scorer import score
+from nuggeteer.thresholds.smooth import SmoothFit
 from tests.conftest import write_lines
 
 NUGGETS = [
@@ -195,3 +196,20 @@ def test_a_run_without_any_response_scores_zero(collect, tmp_path):
 def test_a_run_can_be_a_file_outside_the_collection(collection, tmp_path):
     path = write_lines(tmp_path / "tonight.jsonl", [{"qid": "q3", "text": "The ship sank in 1912"}])
     assert score(collection, [str(path)])["tonight"].outcome.found.tolist()[-1]
+
+
+def test_nothing_is_drawn_where_all_is_known(collect, monkeypatch):
+    """Nor are thresholds worked out before somebody asks for them."""
+    found = collect(NUGGETS, RUNS, [YES], {"old": "every"})
+    expected = score(found, ["old", "new"])["old"]
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("this is work for guesses")
+
+    monkeypatch.setattr(SmoothFit, "draw", refuse)
+    monkeypatch.setattr(SmoothFit, "probability", refuse)
+    alone = score(found, ["old"])
+    assert alone["old"].measures == expected.measures
+    assert alone["old"].outcome.known.all()
+    with pytest.raises(AssertionError, match="guesses"):
+        score(found, ["new"])
