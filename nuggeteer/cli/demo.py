@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff_matched_runs
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
+    from nuggeteer.history.nightly import nightly
     from nuggeteer.reports import changes, html, scores
+    from nuggeteer.reports import nightly as night_report
     from nuggeteer.reports.terminal import console, plain
     from nuggeteer.scoring.scorer import Scorer
 
@@ -46,21 +48,23 @@ def run(args: argparse.Namespace) -> int:
     scorer = Scorer(collection)
     matched_runs = [scorer.read(name) for name in builds]
     out = console()
+    name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
+    here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     kept = "a sample collection" if fresh else "the sample collection that was already there"
     out.print(plain(f"{folder}: {kept}, {scores.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     scores.draw(out, scorer.scores(scorer.score(matched) for matched in matched_runs))
+    out.print(Text("\nThe morning in one command\n", "bold"))
+    out.print(plain(f"$ {name} nightly {new} --against {old}"))
+    night_report.draw(out, nightly(collection, new, old), name, f" --collection {here}")
     out.print(Text("\nWhat changed last night\n", "bold"))
     changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
-    html.write(page, brief(collection, builds[-1], builds[-2]))
+    html.write(page, brief(collection, new, old))
     out.print()
     out.print(plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
-    name = os.environ.get("NUGGETEER_COMMAND", "nuggeteer")  # how scripts/nuggeteer was called
     out.print(Text("\nNext, try:", "bold"))
-    here, (old, new) = shlex.quote(str(folder)), builds[-2:]
     for command, what in (
-        (f"nightly --collection {here} {new} --against {old}", "the morning in one command: better or not, and why"),
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
         (f"judge --collection {here} {new}", "judge a few answers by hand, where that narrows the interval most"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),

@@ -76,12 +76,14 @@ class WordEvidence:
 @dataclass(frozen=True)
 class SimilarText:
     """A judged text: whether it carries the nugget, how like another text it is, from 0 to 1, and where in it stands
-    what speaks for the nugget."""
+    what speaks for the nugget. `differing_words` is how many words would have to be inserted, deleted or replaced to
+    make one text the other, if they are nearly the same."""
 
     text: str
     yes: bool
     similarity: float
     marks: tuple[tuple[int, int], ...] = ()
+    differing_words: int | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nuggeteer.comparing.diff import Passage
 from nuggeteer.matching.base import Explanation, SimilarText
+from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
@@ -24,7 +25,15 @@ def as_json(found: Explanation | None) -> dict[str, Any] | None:
     return {
         "unit": found.unit,
         "words": [{"words": one.words, "there": one.in_text, "weight": one.weight} for one in found.words],
-        "alike": [{"text": one.text, "verdict": one.yes, "likeness": one.similarity} for one in found.similar_texts],
+        "alike": [
+            {
+                "text": one.text,
+                "verdict": one.yes,
+                "likeness": one.similarity,
+                "differing_words": one.differing_words,
+            }
+            for one in found.similar_texts
+        ],
     }
 
 
@@ -59,6 +68,13 @@ def _some(words: Iterable[str]) -> list[str]:
 
 
 def _alike(one: SimilarText, size: int) -> str:
-    verdict = f"like a judged {'yes' if one.yes else 'no'} ({one.similarity:.2f}): "
-    pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(verdict) - 4, SHORTEST))
-    return f"{verdict}“{''.join(text for text, _ in pieces)}”"
+    judged = f"a judged {'yes' if one.yes else 'no'}"
+    if one.differing_words is None:
+        title = f"like {judged} ({one.similarity:.2f}): "
+    elif one.differing_words:
+        verb = "differs" if one.differing_words == 1 else "differ"
+        title = f"{counted(one.differing_words, 'word')} {verb} from {judged}: "
+    else:
+        title = f"the same words as {judged}: "
+    pieces = excerpt(Passage(one.text, one.marks, None, 1), max(size - len(title) - 4, SHORTEST))
+    return f"{title}“{''.join(text for text, _ in pieces)}”"

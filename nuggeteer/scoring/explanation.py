@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from difflib import SequenceMatcher
 from functools import cached_property
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Explanation, Matcher, SimilarText
 from nuggeteer.matching.marks import Marker
 from nuggeteer.records import Judgement
-from nuggeteer.text import normalised
+from nuggeteer.text import normalised, words
+
+NEAR = 5  # words by which texts may differ and still be nearly the same
+LONGEST = 300  # words of texts that are compared word by word; the time grows with the square
 
 
 class Explainer:
@@ -24,14 +29,17 @@ class Explainer:
         found = self._matcher.explain(text, nugget)
         if found is None or not found.similar_texts:
             return found
-        return replace(found, similar_texts=tuple(self._as_written(similar, nugget) for similar in found.similar_texts))
+        return replace(
+            found, similar_texts=tuple(self._as_written(similar, text, nugget) for similar in found.similar_texts)
+        )
 
-    def _as_written(self, similar: SimilarText, nugget: int) -> SimilarText:
+    def _as_written(self, similar: SimilarText, text: str, nugget: int) -> SimilarText:
         question = int(self._collection.key.question[nugget])
         if question not in self._written:
             self._written[question] = self._judged(question)
-        text = self._written[question].get(similar.text, similar.text)
-        return replace(similar, text=text, marks=self._marker(text, nugget))
+        written = self._written[question].get(similar.text, similar.text)
+        marks = self._marker(written, nugget)
+        return replace(similar, text=written, marks=marks, differing_words=differing_words(text, written))
 
     def _judged(self, question: int) -> dict[str, str]:
         """The judged texts of a question as they were written, by their normalised text."""
@@ -50,3 +58,18 @@ class Explainer:
         for judgement in self._collection.judgements:
             result.setdefault(judgement.qid, []).append(judgement)
         return result
+
+
+def differing_words(first: str, second: str) -> int | None:
+    """How many words would have to be inserted, deleted or replaced to make one text the other; None for texts that are
+    not nearly the same."""
+    old, new = words(first), words(second)
+    longer = max(len(old), len(new))
+    if longer > LONGEST:
+        return None
+    counts = Counter(old), Counter(new)
+    if max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total()) > NEAR:
+        return None
+    edits = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    number = sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in edits if kind != "equal")
+    return number if number <= NEAR and 2 * number < longer else None

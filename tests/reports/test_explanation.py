@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 
 import pytest
 from rich.console import Console
@@ -49,6 +50,20 @@ def test_words_are_sorted_into_those_there_those_lacking_and_those_against():
     assert in_words(Explanation("log odds", (), SHIP.similar_texts[2:]), 78) == []
 
 
+@pytest.mark.parametrize(
+    ("differing", "begins"),
+    [
+        (None, "like a judged no (0.91): “"),
+        (0, "the same words as a judged no: “"),
+        (1, "1 word differs from a judged no: “"),
+        (3, "3 words differ from a judged no: “"),
+    ],
+)
+def test_a_near_copy_says_how_near_it_is(differing, begins):
+    similar = SimilarText("The ship sank.", False, 0.91, differing_words=differing)
+    assert in_words(Explanation("log odds", (), (similar,)), 78) == [f"{begins}The ship sank.”"]
+
+
 @pytest.mark.parametrize("size", [30, 50, 66, 78])
 def test_lines_are_as_long_as_asked_and_cut_around_what_speaks_for_the_nugget(size):
     long = "x y z " * 100
@@ -88,12 +103,12 @@ def test_a_diff_is_explained_by_two_lines_a_change_at_most_and_only_if_asked(exp
         [line.rstrip() for line in drawn(explained, explain, everything, width).splitlines()]
         for explain in (False, True)
     )
-    more = [line for line in told if re.match(r" {12}(words|lacking|against|like a judged)\b", line)]
+    more = [line for line in told if re.match(r" {12}(words|lacking|against|.*\ba judged (yes|no))\b.*:", line)]
     assert len(more) > 5
     assert len(told) == len(plain) + len(more)
     assert [line for line in told if line not in more] == plain
     assert all(len(line) <= width for line in told if not line.startswith("nuggeteer:"))
-    assert sum("like a judged" in line for line in more) <= sum(line[:2] in ("+ ", "− ", "= ") for line in told)
+    assert sum(" a judged " in line for line in more) <= sum(line[:2] in ("+ ", "− ", "= ") for line in told)
 
 
 def test_guesses_are_explained_and_what_is_known_is_not(explained):
@@ -107,7 +122,7 @@ def test_guesses_are_explained_and_what_is_known_is_not(explained):
     one = next(c["new"] for c in data["gained"] if c["new"]["source"] == "guessed")["explanation"]
     assert set(one) == {"unit", "words", "alike"}
     assert {frozenset(word) for word in one["words"]} == {frozenset(("words", "there", "weight"))}
-    assert all(set(response) == {"text", "verdict", "likeness"} for response in one["alike"])
+    assert all(set(response) == {"text", "verdict", "likeness", "differing_words"} for response in one["alike"])
 
 
 def test_nobody_pays_for_an_explanation_that_was_not_asked_for(sample, monkeypatch):
@@ -122,7 +137,10 @@ def test_nobody_pays_for_an_explanation_that_was_not_asked_for(sample, monkeypat
 @pytest.mark.slow
 def test_the_command_explains_ngrams_too(sample, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(sample.root)
+    folder = tmp_path / "sample"
+    shutil.copytree(sample.root, folder)
+    (folder / "nuggeteer.toml").write_text('[match]\nmatcher = "ngram"\n')
+    monkeypatch.chdir(folder)
     assert main(["diff", "build-101", "build-102", "--json", str(tmp_path / "d.json")]) == 0
     plain = capsys.readouterr().out
     assert "words: " not in plain

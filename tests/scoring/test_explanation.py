@@ -18,7 +18,7 @@ from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.idf import background
 from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.explanation import Explainer, differing_words
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised, words
@@ -287,3 +287,50 @@ def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is
         breakdown = clues.breakdown(read("the first reactor"), nugget)
         assert breakdown.parts == {}
         assert breakdown.near == []
+
+
+# Near-copies.
+
+REACTOR = "In 1942 his team in Chicago started the first nuclear reactor, under a stand of the stadium."
+
+
+@pytest.mark.parametrize(
+    ("other", "number"),
+    [
+        (REACTOR, 0),
+        ("in 1942 his team in CHICAGO started the first nuclear reactor under a stand of the stadium", 0),
+        (REACTOR.replace("1942", "1943"), 1),
+        (REACTOR.replace("started", "never started"), 1),
+        (REACTOR.replace("his team", "the team of Fermi"), 3),  # one replaced, two more
+        (REACTOR.replace("In 1942 his team in Chicago", "A team"), 5),  # one replaced, one kept, four deleted
+        (REACTOR + " It was very, very cold.", 5),
+        (REACTOR + " It was very, very cold there.", None),
+        ("The stadium was old.", None),
+        ("", None),
+    ],
+)
+def test_the_words_by_which_near_copies_differ_are_counted(other, number):
+    assert differing_words(REACTOR, other) == number
+    assert differing_words(other, REACTOR) == number
+
+
+def test_texts_of_which_half_differs_are_no_near_copies():
+    assert differing_words("a red fox came", "a red fox went") == 1
+    assert differing_words("a red fox came", "a red dog went") is None
+    assert differing_words("", "") is None
+
+
+def test_long_texts_are_not_compared_word_by_word():
+    """That would take the square of their length."""
+    assert differing_words("a " * 100_000, "a " * 100_000) is None
+
+
+def test_an_explanation_says_how_many_words_differ_from_a_judged_text(collect):
+    verdict = {"qid": "q", "nugget": "3", "text": REACTOR, "verdict": True, "run": "r"}
+    tonight = REACTOR.replace("his team", "her team").replace("stadium", "arena")
+    collection = collect(NUGGETS, {"r": [("q", REACTOR)], "s": [("q", tonight)]}, [verdict])
+    scorer = Scorer(collection)
+    explainer = Explainer(scorer.matcher, Marker(scorer.ngrams), collection)
+    (similar,) = explainer(tonight, 2).similar_texts
+    assert (similar.text, similar.yes) == (REACTOR, True)
+    assert similar.differing_words == len({"his", "stadium"})
