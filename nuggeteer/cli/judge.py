@@ -204,14 +204,17 @@ def _session(args: argparse.Namespace) -> Session:
 def _judge(args: argparse.Namespace) -> int:
     import sys
 
+    from nuggeteer.errors import NuggeteerError
     from nuggeteer.text import escaped
 
-    session = _session(args)
+    session, failed = _session(args), 0
     output.warn(session.state.collection.problems)
     if args.plain or not _can_draw():
         from nuggeteer.screens.plain import PlainScreen
 
-        PlainScreen(session, sys.stdin, sys.stdout, args.width).run()
+        screen = PlainScreen(session, sys.stdin, sys.stdout, args.width)
+        screen.run()
+        failed = 0 if sys.stdin.isatty() else screen.failed  # a person has read it and can try again
     else:
         from nuggeteer.screens.app import run as run_app
 
@@ -219,6 +222,8 @@ def _judge(args: argparse.Namespace) -> int:
     output.warn(session.ledger.problems)
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
     print(escaped(f"{verdicts} by {session.ledger.assessor}. Run the same command to go on."))
+    if failed:
+        raise NuggeteerError(f"{failed} of the commands were not done, as said above")
     return 0
 
 

@@ -34,8 +34,9 @@ from nuggeteer.formats.jsonl import read_lines, write_whole
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
 _MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
 _HEAD = re.compile(r"(Query|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
-_SNIPPET = re.compile(r"Snippet\s+((?:\\.|[^\\:])*):\s?(.*)", re.DOTALL)
-_NUGGET = re.compile(r"Nuggets?\s*[\w-]*\s*(?:\(([^()]*)\)\s*)?[:.]\s?(.*)", re.DOTALL)
+# What was matched is never given back (++, *+), or a line of spaces would take the square of its length.
+_SNIPPET = re.compile(r"Snippet\s++((?:\\.|[^\\:])*+):\s?(.*)", re.DOTALL)
+_NUGGET = re.compile(r"Nuggets?\s*+[\w-]*+\s*+(?:\(([^()]*+)\)\s*+)?[:.]\s?(.*)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
 _KEEP = {"\n": r"\n", "\r": r"\r", "\\": r"\\", "[": r"\[", "]": r"\]"}
 _EDGE = {" ": r"\s", "\t": r"\t"}

@@ -25,7 +25,7 @@ from nuggeteer.formats.jsonl import LONGEST_LINE
 
 PLAIN = "Nugget"
 LONGEST_NAME = 200
-_LINE = re.compile(r"T\d+\t([^\s\t]+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)", re.DOTALL)
+_LINE = re.compile(r"T[0-9]+\t([^\s\t]+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*+)\t(.*)", re.DOTALL)
 _TYPE = re.compile(r"[A-Za-z0-9_-]+")
 _SAFE = re.compile(r"[A-Za-z0-9_~-]+")
 

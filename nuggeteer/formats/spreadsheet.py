@@ -50,12 +50,13 @@ def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], i
 def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, str]]]:
     """(line number, cells by column) of each row. Blank rows and cells are left out."""
     text = _text(path)
-    columns, delimiter = _columns(path, text)
     csv.field_size_limit(LONGEST_LINE)
+    columns, delimiter = _columns(path, text)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    next(rows)
-    number = rows.line_num
+    number = 0
     try:
+        next(rows)
+        number = rows.line_num
         for cells in rows:
             begins, number = number + 1, rows.line_num
             row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
@@ -83,7 +84,10 @@ def _text(path: Path) -> str:
 def _columns(path: Path, text: str) -> tuple[list[str], str]:
     """The names of the columns, and the delimiter."""
     for delimiter in ",;\t":
-        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        try:
+            first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        except csv.Error as error:
+            raise fail(path, f"not CSV: {error}", "correct the first row", 1) from error
         columns = [_column(cell) for cell in first]
         if set(JUDGEMENTS.required) <= set(columns):
             twice = {name for name in columns if name and columns.count(name) > 1}

@@ -54,7 +54,7 @@ def _load(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the name and the permissions") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, not UTF-8, and numbers or lists that are too long
         raise fail(path, f"not TOML: {error}", "correct the file; docs/guides/gale.md has an example") from error
 
 

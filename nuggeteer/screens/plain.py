@@ -29,10 +29,12 @@ q          quit; every verdict is already on disk
 
 
 class PlainScreen:
-    """Asks on `out`, and reads the answers line by line from `source`."""
+    """Asks on `out`, and reads the answers line by line from `source`. `failed` counts the commands that were not done,
+    so that a script can see that a verdict was not written."""
 
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
         self.session, self.source, self.out, self.width = session, source, out, width
+        self.failed = 0
         self._commands: dict[str, Callable[[str], str]] = {
             "y": self._yes,
             "n": lambda rest: self._judge(False),
@@ -67,12 +69,14 @@ class PlainScreen:
             if not word:
                 continue
             if word not in self._commands:
+                self.failed += 1
                 self._write(f"{word!r} is not a command; ? lists them")
                 continue
             before = (self.session.pending, self.session.response, self.session.reason, self.session.shown)
             try:
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
+                self.failed += 1
                 self._write(f"not done: {error}")
                 continue
             for part in message.split("\n"):

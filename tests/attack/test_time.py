@@ -1,0 +1,136 @@
+"""Hostile lines: every reader of texts needs time in proportion to their length, and raises only our errors."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from nuggeteer.collection.convert import FORMATS
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats import sentences
+from nuggeteer.formats.annotation_files import read_snippets
+from nuggeteer.formats.brat import read_brat
+from nuggeteer.formats.spreadsheet import read_verdicts
+from nuggeteer.gale.templates import find_template, read_templates
+from nuggeteer.settings import read_settings
+from nuggeteer.text import verdict_form, words
+
+LINES = [
+    (begin, repeated, end)
+    for begin in (
+        "",
+        "Nugget",
+        "Snippet",
+        "Snippet a: ",
+        "qid",
+        "q1 1 vital ",
+        "T1\tLOC 0 1",
+        "qid,nugget,text,verdict\n",
+    )
+    for repeated, end in ((" ", "x"), ("a ", "("), ("1", "\t"), ("[[", "x"), ("a]]-LOC [[", "]"), ("(\\", ":"))
+]
+TEXTS = [
+    "a\u0301\u0316",
+    "\u0301\u0316",
+    " [1",
+    "*a",
+    "(a",
+    ". ",
+    '."',
+    "- ",
+    "【",
+    "``a",
+    "1.",
+    "> ",
+    "|",
+    "\u200b",
+    "'",
+]
+SIZE, TIMES = 4_000, 8
+SQUARE = TIMES**2 / 2  # what needs the square of the length takes 64 times as long for 8 times the length
+
+
+def from_file(read, suffix):
+    def run(folder, text):
+        path = folder / f"x{suffix}"
+        if path.suffix == ".ann":
+            path.with_suffix(".txt").write_text("some text")
+        path.write_text(text)
+        with suppress(NuggeteerError):
+            read(path)
+
+    return run
+
+
+READERS = {
+    **{name: from_file(format_.read, ".txt") for name, format_ in FORMATS.items()},
+    **{suffix: from_file(lambda path: read_snippets(path, []), suffix) for suffix in (".txt", ".jsonl", ".ann")},
+    "spreadsheet": from_file(lambda path: read_verdicts(path, []), ".csv"),
+    "templates": from_file(read_templates, ".toml"),
+    "settings": from_file(read_settings, ".toml"),
+}
+FUNCTIONS = {"pieces": sentences.pieces, "verdict_form": verdict_form, "words": words}
+
+
+def seconds(run, text):
+    def once():
+        begun = time.process_time()
+        run(text)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(2))
+
+
+def grows_like_its_length(run, begin, repeated, end):
+    texts = (begin + repeated * (size // len(repeated)) + end for size in (SIZE, SIZE * TIMES))
+    short, long = (seconds(run, text) for text in texts)
+    return long < 0.05 or long < SQUARE * short
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_needs_time_in_proportion(name, tmp_path):
+    for begin, repeated, end in LINES:
+        run = partial(READERS[name], tmp_path)
+        assert grows_like_its_length(run, begin, repeated, end), (begin, repeated, end)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_text_needs_time_in_proportion(name):
+    for repeated in TEXTS:
+        for end in ("", "x", "]"):
+            assert grows_like_its_length(FUNCTIONS[name], "a", repeated, end), (repeated, end)
+
+
+def test_what_takes_the_square_is_found():
+    assert not grows_like_its_length(lambda text: [text[i:] for i in range(len(text))], "", "\u0301", "")
+
+
+@pytest.mark.parametrize("first", ['"', '"a"b,"', 'qid,nugget,text,"verdict"x\n', "a" * 200_000, '\0,"'])
+def test_a_broken_first_row_of_a_spreadsheet_is_an_input_error(tmp_path, first):
+    (tmp_path / "x.csv").write_text(first)
+    with pytest.raises(NuggeteerError):
+        read_verdicts(tmp_path / "x.csv", [])
+
+
+@pytest.mark.parametrize("content", ["template = " + "9" * 5000, "template = " + "[" * 5000])
+def test_templates_of_long_numbers_and_deep_lists_are_input_errors(tmp_path, content):
+    (tmp_path / "x.toml").write_text(content)
+    with pytest.raises(NuggeteerError, match=r"x\.toml"):
+        read_templates(tmp_path / "x.toml")
+
+
+def test_a_template_is_found_in_no_time():
+    with pytest.raises(NuggeteerError):
+        find_template("[" * 5000, read_templates())
+
+
+@pytest.mark.parametrize("offset", ["9" * 4301, "٣", "9" * 18])
+def test_an_offset_of_thousands_of_digits_is_a_problem(tmp_path, offset):
+    (tmp_path / "x.txt").write_text("some text")
+    (tmp_path / "x.ann").write_text(f"T1\tLOC 0 {offset}\tsome\n")
+    problems = []
+    read_brat(tmp_path, problems)
+    assert [problem.line for problem in problems] == [1]
