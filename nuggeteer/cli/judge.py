@@ -223,7 +223,7 @@ def _judge(args: argparse.Namespace) -> int:
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
     print(escaped(f"{verdicts} by {session.ledger.assessor}. Run the same command to go on."))
     if failed:
-        raise NuggeteerError(f"{failed} of the commands were not done, as said above")
+        raise NuggeteerError(f"not everything was written: {failed} of the lines failed")
     return 0
 
 

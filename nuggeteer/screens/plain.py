@@ -29,8 +29,9 @@ q          quit; every verdict is already on disk
 
 
 class PlainScreen:
-    """Asks on `out`, and reads the answers line by line from `source`. `failed` counts the commands that were not done,
-    so that a script can see that a verdict was not written."""
+    """Asks on `out`, and reads the answers line by line from `source`.
+
+    `failed` counts the verdicts and proposals that were not written, and the lines that are no command, for scripts."""
 
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
         self.session, self.source, self.out, self.width = session, source, out, width
@@ -76,7 +77,7 @@ class PlainScreen:
             try:
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += 1
+                self.failed += word in "ynNwubp"
                 self._write(f"not done: {error}")
                 continue
             for part in message.split("\n"):
