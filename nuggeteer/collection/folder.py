@@ -1,7 +1,7 @@
-"""A collection: one folder read into memory, and everything that is wrong with it.
+"""A collection: one folder read into memory, with its problems.
 
-Reading and checking are the same code. Reading stops on errors, which would make a score wrong, and
-keeps the warnings; `check` reads everything, runs that nobody asked for too, and returns all problems.
+Reading and checking share their code. Reading stops at errors, which would make a score wrong, and keeps the
+warnings. `check` reads every file, including all runs, and returns all problems.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Collection:
         return first
 
     def run(self, name: str) -> Run:
-        """The run of that name, or of that file. Warnings are added to `problems`, once a run."""
+        """The run of that name, or of that file. The warnings of each run are added to `problems` once."""
         path = self._locate(name)
         if path not in self._runs:
             problems: list[Problem] = []
@@ -165,7 +165,7 @@ def read_collection(root: Path | str) -> Collection:
 
 
 def check(root: Path | str) -> list[Problem]:
-    """Everything wrong in any file of a collection, in the order of files and lines."""
+    """All problems in any file of a collection, in the order of files and lines."""
     problems: list[Problem] = []
     collection, entries = _read(Path(root), problems)
     runs = []
@@ -226,12 +226,12 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
 
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     questions: dict[str, Question] = {}
-    place: dict[str, tuple[str, int]] = {}
+    line_of: dict[str, tuple[str, int]] = {}
     path = root / "questions.jsonl"
     listed = path.is_file()
     if listed:
         for line, question in canonical.QUESTIONS.read(path, problems):
-            place.setdefault(question.qid, (str(path), line))
+            line_of.setdefault(question.qid, (str(path), line))
             if question.qid in questions:
                 what = f"the question {question.qid!r} is listed twice"
                 problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
@@ -268,8 +268,8 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     for qid, found in nuggets.items():
         if not found:
             what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
-            problems.append(Problem(*place[qid], what, remedy, "warning"))
-    # Orders that do not depend on the order of nuggets.jsonl, so that neither do the draws of intervals.
+            problems.append(Problem(*line_of[qid], what, remedy, "warning"))
+    # These orders do not depend on the order of nuggets.jsonl, so the draws of intervals do not either.
     scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural)) if nuggets[qid]]
     if not scored and not any(p.severity == "error" for p in problems):
         problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
@@ -320,7 +320,7 @@ def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
 
 
 def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:
-    """Every line about a nugget of the key, taken back or not."""
+    """Every line about a nugget of the key, retracted or not."""
     entries = []
     for entry in read_folder(folder, problems):
         file, line, record = entry

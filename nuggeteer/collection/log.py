@@ -1,4 +1,4 @@
-"""Who judged what, when and why: everything in `judgements/` by time, including what was retracted."""
+"""The log of all verdicts and retractions in `judgements/`, in the order of time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A verdict or a retraction; whether the verdict stands."""
+    """A verdict or a retraction. `stands` says whether a verdict still counts."""
 
     entry: Anything
     when: datetime | None
@@ -26,7 +26,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class AssessorTotals:
-    """What one assessor has said; `retracted` were taken back and are counted nowhere else."""
+    """The verdicts of one assessor. `retracted` counts those that were taken back; no other count includes them."""
 
     assessor: str | None
     machine: bool
@@ -40,7 +40,7 @@ class AssessorTotals:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Lines, the newest last, and the sum for each assessor."""
+    """The lines, newest last, and the totals of each assessor."""
 
     lines: tuple[LogLine, ...]
     shares: tuple[AssessorTotals, ...]
@@ -69,7 +69,7 @@ def read_log(root: Path, assessor: str | None = None, qid: str | None = None, nu
 
 
 def _share(lines: Sequence[LogLine]) -> AssessorTotals:
-    """The sum of one assessor's verdicts."""
+    """The totals of one assessor's verdicts."""
     records = [line.entry.record for line in lines if line.stands]
     good = [record for record in records if isinstance(record, Judgement)]
     yes, partly = sum(record.verdict for record in good), sum(record.partial for record in good)

@@ -29,14 +29,14 @@ def read_run(path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: 
                 remedy = "the order of lines counts; sort them by rank"
                 problems.append(Problem(str(path), line, what, remedy, "warning"))
             last_rank[response.qid] = response.rank
-        where = position.get(response.qid)
-        if where is None:
+        question_index = position.get(response.qid)
+        if question_index is None:
             first, count = unknown.get(response.qid, (line, 0))
             unknown[response.qid] = (first, count + 1)
             continue
         texts.append(response.text)
         docids.append(response.docid)
-        question.append(where)
+        question.append(question_index)
     for qid, (line, count) in unknown.items():
         what = f"unknown question {qid!r} ({count} responses)"
         problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
@@ -60,7 +60,7 @@ def read_run(path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: 
 
 
 def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:
-    """The responses in the records, and where each stands; None where every record is one response."""
+    """The responses in the records, and where each is in its record; None if every record is one response."""
     texts: list[str] = []
     record: list[int] = []
     spans: list[tuple[int, int]] = []
@@ -75,5 +75,5 @@ def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:
             record += [i] * len(found)
     if len(texts) == len(records):
         return records, None
-    places = np.array(spans, dtype=np.int64)
-    return texts, AnswerParts(records, np.array(record, dtype=np.int64), places[:, 0], places[:, 1])
+    bounds = np.array(spans, dtype=np.int64)
+    return texts, AnswerParts(records, np.array(record, dtype=np.int64), bounds[:, 0], bounds[:, 1])

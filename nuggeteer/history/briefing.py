@@ -75,8 +75,8 @@ def brief(
     jobs: int = 1,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Briefing:
-    """What is to be told of a run, by name or by file; by default of the newest recorded build or, without a
-    history, of the last run that was not judged whole.
+    """The briefing on a run, given as a name or a file. The default is the newest recorded build or, without a history,
+    the last run that was not judged completely.
 
     It is compared with `against`; by default with the build recorded before it, or with the run before it in
     its group, else in the collection."""
@@ -121,7 +121,7 @@ def brief_matched_run(
         diff,
         trend,
         nugget_timelines(history, trend.builds) if trend else None,
-        tuple(SuggestedPair(one, _passage(marker, new.run, one)) for one in suggestions),
+        tuple(SuggestedPair(suggestion, _passage(marker, new.run, suggestion)) for suggestion in suggestions),
         trust(scorer, notify),
     )
 
@@ -134,7 +134,7 @@ def _newest(
     if wanted:
         trend, build = max(
             ((trend, build) for trend in wanted for build in trend.builds if run in (None, build.scoring.run)),
-            key=lambda one: (one[1].scoring.time, one[1].scoring.build),
+            key=lambda pair: (pair[1].scoring.time, pair[1].scoring.build),
         )
         return BriefedRun(history.run(build.scoring.build, collection), build), trend
     if run is None:
@@ -157,9 +157,9 @@ def _before(
         if named:
             return BriefedRun(history.run(named[-1].scoring.build, collection), named[-1])
         return BriefedRun(collection.run(against))
-    place = builds.index(new.build) if new.build else len(builds)
-    if place > 0:
-        return BriefedRun(history.run(builds[place - 1].scoring.build, collection), builds[place - 1])
+    position = builds.index(new.build) if new.build else len(builds)
+    if position > 0:
+        return BriefedRun(history.run(builds[position - 1].scoring.build, collection), builds[position - 1])
     names = list(collection.run_names)
     earlier = names[: names.index(new.run.name)] if new.run.name in names else names
     own = [name for name in earlier if collection.group(name) == collection.group(new.run.name)]
@@ -168,7 +168,8 @@ def _before(
     return BriefedRun(collection.run((own or earlier)[-1]))
 
 
-def _passage(marker: Marker, run: Run, one: Suggestion) -> Passage:
-    text = run.texts[one.response]
-    place = run.docid(one.response), run.rank(one.response), *run.context(one.response)
-    return Passage(text, marker(text, one.nugget), *place)
+def _passage(marker: Marker, run: Run, suggestion: Suggestion) -> Passage:
+    response = suggestion.response
+    text = run.texts[response]
+    marks = marker(text, suggestion.nugget)
+    return Passage(text, marks, run.docid(response), run.rank(response), *run.context(response))

@@ -55,7 +55,8 @@ class Build:
 class Trend:
     """The builds of one group, oldest first. Arrays have an entry for each build.
 
-    `alarm` looks at the comparable builds only; its positions are those of `builds`, its evidence NaN elsewhere.
+    `alarm` uses only the comparable builds. Its positions are positions in `builds`, and its evidence is NaN for the
+    other builds.
     """
 
     group: str | None
@@ -83,8 +84,8 @@ class Trend:
     def delta(self) -> Vector:
         """Each value minus the previous comparable one; NaN if there is none."""
         result = np.full(len(self.builds), np.nan)
-        places = np.flatnonzero(self.comparable)
-        result[places[1:]] = np.diff(self.value[places])
+        positions = np.flatnonzero(self.comparable)
+        result[positions[1:]] = np.diff(self.value[positions])
         return result
 
 
@@ -160,8 +161,8 @@ class NuggetTimelines:
 
     def _turned(self, to: bool) -> Bools:
         result = np.zeros_like(self.found)
-        places = np.flatnonzero([build.comparable for build in self.builds])
-        before, after = places[:-1], places[1:]
+        positions = np.flatnonzero([build.comparable for build in self.builds])
+        before, after = positions[:-1], positions[1:]
         turned = (self.found[:, after] == to) & (self.found[:, before] != to)
         result[:, after] = turned & self.present[:, after] & self.present[:, before]
         return result
@@ -180,11 +181,11 @@ def timelines_of(history: History, trends: Sequence[Trend], nugget: str) -> tupl
     """The timeline of a nugget, `QID/NUGGET`, in each trend that has it."""
     found = []
     for trend in trends:
-        fate = nugget_timelines(history, trend.builds)
-        for i, fact in enumerate(fate.nuggets):
-            if f"{fact.qid}/{fact.nugget}" == nugget:
-                texts = history.credited([build.scoring.id for build in trend.builds], fact.qid, fact.nugget)
-                found.append(NuggetTimeline(trend, fate.only(i), tuple(texts)))
+        timelines = nugget_timelines(history, trend.builds)
+        for i, recorded in enumerate(timelines.nuggets):
+            if f"{recorded.qid}/{recorded.nugget}" == nugget:
+                texts = history.credited([build.scoring.id for build in trend.builds], recorded.qid, recorded.nugget)
+                found.append(NuggetTimeline(trend, timelines.only(i), tuple(texts)))
     if not found:
         raise NuggeteerError(f"{nugget}: no recorded build has this nugget; write question/nugget, as in def-01/3")
     return tuple(found)
@@ -211,11 +212,11 @@ def _trend(history: History, group: str | None, measure: str, scorings: Sequence
     signature = scorings[-1][-1].signature
     builds = tuple(_build(history, own, signature) for own in scorings)
     comparable = np.array([build.comparable for build in builds], dtype=bool)
-    places = np.flatnonzero(comparable)
-    alarm = watch_trend(_numbers([builds[i].interval.value for i in places]))
+    positions = np.flatnonzero(comparable)
+    alarm = watch_trend(_numbers([builds[i].interval.value for i in positions]))
     evidence = np.full(len(builds), np.nan)
-    evidence[places] = alarm.evidence
-    changes = tuple(replace(c, at=int(places[c.at]), since=int(places[c.since])) for c in alarm.changes)
+    evidence[positions] = alarm.evidence
+    changes = tuple(replace(c, at=int(positions[c.at]), since=int(positions[c.since])) for c in alarm.changes)
     return Trend(group, measure, builds, Alarm(evidence, changes))
 
 
@@ -228,20 +229,21 @@ def _build(history: History, scorings: Sequence[Scoring], signature: str) -> Bui
     return Build(chosen, unasked=() if chosen is scorings[0] else tuple(history.unasked(chosen.id)))
 
 
-def _differences(one: str, other: str) -> tuple[str, ...]:
-    """The parts of two signatures that differ. The fitted thresholds follow from the others."""
-    parts = differing_parts(one, other)
+def _differences(signature: str, newest: str) -> tuple[str, ...]:
+    """The parts of two signatures that differ. The fitted thresholds are left out if anything else differs, because
+    they depend on it."""
+    parts = differing_parts(signature, newest)
     causes = [part for part in parts if part != "threshold"] or parts
     return tuple(SIGNATURE_PARTS.get(part, part) for part in causes)
 
 
 def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelines:
     """The timelines of all nuggets in these builds."""
-    facts, rows = history.outcomes([build.scoring.id for build in builds])
-    order = sorted(range(len(facts)), key=lambda i: (natural(facts[i].qid), natural(facts[i].nugget)))
+    nuggets, rows = history.outcomes([build.scoring.id for build in builds])
+    order = sorted(range(len(nuggets)), key=lambda i: (natural(nuggets[i].qid), natural(nuggets[i].nugget)))
     to = np.empty(len(order), dtype=int)
     to[order] = np.arange(len(order))
-    shape = (len(facts), len(builds))
+    shape = (len(nuggets), len(builds))
     build, nugget = rows[:, 0].astype(int), to[rows[:, 1].astype(int)]
     present, found, known = np.zeros((3, *shape), dtype=bool)
     probability, rank = np.full(shape, np.nan), np.zeros(shape, dtype=int)
@@ -250,7 +252,7 @@ def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelin
     known[nugget, build] = rows[:, 3] != 0
     probability[nugget, build] = np.where(rows[:, 4] < 0, np.nan, rows[:, 4])
     rank[nugget, build] = rows[:, 5].astype(int)
-    return NuggetTimelines(tuple(facts[i] for i in order), tuple(builds), present, found, known, probability, rank)
+    return NuggetTimelines(tuple(nuggets[i] for i in order), tuple(builds), present, found, known, probability, rank)
 
 
 def _numbers(values: Sequence[float | None]) -> Vector:

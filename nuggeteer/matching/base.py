@@ -1,4 +1,4 @@
-"""What a matcher is: texts and nuggets in, match scores out."""
+"""The interface of matchers, which give each text a match score for each nugget of its question."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from nuggeteer.settings import Match
 
 class Matcher(ABC):
     """Match scores of texts for every nugget of their question. The same input gives the same scores, to the bit, for
-    any number of workers and whatever else is asked in the same call.
+    any number of workers and whatever other texts are in the same call.
 
     Only `signature` and `score` have to be written. The rest has defaults for a matcher that learns nothing."""
 
     uses_judgements: bool = False
-    """Whether scores depend on what was judged. If they do, each fold of a cross-validation makes its own matcher."""
+    """Whether scores depend on the verdicts. If they do, each fold of a cross-validation makes its own matcher."""
 
     @property
     @abstractmethod
@@ -30,10 +30,11 @@ class Matcher(ABC):
 
     @abstractmethod
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        """For each text one score from 0 to 1 a nugget of its question, laid end to end; NaN where there is none.
+        """For each text, a score from 0 to 1 for each nugget of its question, one after the other; NaN if there is
+        none.
 
-        `texts` are in the form in which texts are compared (`text.normalised`), `question` the position in the key of
-        each one's question."""
+        `texts` are in the form in which texts are compared (`text.normalised`). `question` has the position in the key
+        of the question of each text."""
 
     @property
     def scores_overlap(self) -> bool:
@@ -47,26 +48,26 @@ class Matcher(ABC):
         return ()
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        """Scores of the judged texts, laid end to end. A matcher that learns from judgements gives each text the score
-        that it would have if nobody had judged the systems of its group, so that thresholds learn what its scores are
-        worth on a new system. `judged` is then what it was made from."""
+        """Scores of the judged texts, one after the other. A matcher that learns from judgements gives each text the
+        score that it would have if nobody had judged the systems of its group. So thresholds learn how reliable its
+        scores are on a new system. `judged` is then the data that the matcher was made from."""
         return self.score(judged.texts, judged.question, jobs)
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
-        """Why a text, as it was written, has its score for a nugget, by position in the key. Judged texts are named as
-        they stand in `Material.judged`. None if there is nothing to say."""
+        """Why a text has its score for a nugget. `text` is as it was written, and `nugget` is the position in the key.
+        Judged texts are named as in `Material.judged`. None if the matcher has no explanation."""
         return None
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
-        """The log odds that similar judged texts add to what the threshold model believes of each pair, laid out as
-        scores are. None if judged texts say nothing of other texts."""
+        """The log odds that similar judged texts add to the threshold model's belief about each pair, in the order of
+        scores. None if the matcher does not use similar texts."""
         return None
 
 
 @dataclass(frozen=True)
 class WordEvidence:
-    """Words as they stand in a text or, if they are not `in_text`, in a nugget's description; and what they say of the
-    nugget: above 0 for it, below 0 against it."""
+    """Words as they are written in a text or, if they are not `in_text`, in a nugget's description. A `weight` above 0
+    is evidence for the nugget, below 0 against it."""
 
     words: str
     weight: float
@@ -75,9 +76,9 @@ class WordEvidence:
 
 @dataclass(frozen=True)
 class SimilarText:
-    """A judged text: whether it carries the nugget, how like another text it is, from 0 to 1, and where in it stands
-    what speaks for the nugget. `differing_words` is how many words would have to be inserted, deleted or replaced to
-    make one text the other, if they are nearly the same."""
+    """A judged text: whether it carries the nugget, its similarity to the explained text from 0 to 1, and where the
+    words are that match the nugget. `differing_words` is how many words would have to be inserted, deleted or replaced
+    to make one text the other, if they are nearly the same."""
 
     text: str
     yes: bool
@@ -88,8 +89,7 @@ class SimilarText:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What spoke for a nugget in a text, and what against it; what says most comes first. `unit` is that of the words'
-    weights."""
+    """The evidence in a text for a nugget and against it, strongest first. `unit` is the unit of the words' weights."""
 
     unit: str
     words: tuple[WordEvidence, ...]
@@ -106,9 +106,9 @@ SHARE = "share of the match score"
 
 @dataclass(frozen=True)
 class Judged:
-    """What humans said, as matchers learn from it: texts (`text.normalised`), their questions' positions in the key,
-    the number of the group whose systems they are from; and for each pair of a text and a nugget of its question, laid
-    end to end, whether it was decided, and how."""
+    """The human verdicts, in the form in which matchers learn from them: texts (`text.normalised`), the position of
+    each text's question in the key, and the index of its group. For each pair of a text and a nugget of its question,
+    one after the other: whether it was decided, and whether the verdict was yes."""
 
     texts: Sequence[str]
     question: npt.NDArray[np.int32]
@@ -119,8 +119,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class MarkedSpan:
-    """The words in a judged text that carry a nugget, as an assessor marked them: the nugget's position in the key, the
-    number of the group (as in `Judged`) whose text it was."""
+    """The words in a judged text that carry a nugget, as an assessor marked them: the nugget's position in the key, and
+    the index of the text's group (as in `Judged`)."""
 
     nugget: int
     group: int
@@ -129,8 +129,8 @@ class MarkedSpan:
 
 @dataclass(frozen=True)
 class Material:
-    """All that a matcher is made from: the key, the settings and word weights of the collection, what was judged, and
-    which words were marked."""
+    """The data that a matcher is made from: the key, the settings and word weights of the collection, the verdicts, and
+    the words that assessors marked."""
 
     key: AnswerKey
     settings: Match

@@ -1,7 +1,7 @@
-"""The matcher that the settings name: one of ours, or one that another package brings.
+"""The matcher that the settings name: a built-in one, or one from another package.
 
-A package brings a matcher by an entry point of the group `nuggeteer.matchers`, whose object makes a `Matcher`
-from `Material`. What it returns is checked, for nobody here has seen its code.
+A package provides a matcher by an entry point of the group `nuggeteer.matchers`. The object there makes a `Matcher`
+from `Material`. The scores of such a matcher are checked, because its code is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nuggeteer.settings import MATCHERS, installed_matchers
 
 
 def make(material: Material) -> Matcher:
-    """The matcher that the settings name; with marked words among the descriptions, if they say so."""
+    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions."""
     if material.settings.marked and material.marked:
         return MarkedWords(material, _make)
     return _make(material)
@@ -38,7 +38,7 @@ def _make(material: Material) -> Matcher:
         raise NuggeteerError(f"there is no matcher {name!r}; there are {known}, and those of packages that you install")
     try:
         theirs = installed[name].load()(material)
-    except Exception as error:  # whatever it is, it is not ours
+    except Exception as error:  # the code of another package may raise anything
         raise NuggeteerError(f"the matcher {name!r} ({installed[name].value}) cannot be made: {error!r}") from error
     return Checked(name, theirs, material)
 
@@ -48,7 +48,7 @@ class Checked(Matcher):
 
     It may be any object with `signature` and `score`, and may also have `notes`, `explain(text, nugget)`,
     `carried(texts, question)` and `score_judged(jobs)` (docs/guides/matchers.md); or a subclass of `Matcher`. Its
-    scores are not taken to be overlaps, whatever it is called or derived from."""
+    scores are not taken to be overlaps, even if its class is derived from one of the built-in matchers."""
 
     def __init__(self, name: str, theirs: Any, material: Material) -> None:
         self.name, self._theirs, self._counts = name, theirs, material.key.counts

@@ -1,8 +1,8 @@
-"""Match scores of somebody else, from a file (`formats.matches`): an LLM judge's scores or verdicts, for one.
+"""Match scores from a file that another program wrote (`formats.matches`), for example an LLM judge.
 
-They are not believed, but calibrated against human verdicts as any other scores are. A pair that humans decided needs
-no score; it then takes no part in the calibration. A pair that is to be guessed and has none is an error: another
-matcher's score in its place would mean something else.
+They are calibrated against human verdicts like all other scores. A pair with a human verdict needs no score; without
+one it is not used in the calibration. A pair to be guessed must have a score, because scores of another matcher in its
+place would have another meaning.
 """
 
 from __future__ import annotations

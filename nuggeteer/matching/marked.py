@@ -1,8 +1,8 @@
-"""Marked words as further descriptions: what an assessor marked in a text, when saying yes, describes the nugget too.
+"""Marked words as further descriptions: the words that an assessor marked with a yes describe the nugget too.
 
-A text is no test of a description that was taken from it, nor are its system's other texts, which tend to say things in
-the same words. So thresholds learn from the scores that judged texts get without the words that were marked in texts of
-their own group.
+A text cannot test a description that was taken from it. Nor can other texts of the same system, which tend to use the
+same words. So thresholds learn from scores that judged texts get without the words that were marked in texts of their
+own group.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from nuggeteer.text import words
 
 
 class MarkedWords(Matcher):
-    """Any matcher, with marked words among the descriptions of nuggets."""
+    """Any matcher, with marked words as further descriptions of the nuggets."""
 
     uses_judgements = True
 
     def __init__(self, material: Material, make: Callable[[Material], Matcher]) -> None:
         self._material, self._make = material, make
-        self._marked = sorted(set(material.marked), key=lambda one: (one.nugget, one.words, one.group))
+        self._marked = sorted(set(material.marked), key=lambda span: (span.nugget, span.words, span.group))
         self._matcher = make(self._described(self._marked))
-        content = "\n".join(f"{one.nugget}\t{one.group}\t{one.words}" for one in self._marked)
+        content = "\n".join(f"{span.nugget}\t{span.group}\t{span.words}" for span in self._marked)
         digest = blake2b(content.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
         self._digest = digest
 
@@ -48,12 +48,12 @@ class MarkedWords(Matcher):
         return self._matcher.carried(texts, question)
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        """Of each judged text, without what was marked in texts of its own group."""
+        """The score of each judged text, without the words that were marked in texts of its own group."""
         counts = self._material.key.counts[judged.question]
         begin, _ = ragged(np.zeros(len(counts), dtype=np.int64), counts)
         scores = self._matcher.score_judged(judged, jobs)
-        for group in sorted({one.group for one in self._marked}):
-            matcher = self._make(self._described([one for one in self._marked if one.group != group]))
+        for group in sorted({span.group for span in self._marked}):
+            matcher = self._make(self._described([span for span in self._marked if span.group != group]))
             own = np.flatnonzero(judged.group == group)
             _, pairs = ragged(begin[own], counts[own])
             scores[pairs] = matcher.score_judged(judged, jobs)[pairs]
@@ -65,11 +65,11 @@ class MarkedWords(Matcher):
     def _described(self, marked: Collection[MarkedSpan]) -> Material:
         key = self._material.key
         more: dict[int, list[str]] = {}
-        for one in marked:
-            if words(one.words):
-                more.setdefault(one.nugget, []).append(one.words)
+        for span in marked:
+            if words(span.words):
+                more.setdefault(span.nugget, []).append(span.words)
         nuggets = tuple(
-            replace(nugget, descriptions=tuple(dict.fromkeys((*nugget.descriptions, *more.get(place, ())))))
-            for place, nugget in enumerate(key.nuggets)
+            replace(nugget, descriptions=tuple(dict.fromkeys((*nugget.descriptions, *more.get(position, ())))))
+            for position, nugget in enumerate(key.nuggets)
         )
         return replace(self._material, key=AnswerKey(key.questions, nuggets, key.offsets))

@@ -1,4 +1,4 @@
-"""Where in a text the words stand that speak for a nugget, so that a reader sees at a glance why it was found."""
+"""Where in a text the words of a nugget are, so that a reader sees at a glance why it was found."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from nuggeteer.matching.ngram import Gram, NgramMatcher
 
 Span = tuple[int, int]
-TELLING = 0.25  # of the mean weight of a description's n-grams; what weighs less, such as a lone "of", is not marked
+# N-grams with less than this share of the mean weight of a description's n-grams, such as "of", are not marked.
+TELLING = 0.25
 
 _word = re.compile(r"\w+")
 
 
 class Marker:
-    """Finds in texts what the matcher found in them."""
+    """Finds the words of a text that the matcher counted."""
 
     def __init__(self, matcher: NgramMatcher) -> None:
         self._matcher = matcher
         self._grams: dict[int, set[Gram]] = {}
 
     def __call__(self, text: str, nugget: int) -> tuple[Span, ...]:
-        """[start, end) of the stretches of a text, in characters, that have n-grams of a nugget's descriptions."""
+        """[start, end), in characters, of the parts of a text that are n-grams of the nugget's descriptions."""
         if nugget not in self._grams:
             self._grams[nugget] = self._telling(nugget)
         grams, settings = self._grams[nugget], self._matcher.settings
@@ -41,7 +42,7 @@ class Marker:
         return _joined(marked, text)
 
     def _telling(self, nugget: int) -> set[Gram]:
-        """The nugget's n-grams that have some weight in its match score."""
+        """The nugget's n-grams that have enough weight in its match score."""
         found: set[Gram] = set()
         for weights in self._matcher.shares(nugget):
             least = TELLING * sum(weights.values()) / max(len(weights), 1)
@@ -50,7 +51,7 @@ class Marker:
 
 
 def as_written(text: str, form: Callable[[str], str], sizes: Iterable[int]) -> dict[Gram, str]:
-    """The n-grams of a text by the forms of their words, each as it is written where it stands first."""
+    """The n-grams of a text by the forms of their words, each as it is first written."""
     found = _formed(text, form)
     result: dict[Gram, str] = {}
     for size in sizes:
@@ -61,13 +62,13 @@ def as_written(text: str, form: Callable[[str], str], sizes: Iterable[int]) -> d
 
 
 def _formed(text: str, form: Callable[[str], str]) -> list[tuple[str, int, int]]:
-    """The forms of a text's words, but those that are passed over, each with its place."""
+    """The forms of a text's words with their start and end, without the words that are skipped."""
     found = [(form(word), start, end) for word, start, end in words_at(text)]
     return [word for word in found if word[0]]
 
 
 def words_at(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text as the matcher sees them (`text.words`), each with its place in the text as it stands."""
+    """The words of a text as the matcher sees them (`text.words`), each with its start and end in the original text."""
     if text.isascii():
         return [(found[0].lower(), *found.span()) for found in _word.finditer(text)]
     pieces: list[str] = []
@@ -88,21 +89,21 @@ def words_at(text: str) -> list[tuple[str, int, int]]:
 
 
 def _clusters(text: str) -> list[tuple[int, str]]:
-    """Each character with the marks that are put on it, and where it stands."""
+    """Each character with its combining marks, and where it starts."""
     starts = [i for i, char in enumerate(text) if i == 0 or not _continues(char)]
     return [(start, text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _continues(char: str) -> bool:
-    # Vowels and finals of Korean syllables written in pieces compose with what is before them, and so does a mark
-    # behind a soft hyphen, which matching passes over.
+    # The vowels and finals of a decomposed Korean syllable combine with the characters before them. So does a mark
+    # after a soft hyphen, because matching ignores soft hyphens.
     return not char.isascii() and (
         unicodedata.combining(char) > 0 or "\u1160" <= char <= "\u11ff" or unicodedata.category(char) == "Cf"
     )
 
 
 def _joined(marked: list[Span], text: str) -> tuple[Span, ...]:
-    """Without overlaps; stretches with nothing but space between them are one."""
+    """Without overlaps. Parts with only white space between them are joined."""
     result: list[Span] = []
     for start, end in sorted(marked):
         if result and (start <= result[-1][1] or text[result[-1][1] : start].isspace()):

@@ -1,15 +1,15 @@
-"""The n-gram matcher of Nuggeteer §2.1–2.3: what share of a nugget's description a response has.
+"""The n-gram matcher of Nuggeteer §2.1–2.3: the share of a nugget's description that a response has.
 
 An n-gram weighs W, the sum of its words' idf, times I = 1 − (other nuggets of the question that have
 it) / |G|. The match score of a response for a nugget is Σ W·I over the nugget's distinct n-grams
-(n = 1..N) that the response has, over Σ W·I of all of them; of several descriptions the best counts.
+(n = 1..N) that the response has, over Σ W·I of all of them. If there are several descriptions, the best score counts.
 
 Equation 2 of the paper, read literally, counts the nugget itself among those that have the n-gram,
-which makes every score 0 in a question with one nugget; its prose says "other", and so do we.
+which makes every score 0 in a question with one nugget. Its text says "other", and so does this module.
 
-How it is fast: only n-grams of the question's own nuggets matter, so a response's words are looked up in
-a dictionary of that question alone, and the n-grams are found by walking a trie of word numbers in
-sorted arrays; two sparse matrices, texts × n-grams and n-grams × descriptions, then give all scores.
+It is fast because only n-grams of the question's own nuggets matter. The words of a response are looked up in
+a dictionary of that question alone. The n-grams are found by walking a trie of word numbers in sorted arrays.
+The product of two sparse matrices, texts × n-grams and n-grams × descriptions, then gives all scores.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class NgramMatcher(Matcher):
         self._build(descriptions, self._weights(descriptions, idf))
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        """Match scores of normalised texts (`text.normalised`), for each text one a nugget of its question.
+        """Match scores of normalised texts (`text.normalised`), for each text one for each nugget of its question.
 
-        The work is cut the same way for any number of workers, so the scores are the same to the bit.
+        The texts are divided in the same way for any number of workers, so the scores are the same to the bit.
         """
         parts: Iterable[Vector]
         cuts = range(0, len(texts), CHUNK)
@@ -87,7 +87,7 @@ class NgramMatcher(Matcher):
         return best
 
     def explain(self, text: str, nugget: int) -> Explanation:
-        """The n-grams of the description that counts, those that the text has and those that it lacks."""
+        """The n-grams of the best description: those that the text has, and those that it lacks."""
         have = set(self._grams(text))
         descriptions, shares = self.key.nuggets[nugget].descriptions, self.shares(nugget)
         best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
@@ -97,7 +97,7 @@ class NgramMatcher(Matcher):
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
     def shares(self, nugget: int) -> list[dict[Gram, float]]:
-        """Of each description of a nugget its n-grams, and what each adds to the match score."""
+        """For each description of a nugget, its n-grams and how much each adds to the match score."""
         vocabulary = self._vocabulary[int(self.key.question[nugget])]
         result = []
         for column, description in enumerate(self.key.nuggets[nugget].descriptions, self._nugget_begin[nugget]):
@@ -113,10 +113,10 @@ class NgramMatcher(Matcher):
         return result
 
     def form(self, word: str) -> str:
-        """The form in which a word is compared; "" of one that is passed over."""
+        """The form in which a word is compared; "" if the word is skipped."""
         return word if self._forms is None else self._forms[word]
 
-    # What the nuggets say: their n-grams and weights.
+    # The n-grams of the nuggets, and their weights.
 
     def _grams(self, text: str) -> list[Gram]:
         found = find_words(matching_form(normalised(text)))
@@ -200,7 +200,7 @@ class NgramMatcher(Matcher):
             self._matrices.append(csr_array((values, (rows, columns)), shape=shape))
         self._total[self._total == 0] = np.inf  # a description without words is never found
 
-    # What the responses have of it.
+    # The n-grams of the responses.
 
     def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
@@ -218,7 +218,7 @@ class NgramMatcher(Matcher):
         return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
     def _walk(self, tokens: Ints, owner: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-        """Level by level, the texts and the n-grams of the trie that stand in them."""
+        """For each level of the trie, the texts and the n-grams that they have."""
         at = np.flatnonzero(tokens >= 0)
         node = tokens[at]
         yield 0, owner[at], node
@@ -230,11 +230,11 @@ class NgramMatcher(Matcher):
             joined = (following >= 0) & (owner[at] == owner[at + level])
             at = at[joined]
             code = node[joined] * self._words + following[joined]
-            place = np.searchsorted(trie, code)
+            index = np.searchsorted(trie, code)
             hit = np.zeros(len(code), dtype=bool)
-            within = place < len(trie)
-            hit[within] = trie[place[within]] == code[within]
-            at, node = at[hit], place[hit]
+            within = index < len(trie)
+            hit[within] = trie[index[within]] == code[within]
+            at, node = at[hit], index[hit]
             yield level, owner[at], node
 
     def _layout(self, question: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
@@ -263,7 +263,7 @@ def make(material: Material) -> NgramMatcher:
 
 
 class _WordForms(dict[str, str]):
-    """The form in which a word is compared, worked out once a word; "" for a stop word."""
+    """The form in which a word is compared, computed once for each word; "" for a stop word."""
 
     def __init__(self, settings: Match) -> None:
         self._settings = settings
@@ -280,18 +280,18 @@ class _WordForms(dict[str, str]):
         return form
 
     def __reduce__(self) -> tuple[type[_WordForms], tuple[Match]]:
-        return _WordForms, (self._settings,)  # a stemmer does not travel to workers; its settings do
+        return _WordForms, (self._settings,)  # a stemmer cannot be pickled for workers, but its settings can
 
 
 def stop_words() -> set[str]:
-    """Snowball's English stop words; of those with an apostrophe the parts, as the tokenizer cuts them."""
+    """Snowball's English stop words. Those with an apostrophe are cut into the tokenizer's words."""
     from stop_words import get_stop_words
 
     return {part for word in get_stop_words("en") for part in find_words(word)}
 
 
 def _distinct(rows: Ints, columns: Ints, height: int, width: int) -> csr_array:
-    """texts × n-grams, 1 where the text has the n-gram however often. `rows` are in order."""
+    """texts × n-grams: 1 where the text has the n-gram, once or more. `rows` must be sorted."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
     # A copy, since sum_duplicates sorts the columns in place and the walk still needs its nodes.
     matrix = csr_array((np.ones(len(rows)), columns.copy(), indptr), shape=(height, width))

@@ -1,10 +1,10 @@
-"""Pourpre's match score (Lin & Demner-Fushman 2005): what share of a description's words a response has.
+"""Pourpre's match score (Lin & Demner-Fushman 2005): the share of a description's words that a response has.
 
-The words that a response shares with a nugget's description weigh their idf, or 1 each (`weights = "unit"`, counts);
-their sum over that of all words of the description is the match score. Each distinct word counts once. Unlike in
-Nuggeteer, no word weighs less for standing in other nuggets too, and there are no longer n-grams.
+A word weighs its idf, or 1 (`weights = "unit"`, counts). The match score is the weight of the words that the response
+shares with the description, divided by the weight of all words of the description. Each distinct word counts once.
+Unlike in Nuggeteer, words that other nuggets have too weigh no less, and there are only unigrams.
 
-Pourpre decides nothing: a score above its threshold is itself the credit that a nugget gets (`credit`).
+Pourpre makes no yes-or-no decisions. A score above its threshold is itself the credit of the nugget (`credit`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nuggeteer.records import Vector
 
 
 class PourpreMatcher(NgramMatcher):
-    """Unigrams that weigh the same whatever other nuggets say."""
+    """Unigrams, whose weights do not depend on other nuggets."""
 
     def _weights(self, descriptions: list[list[list[Gram]]], idf: Idf | None) -> Callable[[int, Gram], float]:
         return lambda nugget, gram: 1.0 if idf is None else float(idf[gram[0]])
@@ -37,5 +37,5 @@ def make(material: Material) -> PourpreMatcher:
 
 
 def credit(scores: Vector, threshold: float) -> Vector:
-    """What a nugget counts in recall and in the allowance: its best match score, if that is above the threshold."""
+    """The credit of a nugget in recall and in the allowance: its best match score, if that is above the threshold."""
     return np.where(scores > threshold, scores, 0.0)

@@ -1,7 +1,7 @@
 """Qaviar's match score (Breck et al. 2000): the recall of a description's stemmed content words.
 
-Stop words are left out, words are stemmed, each distinct stem counts once and all alike. Qaviar takes an answer as
-right when its recall is above a cut-off.
+Stop words are left out and words are stemmed. Each distinct stem counts once, all with the same weight. In Qaviar, an
+answer is right if its recall is above a cut-off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nuggeteer.matching.pourpre import PourpreMatcher
 
 
 class QaviarMatcher(PourpreMatcher):
-    """Pourpre's counts of stems without stop words."""
+    """Pourpre with unit weights, on stems and without stop words."""
 
     @property
     def signature(self) -> str:

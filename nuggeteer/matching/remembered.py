@@ -1,4 +1,4 @@
-"""Match scores that are there already: worked out before, or read from a file."""
+"""Match scores that already exist: computed earlier, or read from a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nuggeteer.records import AnswerKey, Vector
 
 
 class Remembered(Matcher):
-    """Scores of some texts (`text.normalised`), laid end to end as `Matcher.score` does; NaN of all others."""
+    """Scores of some texts (`text.normalised`), in the order of `Matcher.score`. All other texts get NaN."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Remembered(Matcher):
     ) -> None:
         self._key, self._signature, self._notes, self._scores_overlap = key, signature, notes, scores_overlap
         self._row = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
-        # Behind the scores as many NaN as any question has nuggets, for texts that are not there.
+        # After the scores there are as many NaN as the largest question has nuggets, for texts without scores.
         self._begin = np.append(ragged(key.offsets[question], key.counts[question])[0][:-1], len(scores))
         self._scores = np.append(scores, np.full(int(key.counts.max(initial=0)), np.nan))
 
@@ -35,7 +35,7 @@ class Remembered(Matcher):
     def of(
         cls, key: AnswerKey, matcher: Matcher, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1
     ) -> Remembered:
-        """A matcher's scores of these texts."""
+        """The scores that a matcher gives these texts."""
         scores = matcher.score(texts, question, jobs)
         return cls(key, matcher.signature, texts, question, scores, matcher.notes, matcher.scores_overlap)
 
@@ -53,5 +53,5 @@ class Remembered(Matcher):
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         rows = [self._row.get(asked, -1) for asked in zip(question.tolist(), texts, strict=True)]
-        _, place = ragged(self._begin[np.array(rows, dtype=np.int64)], self._key.counts[question])
-        return self._scores[place]
+        _, index = ragged(self._begin[np.array(rows, dtype=np.int64)], self._key.counts[question])
+        return self._scores[index]

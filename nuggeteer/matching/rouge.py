@@ -1,8 +1,8 @@
 """ROUGE recall of a nugget's description, as the package rouge-score computes it.
 
-rouge1 and rouge2 count the description's words or pairs of words that the response has, as often as both have them;
-rougeL the longest sequence of words that both have in this order. Words are as in rouge-score: letters and digits of
-ASCII, with Porter's stems if `stem` is set. Of several descriptions the best counts.
+rouge1 and rouge2 count the words or pairs of words that the description and the response share, with repetitions.
+rougeL counts the longest sequence of words that both have in the same order. Words are as in rouge-score: ASCII letters
+and digits, with Porter's stems if `stem` is set. If a nugget has several descriptions, the best score counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHUNK = 512  # texts that a worker takes at once
 
 
 class RougeMatcher(Matcher):
-    """Scores by rouge-score, which is asked only about pairs that have a word in common."""
+    """Scores by rouge-score. Only pairs with a word in common are passed to it."""
 
     def __init__(self, key: AnswerKey, settings: Match) -> None:
         try:
@@ -72,7 +72,7 @@ class RougeMatcher(Matcher):
 
 
 class _Ready:
-    """A tokenizer of what is words already."""
+    """A tokenizer for texts that are already lists of words."""
 
     def tokenize(self, words: list[str]) -> list[str]:
         return words

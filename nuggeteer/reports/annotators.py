@@ -21,34 +21,34 @@ def as_json(result: AnnotationAgreement) -> dict[str, Any]:
         "files": [file_name(file) for file in result.files],
         "resampled": result.resampled,
         "alone": list(result.alone),
-        "rows": [_row_as_json(one) for one in result.rows],
+        "rows": [_row_as_json(row) for row in result.rows],
         "snippets": [
             {
-                "qid": one.first.qid,
-                "snippet": one.first.snippet,
-                "relevant": [bool(one.first.nuggets), bool(one.second.nuggets)],
-                "nuggets": [len(one.first.nuggets), len(one.second.nuggets)],
-                "both": int(one.characters[0]),
-                "only": [int(one.characters[1]), int(one.characters[2])],
-                "neither": int(one.characters[3]),
-                "overlap": one.overlap,
+                "qid": pair.first.qid,
+                "snippet": pair.first.snippet,
+                "relevant": [bool(pair.first.nuggets), bool(pair.second.nuggets)],
+                "nuggets": [len(pair.first.nuggets), len(pair.second.nuggets)],
+                "both": int(pair.characters[0]),
+                "only": [int(pair.characters[1]), int(pair.characters[2])],
+                "neither": int(pair.characters[3]),
+                "overlap": pair.overlap,
             }
-            for one in result.snippets
+            for pair in result.snippets
         ],
     }
 
 
-def _row_as_json(one: AgreementRow) -> dict[str, Any]:
+def _row_as_json(row: AgreementRow) -> dict[str, Any]:
     return {
-        "condition": one.condition,
-        "value": one.value,
-        "snippets": one.snippets,
-        "relevant_to_both": one.relevant,
-        "nuggets": list(one.nuggets),
-        "relevance": one.relevance._asdict(),
-        "relevance_kappa": one.relevance_kappa._asdict(),
-        "overlap": one.overlap._asdict(),
-        "character_kappa": one.character_kappa._asdict(),
+        "condition": row.condition,
+        "value": row.value,
+        "snippets": row.snippets,
+        "relevant_to_both": row.relevant,
+        "nuggets": list(row.nuggets),
+        "relevance": row.relevance._asdict(),
+        "relevance_kappa": row.relevance_kappa._asdict(),
+        "overlap": row.overlap._asdict(),
+        "character_kappa": row.character_kappa._asdict(),
     }
 
 
@@ -57,11 +57,11 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     columns = [("", "wrap"), ("snippets", "right"), ("relevance", "right"), ("95 %", "left"), ("κ", "right")]
     columns += [("nugget overlap", "right"), ("95 %", "left"), ("κ", "right")]
     rows = []
-    for one in result.rows:
-        style = "bold" if one.value is None else ""
-        cells = ["all" if one.value is None else one.value, f"{one.snippets:,}", number(one.relevance.value)]
-        cells += [_short_interval(one.relevance), number(one.relevance_kappa.value), number(one.overlap.value)]
-        cells += [_short_interval(one.overlap), number(one.character_kappa.value)]
+    for row in result.rows:
+        style = "bold" if row.value is None else ""
+        cells = ["all" if row.value is None else row.value, f"{row.snippets:,}", number(row.relevance.value)]
+        cells += [_short_interval(row.relevance), number(row.relevance_kappa.value), number(row.overlap.value)]
+        cells += [_short_interval(row.overlap), number(row.character_kappa.value)]
         rows.append([plain(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     total = result.rows[-1]
@@ -93,8 +93,12 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
         out.print(f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
 
 
-def _short_interval(one: CoefficientEstimate) -> str:
-    return UNDEFINED if one.low is None or one.high is None else f"{number(one.low, 2)}–{number(one.high, 2)}"
+def _short_interval(estimate: CoefficientEstimate) -> str:
+    return (
+        UNDEFINED
+        if estimate.low is None or estimate.high is None
+        else f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
+    )
 
 
 def _marked(snippet: Snippet) -> str:

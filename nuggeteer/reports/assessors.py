@@ -18,53 +18,59 @@ from nuggeteer.trust.agreement import AssessorAgreement, Dispute, MachineAgreeme
 def as_json(result: AssessorAgreement) -> dict[str, Any]:
     return {
         "assessors": [
-            {"assessor": one.name, "machine": one.machine, "pairs": one.pairs, "yes": one.yes, "shared": one.shared}
-            for one in result.assessors
+            {
+                "assessor": assessor.name,
+                "machine": assessor.machine,
+                "pairs": assessor.pairs,
+                "yes": assessor.yes,
+                "shared": assessor.shared,
+            }
+            for assessor in result.assessors
         ],
-        "people": [_agreement_as_json(one) for one in result.people],
+        "people": [_agreement_as_json(agreement) for agreement in result.people],
         "together": _agreement_as_json(result.together),
         "tool": {"left_out": result.left_out, **_machine_as_json(result.tool)},
-        "machines": [{"machine": one.name, **_machine_as_json(one)} for one in result.machines],
+        "machines": [{"machine": machine.name, **_machine_as_json(machine)} for machine in result.machines],
         "unnamed": result.unnamed,
         "both": result.both,
-        "disagreements": [_dispute_as_json(one) for one in result.disputes],
+        "disagreements": [_dispute_as_json(dispute) for dispute in result.disputes],
     }
 
 
-def _machine_as_json(one: MachineAgreement) -> dict[str, Any]:
+def _machine_as_json(machine: MachineAgreement) -> dict[str, Any]:
     return {
-        "people": [{"assessor": each.raters[1], **_agreement_as_json(each)} for each in one.each],
-        "together": _agreement_as_json(one.together),
-        "known": _agreement_as_json(one.known),
+        "people": [{"assessor": each.raters[1], **_agreement_as_json(each)} for each in machine.each],
+        "together": _agreement_as_json(machine.together),
+        "known": _agreement_as_json(machine.known),
     }
 
 
-def _agreement_as_json(one: RaterAgreement | None) -> Any:
-    if one is None:
+def _agreement_as_json(agreement: RaterAgreement | None) -> Any:
+    if agreement is None:
         return None
     return {
-        "raters": list(one.raters),
-        "pairs": one.pairs,
-        "questions": one.questions,
-        "differ": one.differ,
-        "yes": one.yes,
-        "percent": one.percent._asdict(),
-        "kappa": one.kappa._asdict(),
-        "alpha": one.alpha._asdict(),
-        "positive_f1": one.positive._asdict(),
+        "raters": list(agreement.raters),
+        "pairs": agreement.pairs,
+        "questions": agreement.questions,
+        "differ": agreement.differ,
+        "yes": agreement.yes,
+        "percent": agreement.percent._asdict(),
+        "kappa": agreement.kappa._asdict(),
+        "alpha": agreement.alpha._asdict(),
+        "positive_f1": agreement.positive._asdict(),
     }
 
 
-def _dispute_as_json(one: Dispute) -> dict[str, Any]:
+def _dispute_as_json(dispute: Dispute) -> dict[str, Any]:
     return {
-        "qid": one.qid,
-        "nugget": one.nugget,
-        "description": one.description,
-        "text": one.text,
-        "yes": list(one.yes),
-        "no": list(one.no),
-        "reasons": dict(one.reasons),
-        "tool": {"verdict": one.tool, "probability": one.probability},
+        "qid": dispute.qid,
+        "nugget": dispute.nugget,
+        "description": dispute.description,
+        "text": dispute.text,
+        "yes": list(dispute.yes),
+        "no": list(dispute.no),
+        "reasons": dict(dispute.reasons),
+        "tool": {"verdict": dispute.tool, "probability": dispute.probability},
     }
 
 
@@ -72,24 +78,29 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
     """How much each assessor judged, how far they agree, and how far the tool agrees with them."""
     columns = [("assessor", "wrap"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
     judged = [
-        [plain(one.name, "bold"), Text(f"{one.pairs:,}"), Text(f"{one.yes:,}"), Text(f"{one.shared:,}")]
-        for one in result.assessors
+        [
+            plain(assessor.name, "bold"),
+            Text(f"{assessor.pairs:,}"),
+            Text(f"{assessor.yes:,}"),
+            Text(f"{assessor.shared:,}"),
+        ]
+        for assessor in result.assessors
     ]
     if judged:
         out.print(table("", columns, judged))
     if result.together:
         out.print()
-        people = [(", ".join(one.raters), one) for one in result.people]
+        people = [(", ".join(agreement.raters), agreement) for agreement in result.people]
         if len(result.people) > 1:
             people.append(("all together", result.together))
         _coefficients(out, "Between assessors", people)
-    for title, one in (
+    for title, machine in (
         ("The tool, as one more assessor", result.tool),
-        *((f"{escaped(one.name)}, a machine", one) for one in result.machines),
+        *((f"{escaped(machine.name)}, a machine", machine) for machine in result.machines),
     ):
-        rows = [(f"and {each.raters[1]}", each) for each in one.each]
-        rows += [("and all of them", one.together)] if one.together else []
-        rows += [("and all that is known", one.known)] if one.known else []
+        rows = [(f"and {each.raters[1]}", each) for each in machine.each]
+        rows += [("and all of them", machine.together)] if machine.together else []
+        rows += [("and all that is known", machine.known)] if machine.known else []
         out.print()
         _coefficients(out, title, rows)
     for line in _remarks(result):
@@ -105,23 +116,23 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
     cells = [
         [
             plain(name, "bold"),
-            Text(f"{one.pairs:,}"),
-            Text(f"{one.differ:,}"),
-            Text(UNDEFINED if one.percent.value is None else percent(one.percent.value)),
-            Text(number(one.kappa.value)),
-            Text(number(one.alpha.value)),
-            Text(_interval(one.alpha)),
-            Text(number(one.positive.value)),
+            Text(f"{agreement.pairs:,}"),
+            Text(f"{agreement.differ:,}"),
+            Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
+            Text(number(agreement.kappa.value)),
+            Text(number(agreement.alpha.value)),
+            Text(_interval(agreement.alpha)),
+            Text(number(agreement.positive.value)),
         ]
-        for name, one in rows
+        for name, agreement in rows
     ]
     out.print(table(title, columns, cells))
 
 
-def _interval(one: CoefficientEstimate) -> str:
-    if one.low is None or one.high is None:
+def _interval(estimate: CoefficientEstimate) -> str:
+    if estimate.low is None or estimate.high is None:
         return UNDEFINED
-    return f"{number(one.low)} to {number(one.high)}"
+    return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
@@ -137,7 +148,9 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
     )
     if result.tool.known:
         yield "all that is known: every verdict that score counts, also those implied by judged runs."
-    one_sided = [one.name for one in result.assessors if one.yes in (0, one.pairs) and not one.machine]
+    one_sided = [
+        assessor.name for assessor in result.assessors if assessor.yes in (0, assessor.pairs) and not assessor.machine
+    ]
     if one_sided:
         yield (
             f"{', '.join(one_sided)}: every verdict is the same. An assessor who writes down only what they find "
@@ -147,7 +160,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
         yield f"{result.unnamed:,} verdicts name no assessor; they count only in what is known."
     if result.both:
         yield f"On {result.both:,} pairs an assessor judged both yes and no; the yes counts."
-    among = sum(one.among_people for one in result.disputes)
+    among = sum(dispute.among_people for dispute in result.disputes)
     yield (
         f"{among:,} pairs on which assessors differ, {len(result.disputes) - among:,} on which the tool differs from "
         "all of them: --list shows them."
@@ -155,19 +168,19 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
 
 
 def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None:
-    for one in result.disputes[:listed]:
+    for dispute in result.disputes[:listed]:
         out.print()
-        out.print(Text.assemble(plain(f"{one.qid}/{one.nugget}", "bold"), " ", plain(one.description)))
-        out.print(plain(one.text))
-        reasons = dict(one.reasons)
+        out.print(Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
+        out.print(plain(dispute.text))
+        reasons = dict(dispute.reasons)
         verdicts = []
-        for verdict, names in (("yes", one.yes), ("no", one.no)):
+        for verdict, names in (("yes", dispute.yes), ("no", dispute.no)):
             if names:
                 each = (f"{name} ({reasons[name]})" if name in reasons else name for name in names)
                 verdicts.append(f"{verdict}: {', '.join(each)}")
-        if one.tool is not None:
-            sure = "" if one.probability is None else f", {chance(one.probability)} for yes"
-            verdicts.append(f"tool: {'yes' if one.tool else 'no'}{sure}")
+        if dispute.tool is not None:
+            sure = "" if dispute.probability is None else f", {chance(dispute.probability)} for yes"
+            verdicts.append(f"tool: {'yes' if dispute.tool else 'no'}{sure}")
         out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
         out.print()

@@ -25,20 +25,20 @@ def as_json(result: AuditResult) -> dict[str, Any]:
         "judged": result.judged,
         "waiting": result.waiting,
         "nuggets": result.units,
-        "scores": {name: _score_as_json(one) for name, one in result.measures.items()},
+        "scores": {name: _score_as_json(audited) for name, audited in result.measures.items()},
     }
 
 
-def _score_as_json(one: AuditedMeasure | None) -> dict[str, Any] | None:
-    if one is None:
+def _score_as_json(audited: AuditedMeasure | None) -> dict[str, Any] | None:
+    if audited is None:
         return None
-    expected = dict(zip(("value", "low", "high"), one.expected, strict=True)) if one.expected else None
+    expected = dict(zip(("value", "low", "high"), audited.expected, strict=True)) if audited.expected else None
     return {
-        "value": one.value,
-        "low": one.low,
-        "high": one.high,
+        "value": audited.value,
+        "low": audited.low,
+        "high": audited.high,
         "expected": expected,
-        "disagrees": one.disagrees,
+        "disagrees": audited.disagrees,
     }
 
 
@@ -49,14 +49,14 @@ def draw(out: Console, results: Sequence[AuditResult]) -> None:
     rows: list[list[str | Text]] = []
     for result in results:
         first = True
-        for one in result.measures.values():
-            if one is None:
+        for audited in result.measures.values():
+            if audited is None:
                 continue
-            low, high = one.low, one.high
-            row: list[str | Text] = [plain(result.head.run if first else "", "bold"), one.measure.title]
-            row += [number(one.value), span(low, high)]
-            row += [number(one.expected[0]) if one.expected else UNDEFINED]
-            row += [span(*one.expected[1:]) if one.expected else UNDEFINED]
+            low, high = audited.low, audited.high
+            row: list[str | Text] = [plain(result.head.run if first else "", "bold"), audited.measure.title]
+            row += [number(audited.value), span(low, high)]
+            row += [number(audited.expected[0]) if audited.expected else UNDEFINED]
+            row += [span(*audited.expected[1:]) if audited.expected else UNDEFINED]
             row += [f"{result.judged}/{max(result.planned, result.judged)}" if first else ""]
             rows.append(row)
             first = False
@@ -75,7 +75,9 @@ def _remarks(results: Sequence[AuditResult]) -> list[str]:
     ]
     for result in results:
         run = result.head.run
-        wrong = [one.measure.title for one in result.measures.values() if one is not None and one.disagrees]
+        wrong = [
+            audited.measure.title for audited in result.measures.values() if audited is not None and audited.disagrees
+        ]
         if wrong:
             lines.append(
                 f"The guesses disagree with the audit of {run} on {', '.join(wrong)}: the intervals do not "
@@ -90,7 +92,7 @@ def _remarks(results: Sequence[AuditResult]) -> list[str]:
                 f"In {run}'s audit, {missing} of {result.planned} are not judged{after}. The interval rests on the "
                 f"others. Go on with nuggeteer judge {run} --audit {result.planned}."
             )
-        silent = [name for name, one in result.measures.items() if one is None]
+        silent = [name for name, audited in result.measures.items() if audited is None]
         if silent:
             lines.append(
                 f"The audit of {run} says nothing about {', '.join(silent)}: it was drawn for {result.head.measure}, "

@@ -26,37 +26,37 @@ def as_json(result: AutomaticScores) -> dict[str, Any]:
             for qid, template in result.templates.items()
         ],
         "distillers": [
-            {"distiller": name, **{key: _mean_as_json(one) for key, one in means.items()}}
+            {"distiller": name, **{key: _mean_as_json(mean) for key, mean in means.items()}}
             for name, means in result.means.items()
         ],
         "snippets": [
             {
-                "qid": one.qid,
-                "distiller": one.distiller,
-                "judged": one.judged,
+                "qid": snippet.qid,
+                "distiller": snippet.distiller,
+                "judged": snippet.judged,
                 "stretches": [
                     {"text": text, "nuggets": [nugget_as_json(nugget, text) for nugget in found]}
                     for text, found in stretches
                 ],
             }
-            for one, stretches in result.snippets
+            for snippet, stretches in result.snippets
         ],
     }
 
 
-def _answer_as_json(one: Answer) -> dict[str, Any]:
+def _answer_as_json(answer: Answer) -> dict[str, Any]:
     return {
-        "distiller": one.distiller,
-        **dict(one.nuggets.items()),
-        "precision": one.precision,
-        "recall": one.recall,
-        "nugs": one.nugs,
-        "of": one.total_nugs,
+        "distiller": answer.distiller,
+        **dict(answer.nuggets.items()),
+        "precision": answer.precision,
+        "recall": answer.recall,
+        "nugs": answer.nugs,
+        "of": answer.total_nugs,
     }
 
 
-def _mean_as_json(one: Interval) -> dict[str, float | None]:
-    return {"value": one.value, "low": one.low, "high": one.high}
+def _mean_as_json(interval: Interval) -> dict[str, float | None]:
+    return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
 def draw(out: Console, result: AutomaticScores) -> None:
@@ -65,11 +65,11 @@ def draw(out: Console, result: AutomaticScores) -> None:
     columns += [("redundant", "right"), ("precision", "right"), ("nugs", "right"), ("recall", "right")]
     rows: list[list[str | Text]] = []
     last = None
-    for one in result.answers:
-        row: list[str | Text] = [plain(one.qid if one.qid != last else "", "bold"), plain(one.distiller)]
-        row += [str(one.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
-        rows.append([*row, number(one.precision), f"{one.nugs}/{one.total_nugs}", number(one.recall)])
-        last = one.qid
+    for answer in result.answers:
+        row: list[str | Text] = [plain(answer.qid if answer.qid != last else "", "bold"), plain(answer.distiller)]
+        row += [str(answer.nuggets[verdict]) for verdict in ("relevant", "irrelevant", "redundant")]
+        rows.append([*row, number(answer.precision), f"{answer.nugs}/{answer.total_nugs}", number(answer.recall)])
+        last = answer.qid
     out.print(table("", columns, rows))
     out.print()
     columns = [("distiller", "wrap"), ("precision", "right"), ("95 % interval", "left"), ("recall", "right")]
@@ -79,7 +79,10 @@ def draw(out: Console, result: AutomaticScores) -> None:
             f"Means over {counted(len(result.templates), 'query', 'queries')}",
             columns,
             (
-                [plain(name, "bold"), *(cell for one in means.values() for cell in (number(one.value), between(one)))]
+                [
+                    plain(name, "bold"),
+                    *(cell for mean in means.values() for cell in (number(mean.value), between(mean))),
+                ]
                 for name, means in result.means.items()
             ),
         )

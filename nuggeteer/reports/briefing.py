@@ -1,4 +1,4 @@
-"""A briefing as JSON: what the HTML page draws, in the shapes of the commands that say the same."""
+"""A briefing as JSON: the data of the HTML page, in the form of the commands that report the same."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nuggeteer.reports.json_values import file_name
 
 
 def as_json(found: Briefing) -> dict[str, Any]:
-    """`scores` is as from score, `changes` as from diff, `history` as from history, `thresholds` as from thresholds;
-    null where there is nothing to say."""
+    """`scores`, `changes`, `history` and `thresholds` have the form of the commands score, diff, history and
+    thresholds. They are null if there is nothing to report."""
     trust = found.trust
     return {
         "collection": file_name(found.collection),

@@ -64,14 +64,14 @@ def texts_in_words(result: Diff) -> Iterator[str]:
 
 
 def sureness(change: NuggetChange) -> Text:
-    """How sure it is that this is so."""
+    """How certain a change is."""
     if change.known:
         return Text("known")
     return Text("guessed" if change.probability is None else f"{chance(change.probability)} sure", "italic yellow")
 
 
 def verdict(sighting: Sighting) -> Text:
-    """A word where it is known, a probability where it is guessed."""
+    """A word if the verdict is known, a probability if it is guessed."""
     word = "yes" if sighting.found else "no"
     if sighting.known:
         return Text(word, "bold")
@@ -81,7 +81,7 @@ def verdict(sighting: Sighting) -> Text:
 
 
 def in_words(change: NuggetChange, size: int = 240) -> list[str]:
-    """A change as plain lines, harmless anywhere: the nugget, and then what the two answers say."""
+    """A change as plain lines without control characters: the nugget, and then the two answers."""
     name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
     lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
     for label, sighting in (("old", change.old), ("new", change.new)):

@@ -225,7 +225,7 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
     grid.add_column(width=5, no_wrap=True)
     grid.add_column()
     width = min(out.width, 120) - 14
-    # One guess of a change is explained: that the nugget is there or, where that is known, that it is not.
+    # Only one guess of a change is explained: that the nugget is there or, if that is known, that it is not.
     explained = next((side for side in (change.carrier, change.old, change.new) if side.explanation), None)
     at = result.key.position[change.question.qid]
     for label, sighting, outcome in (("old", change.old, result.old), ("new", change.new, result.new)):

@@ -1,7 +1,7 @@
-"""Charts as SVG that stands inside a page and takes its colours: every fill and stroke is a class of the page's style
-sheet, so that a chart follows the reader's light or dark theme.
+"""Charts as SVG inside a page. Every fill and stroke is a class of the page's style sheet, so a chart follows the
+reader's light or dark theme.
 
-matplotlib draws. Nothing in a chart depends on the clock or the machine: the same data make the same bytes.
+matplotlib draws the charts. They do not depend on the clock or the machine: the same data give the same bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ XLINK = "http://www.w3.org/1999/xlink"
 
 
 def parts(interval: Interval) -> str | None:
-    """An interval and its two parts, as three bars below each other; None where there is none."""
+    """An interval and its two parts, as three bars below each other; None if there is no interval."""
     rows = [("both", _pair(interval.low, interval.high), ACCENT)]
     rows += [("judging", interval.judging, SOFT), ("sampling", interval.sampling, SOFT)]
     value = interval.value
@@ -43,11 +43,11 @@ def parts(interval: Interval) -> str | None:
         return None
 
     def draw(axes: Axes) -> None:
-        for place, (_, span, role) in enumerate(rows):
+        for row, (_, span, role) in enumerate(rows):
             if span is not None:
-                axes.barh(-place, max(span[1] - span[0], 0.002), left=span[0], height=0.5, color=role)
+                axes.barh(-row, max(span[1] - span[0], 0.002), left=span[0], height=0.5, color=role)
         axes.axvline(value, color=INK, linewidth=1.2)
-        axes.set_yticks([-place for place in range(3)], [name for name, _, _ in rows])
+        axes.set_yticks([-row for row in range(3)], [name for name, _, _ in rows])
         axes.set_xlim(0, 1)
         axes.set_ylim(-2.5, 0.5)
         axes.tick_params(left=False)
@@ -58,7 +58,7 @@ def parts(interval: Interval) -> str | None:
 
 
 def trend(found: Trend, last: int) -> str:
-    """The scores of the last builds with their intervals; hollow where a build does not compare with the newest."""
+    """The scores of the last builds with their intervals. Builds that are not comparable with the newest are hollow."""
     builds = found.builds[-last:]
     first = len(found.builds) - len(builds)
     x = np.arange(len(builds))
@@ -96,7 +96,7 @@ def trend(found: Trend, last: int) -> str:
 
 
 def reliability(found: Reliability) -> str:
-    """Guessed probabilities against the share that is yes, and how many pairs each point stands for."""
+    """Guessed probabilities against the share of yes, with the number of pairs of each point."""
     chance, yes, pairs = (np.array([getattr(b, name) for b in found.bins]) for name in ("chance", "yes", "pairs"))
     left: Vector = np.array([b.low for b in found.bins])
     width = found.bins[0].high - found.bins[0].low
@@ -166,8 +166,8 @@ def _svg(name: str, title: str, size: tuple[float, float], draw: Any, rows: Sequ
 
 
 def _themed(drawn: str, name: str, title: str) -> str:
-    """matplotlib's SVG with classes for colours, without styles of its own, which a strict page would not obey, and
-    with ids that no other chart of the page has."""
+    """matplotlib's SVG with classes for colours, without inline styles, which the page's policy forbids, and with ids
+    that are unique on the page."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(drawn)

@@ -36,25 +36,25 @@ def as_json(result: Comparison) -> dict[str, Any]:
         "signature": result.scores.signature,
         "notes": list(result.scores.notes),
         "measure": first.measure.name,
-        "runs": [_run_as_json(result, place, result.scores.runs[i]) for place, i in enumerate(first.order)],
+        "runs": [_run_as_json(result, position, result.scores.runs[i]) for position, i in enumerate(first.order)],
         "measures": {standing.measure.name: _standing_as_json(result, standing) for standing in result.standings},
         "correlations": [
             {
-                "measures": [str(measure) for measure in one.measures],
-                "answers": _correlation_as_json(one.answers),
-                "runs": _correlation_as_json(one.runs),
+                "measures": [str(measure) for measure in correlation.measures],
+                "answers": _correlation_as_json(correlation.answers),
+                "runs": _correlation_as_json(correlation.runs),
             }
-            for one in result.correlations
+            for correlation in result.correlations
         ],
-        "official": {str(measure): _agreement_as_json(one) for measure, one in result.official},
+        "official": {str(measure): _agreement_as_json(correlation) for measure, correlation in result.official},
         "by": comparison_slices.as_json(result, result.slices) if result.slices else None,
     }
 
 
-def _run_as_json(result: Comparison, place: int, run: RunScore) -> dict[str, Any]:
+def _run_as_json(result: Comparison, position: int, run: RunScore) -> dict[str, Any]:
     return {
         "run": run.name,
-        "place": place + 1,
+        "place": position + 1,
         **{measure.name: interval_as_json(run.measures[measure.name]) for measure in result.scores.measures},
         "official": dict(run.run.info.official),
         "pairs": {"known": run.outcome.pairs_known, "guessed": run.outcome.pairs_guessed},
@@ -103,12 +103,19 @@ def _factor_as_json(factor: Factor) -> dict[str, Any]:
     }
 
 
-def _correlation_as_json(one: ScoreAgreement) -> dict[str, Any]:
-    return {"n": one.n, "pearson": number_or_none(one.pearson), "kendall_tau": number_or_none(one.kendall_tau)}
+def _correlation_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
+    return {
+        "n": agreement.n,
+        "pearson": number_or_none(agreement.pearson),
+        "kendall_tau": number_or_none(agreement.kendall_tau),
+    }
 
 
-def _agreement_as_json(one: ScoreAgreement) -> dict[str, Any]:
-    return _correlation_as_json(one) | {"r_squared": number_or_none(one.r_squared), "rmse": number_or_none(one.rmse)}
+def _agreement_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
+    return _correlation_as_json(agreement) | {
+        "r_squared": number_or_none(agreement.r_squared),
+        "rmse": number_or_none(agreement.rmse),
+    }
 
 
 def draw(out: Console, result: Comparison) -> None:
@@ -132,7 +139,7 @@ def draw(out: Console, result: Comparison) -> None:
 
 
 def _lettered(standing: Standing, wide: bool) -> bool:
-    """Whether a column of letters is narrow enough to be read."""
+    """Whether a column of letters is narrow enough to be readable."""
     return len(standing.groups) <= (len(LETTERS) if wide else 8)
 
 
@@ -208,10 +215,14 @@ def _correlations(out: Console, result: Comparison) -> None:
     columns = [("", "left"), ("Pearson answers", "right"), ("Pearson runs", "right")]
     columns += [("Kendall answers", "right"), ("Kendall runs", "right")]
     rows: list[list[str | Text]] = []
-    for one in result.correlations:
-        a, b = one.measures
-        row: list[str | Text] = [f"{a.title} and {b.title}", number(one.answers.pearson), number(one.runs.pearson)]
-        rows.append([*row, number(one.answers.kendall_tau), number(one.runs.kendall_tau)])
+    for correlation in result.correlations:
+        a, b = correlation.measures
+        row: list[str | Text] = [
+            f"{a.title} and {b.title}",
+            number(correlation.answers.pearson),
+            number(correlation.runs.pearson),
+        ]
+        rows.append([*row, number(correlation.answers.kendall_tau), number(correlation.runs.kendall_tau)])
     out.print()
     out.print(table("How the measures correlate, over answers and over runs", columns, rows, fold=True))
 
@@ -219,8 +230,14 @@ def _correlations(out: Console, result: Comparison) -> None:
 def _official(out: Console, result: Comparison) -> None:
     columns = [("", "left"), ("runs", "right"), ("τ_b", "right"), ("R²", "right"), ("RMSE", "right")]
     rows: list[list[str | Text]] = [
-        [measure.title, str(one.n), number(one.kendall_tau), number(one.r_squared), number(one.rmse)]
-        for measure, one in result.official
+        [
+            measure.title,
+            str(agreement.n),
+            number(agreement.kendall_tau),
+            number(agreement.r_squared),
+            number(agreement.rmse),
+        ]
+        for measure, agreement in result.official
     ]
     out.print()
     out.print(table("Against the official scores", columns, rows, fold=True))
@@ -251,7 +268,7 @@ def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
         )
     if result.official:
         yield f"In the runs with official scores, {percent(*result.official_known)} of the pairs are known."
-    few = [f"{measure.title} ({one.n})" for measure, one in result.official if one.n < 3]
+    few = [f"{measure.title} ({agreement.n})" for measure, agreement in result.official if agreement.n < 3]
     if few:
         yield f"τ_b and R² need three runs with official scores; there are fewer for {', '.join(few)}."
     if result.slices:

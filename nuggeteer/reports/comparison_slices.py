@@ -27,21 +27,21 @@ def as_json(result: Comparison, slices: Slices) -> dict[str, Any]:
         "correction": "holm",
         "slices": [
             {
-                "value": one.value,
-                "questions": one.questions,
-                "nuggets": one.nuggets,
+                "value": part.value,
+                "questions": part.questions,
+                "nuggets": part.nuggets,
                 "runs": [
                     {
                         "run": run.name,
-                        **{name: number_or_none(values[i]) for name, values in one.scores.items()},
-                        "difference": number_or_none(one.difference[i]),
-                        "p": number_or_none(one.p[i]),
-                        "p_holm": number_or_none(one.p_holm[i]),
+                        **{name: number_or_none(values[i]) for name, values in part.scores.items()},
+                        "difference": number_or_none(part.difference[i]),
+                        "p": number_or_none(part.p[i]),
+                        "p_holm": number_or_none(part.p_holm[i]),
                     }
                     for i, run in enumerate(result.scores.runs)
                 ],
             }
-            for one in slices.slices
+            for part in slices.slices
         ],
     }
 
@@ -60,16 +60,16 @@ def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
     columns += [(title, "right"), ("difference", "right"), ("p", "right"), ("corrected p", "right")]
     names = [run.name for run in result.scores.runs]
     rows = table(f"By {slices.by}, against {slices.against}", columns, [], fold=True)
-    for one in slices.slices:
-        values = next(iter(one.scores.values()))
+    for part in slices.slices:
+        values = next(iter(part.scores.values()))
         for i, name in enumerate(names):
-            counts = [str(one.nuggets), str(one.questions)] if tags else [str(one.questions)]
-            head = [plain("(none)" if one.value is None else one.value, "bold"), *map(Text, counts)]
+            counts = [str(part.nuggets), str(part.questions)] if tags else [str(part.questions)]
+            head = [plain("(none)" if part.value is None else part.value, "bold"), *map(Text, counts)]
             cells = [Text(number(float(values[i])))]
             if i:
-                style = "bold" if one.p_holm[i] < LEVEL else ""
-                cells += [Text(signed(float(one.difference[i])), style), Text(p_value(float(one.p[i])))]
-                cells += [Text(p_value(float(one.p_holm[i])), style)]
+                style = "bold" if part.p_holm[i] < LEVEL else ""
+                cells += [Text(signed(float(part.difference[i])), style), Text(p_value(float(part.p[i])))]
+                cells += [Text(p_value(float(part.p_holm[i])), style)]
             rows.add_row(
                 *(head if i == 0 else [Text("")] * len(head)), plain(name), *cells, end_section=i == len(names) - 1
             )
@@ -78,22 +78,22 @@ def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
 
 
 def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
-    """A column for each slice, as many beside each other as fit."""
+    """A column for each slice, with as many columns side by side as fit."""
     names = [escaped(run.name) for run in result.scores.runs]
     left = min(max(map(len, names)), out.width // 3)
     rest = list(slices.slices)
     while rest:
         heads: list[str] = []
-        for one in rest:
-            heads.append("(none)" if one.value is None else escaped(one.value))
+        for part in rest:
+            heads.append("(none)" if part.value is None else escaped(part.value))
             if left + sum(3 + max(8, *map(len, head.split(" "))) for head in heads) > out.width and len(heads) > 1:
                 heads.pop()
                 break
         block, rest = rest[: len(heads)], rest[len(heads) :]
-        counts = [Text(str(one.nuggets if slices.by == "tag" else one.questions), "dim") for one in block]
+        counts = [Text(str(part.nuggets if slices.by == "tag" else part.questions), "dim") for part in block]
         rows: list[list[str | Text]] = [[Text("nuggets" if slices.by == "tag" else "questions", "dim"), *counts]]
         for i in result.standings[0].order:
-            rows.append([Text(names[i], "bold" if i == 0 else ""), *(_marked(one, int(i)) for one in block)])
+            rows.append([Text(names[i], "bold" if i == 0 else ""), *(_marked(part, int(i)) for part in block)])
         title = slices.measured if slices.by == "tag" else result.standings[0].measure.title
         out.print()
         out.print(
@@ -106,11 +106,11 @@ def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
         )
 
 
-def _marked(one: Slice, run: int) -> Text:
+def _marked(part: Slice, run: int) -> Text:
     """A run's score, with a sign where it differs significantly from the first run's."""
-    value = number(float(next(iter(one.scores.values()))[run]))
-    if run and one.p_holm[run] < LEVEL:
-        return Text(f"{value} {'+' if one.difference[run] > 0 else '−'}", "bold")
+    value = number(float(next(iter(part.scores.values()))[run]))
+    if run and part.p_holm[run] < LEVEL:
+        return Text(f"{value} {'+' if part.difference[run] > 0 else '−'}", "bold")
     return Text(f"{value}  ")
 
 
@@ -121,7 +121,7 @@ def remarks(result: Comparison, slices: Slices) -> Iterator[str]:
             f"{slices.measured}: {weight} found over {weight} in the key, among the nuggets with the tag; the mean "
             "over questions. A nugget with several tags counts under each of them."
         )
-    tests = sum(int((~np.isnan(one.p)).sum()) for one in slices.slices)
+    tests = sum(int((~np.isnan(part.p)).sum()) for part in slices.slices)
     if len(result.scores.runs) <= MANY:
         yield (
             f"Differences are from {slices.against}, the first run. p comes from the slice's own analysis of variance. "

@@ -1,4 +1,4 @@
-"""What became of files that were converted into a collection."""
+"""The results of converting files into a collection."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from nuggeteer.reports.terminal import plain
 def as_json(done: Sequence[Converted]) -> dict[str, Any]:
     return {
         "files": [
-            {"file": file_name(str(one.source)), "written": [file_name(str(p)) for p in one.written], **one.counts}
-            | problems.as_json(one.problems)
-            for one in done
+            {
+                "file": file_name(str(converted.source)),
+                "written": [file_name(str(p)) for p in converted.written],
+                **converted.counts,
+            }
+            | problems.as_json(converted.problems)
+            for converted in done
         ]
     }
 
 
 def draw(out: Console, done: Sequence[Converted]) -> None:
-    for one in done:
-        counts = ", ".join(f"{count} {what}" for what, count in one.counts.items() if count)
-        out.print(plain(f"{one.source}: {counts}"), soft_wrap=True)
-        for path in one.written:
+    for converted in done:
+        counts = ", ".join(f"{count} {what}" for what, count in converted.counts.items() if count)
+        out.print(plain(f"{converted.source}: {counts}"), soft_wrap=True)
+        for path in converted.written:
             out.print(plain(f"  wrote {path}"), soft_wrap=True)

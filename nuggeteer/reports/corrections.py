@@ -1,4 +1,4 @@
-"""Automatic nuggets against those that a human has corrected."""
+"""Automatic nuggets compared with those that a human has corrected."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def as_json(result: Corrections) -> dict[str, Any]:
         "model": result.model,
         "conditions": [
             {
-                "condition": None if one.condition is None else _condition_as_json(result, one.condition),
-                "snippets": one.snippets,
-                "corrected": one.corrected,
-                "automatic": one.automatic,
-                "difference": one.difference,
+                "condition": None if counts.condition is None else _condition_as_json(result, counts.condition),
+                "snippets": counts.snippets,
+                "corrected": counts.corrected,
+                "automatic": counts.automatic,
+                "difference": counts.difference,
             }
-            for one in result.counts
+            for counts in result.counts
         ],
         "per_snippet": asdict(result.mean),
         "without_template": result.without_template,
         "snippets": [
-            {"qid": one.qid, "snippet": one.snippet, "corrected": len(one.nuggets), "automatic": count}
-            for one, count in result.automatic
+            {"qid": snippet.qid, "snippet": snippet.snippet, "corrected": len(snippet.nuggets), "automatic": count}
+            for snippet, count in result.automatic
         ],
     }
 
@@ -41,15 +41,15 @@ def _condition_as_json(result: Corrections, condition: Sequence[str]) -> dict[st
 
 
 def draw(out: Console, result: Corrections) -> None:
-    """Counts by condition, then the difference a snippet."""
+    """Counts by condition, then the mean difference in a snippet."""
     columns = [("condition", "wrap"), ("snippets", "right"), ("corrected nuggets", "right")]
     columns += [("automatic nuggets", "right"), ("too few", "right")]
     rows: list[list[str | Text]] = []
-    for one in result.counts:
-        name = "overall" if one.condition is None else ", ".join(value or "(none)" for value in one.condition)
-        row: list[str | Text] = [plain(name, "bold" if one.condition is None else "")]
-        row += [f"{one.snippets:,}", f"{one.corrected:,}", f"{one.automatic:,}"]
-        rows.append([*row, UNDEFINED if one.difference is None else _too_few(one.difference)])
+    for counts in result.counts:
+        name = "overall" if counts.condition is None else ", ".join(value or "(none)" for value in counts.condition)
+        row: list[str | Text] = [plain(name, "bold" if counts.condition is None else "")]
+        row += [f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}"]
+        rows.append([*row, UNDEFINED if counts.difference is None else _too_few(counts.difference)])
     out.print(table("", columns, rows))
     out.print()
     mean = result.mean

@@ -1,4 +1,4 @@
-"""What `crossval` found, as JSON and on a terminal."""
+"""The results of a cross-validation."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def as_json(result: Crossval) -> dict[str, Any]:
             "coverage95": result.coverage95,
         },
         "scores": [
-            {"run": file_name(one.run), "true": one.true, "value": one.value, "judging": one.judging}
-            for one in result.scores
+            {"run": file_name(run.run), "true": run.true, "value": run.value, "judging": run.judging}
+            for run in result.scores
         ],
         "seconds": result.seconds,
     }
@@ -58,8 +58,8 @@ def draw(out: Console, result: Crossval) -> None:
     runs = result.runs
     columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "left")]
     scores: list[list[str | Text]] = [
-        [plain(one.run), number(one.true), number(one.value), span(*(one.judging or (None, None)))]
-        for one in sorted(result.scores, key=lambda one: -one.true)
+        [plain(run.run), number(run.true), number(run.value), span(*(run.judging or (None, None)))]
+        for run in sorted(result.scores, key=lambda run: -run.true)
     ]
     out.print(table("", columns, scores))
     out.print()

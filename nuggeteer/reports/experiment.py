@@ -1,4 +1,4 @@
-"""What an experiment found, on a terminal, as JSON and as a page of Markdown with its figure."""
+"""The result of an experiment, on a terminal, as JSON, and as a page of Markdown with its figure."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def markdown(result: Result, plot: str | None) -> str:
 
 
 def _safe(text: str) -> str:
-    """Harmless between Markdown's signs, which names of runs may hold."""
+    """The text with Markdown's special characters escaped, because names of runs may contain them."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#&@~" else char for char in escaped(text))
 
 

@@ -1,4 +1,4 @@
-"""Why a nugget was guessed: what speaks for it and what against it."""
+"""Why a nugget was guessed: the evidence for it and against it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
 FEW = 5  # words of a kind
-FAINT = 0.25  # of the highest weight; words with less are not worth a reader's time
-LIKE = 0.15  # texts that are less alike hardly matter to the guess
+FAINT = 0.25  # words with less than this share of the largest weight are not shown
+LIKE = 0.15  # less similar texts hardly affect the guess
 SHORTEST = 24  # characters of a response that are worth showing
 WORD = 40  # characters of the longest word
 
 
 def as_json(found: Explanation | None) -> dict[str, Any] | None:
-    """Weights above 0 speak for the nugget, and those below 0 against it."""
+    """Weights above 0 are evidence for the nugget, weights below 0 against it."""
     if found is None:
         return None
     return {
@@ -38,15 +38,15 @@ def as_json(found: Explanation | None) -> dict[str, Any] | None:
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:
-    """Harmless lines of at most about `size` characters: the words that weigh most, then the judged responses that are
-    most alike, at most `alike` of them."""
+    """Escaped lines of at most about `size` characters: the words with the largest weights, then the most similar
+    judged responses, at most `alike` of them."""
     near = sorted((one for one in found.similar_texts if one.similarity >= LIKE), key=lambda one: -one.similarity)
     lines = [words_in_words(found, size), *(_alike(one, size) for one in near[:alike])]
     return [line for line in lines if line]
 
 
 def words_in_words(found: Explanation, size: int) -> str:
-    """As many of the words that weigh most as fit."""
+    """The words with the largest weights, as many as fit."""
     least = FAINT * max((abs(one.weight) for one in found.words), default=0.0)
     telling = [one for one in found.words if abs(one.weight) >= least and one.weight]
     for most in range(FEW, 0, -1):

@@ -17,7 +17,7 @@ LINES = ("-", "--", ":", "-.")
 
 
 def svg(plot: Plot, name: str) -> str:
-    """The plot, the same bytes for the same data."""
+    """The plot. The same data give the same bytes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

@@ -42,7 +42,7 @@ def judging_share(interval: Interval) -> str:
 
 
 def chance(probability: float) -> str:
-    """The probability of a guess. It is never written as 0 or 100 %, because a guess is not known."""
+    """The probability of a guess. It is never written as 0 % or 100 %, because a guess is not certain."""
     if math.isnan(probability):
         return "guess"
     percent = round(100 * probability)
@@ -60,14 +60,14 @@ def percent(part: float, whole: float = 1.0) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Never 0."""
+    """A p-value, which is never written as 0."""
     if p is None or math.isnan(p):
         return UNDEFINED
     return "<0.0001" if p < 0.00005 else "1" if p >= 0.99995 else f"{p:.4f}"
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """1 query, 1,000 queries."""
+    """A number with its noun: 1 query, 1,000 queries."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 

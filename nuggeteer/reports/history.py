@@ -76,7 +76,7 @@ def _turned(timelines: NuggetTimelines, which: Bools) -> list[dict[str, Any]]:
 
 
 def draw(out: Console, result: Sequence[tuple[Trend, NuggetTimelines]], limit: int) -> None:
-    """Each trend of several builds; then the groups with one build, which is no trend yet."""
+    """Each trend with several builds, then the groups with only one build."""
     for trend, timelines in result:
         if len(trend.builds) > 1:
             _draw_trend(out, trend, timelines, limit)
@@ -85,7 +85,7 @@ def draw(out: Console, result: Sequence[tuple[Trend, NuggetTimelines]], limit: i
 
 
 def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int) -> None:
-    """One line for each of the last builds. `timelines` has these, and the earlier ones that they are compared with."""
+    """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
     gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
     earlier = len(trend.builds) - len(timelines.builds)
     first = max(len(trend.builds) - limit, 0)
@@ -126,7 +126,7 @@ def _head(trend: Trend) -> Text:
 
 
 def sparkline(values: Vector, most: int = 40) -> str:
-    """The last values as bars, from the lowest to the highest of them."""
+    """The last values as bars, scaled from their minimum to their maximum."""
     values = values[-most:]
     spread = np.ptp(values)
     level = (values - values.min()) / spread if spread else np.full(len(values), 0.5)
@@ -227,7 +227,7 @@ def _life_line(timelines: NuggetTimelines, nugget: int, most: int) -> str:
 
 
 def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
-    """Groups with one build, which is no trend yet."""
+    """The groups with only one build, which have no trend yet."""
     columns = [
         ("recorded once", "wrap"),
         ("time", "left"),
@@ -246,7 +246,7 @@ def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
 
 
 def _times(times: Sequence[str]) -> list[str]:
-    """As short as tells them apart: days, or minutes, with the year if there are several."""
+    """The shortest form in which the times differ: days or minutes, with the year if there are several years."""
     if len({time[:10] for time in times}) == len(times):
         return [time[:10] for time in times]
     first = 0 if len({time[:4] for time in times}) > 1 else 5

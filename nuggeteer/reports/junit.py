@@ -1,7 +1,7 @@
 """What changed between two runs, as JUnit XML for build servers.
 
-One test case for each gate, and one for each vital nugget lost: a failure where a gate that failed counted it, else
-skipped, which servers show and let pass.
+There is a test case for each gate and for each vital nugget lost. A lost nugget is a failure if a failed gate counted
+it. Otherwise it is skipped, which build servers show but do not count as a failure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
 
 
 def write_night(path: Path, night: Night) -> None:
-    """One night's gates and vital nuggets lost. Where the gates could not be applied, one test case says why."""
+    """One night's gates and vital nuggets lost. If the gates could not be applied, one test case says why."""
     suite = xml.Element("testsuite", name="nuggeteer nightly")
     if not night.gates:
         xml.SubElement(_case(suite, "nuggeteer.gate", "compared"), "skipped", message=escaped(night.reason))

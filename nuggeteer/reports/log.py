@@ -87,7 +87,7 @@ def draw(out: Console, found: Log) -> None:
 
 
 def _rows(line: LogLine) -> Iterator[list[Text]]:
-    """A line with as much of the text as there is room for, and one with the reason."""
+    """A line with as much of the text as fits, and a line with the reason."""
     record = line.entry.record
     style = ""
     if isinstance(record, Judgement):

@@ -1,7 +1,7 @@
 """What changed between two runs, as Markdown for a build's summary page.
 
-Whatever came from a file stands escaped within <code> in a block of HTML, which ends at the next blank line and has
-none: Markdown is not read in there, nor are mentions, references, links or emoji.
+All text from files is escaped and put inside <code> in a block of HTML without blank lines. Inside such a block, GitHub
+interprets neither Markdown nor mentions, references, links and emoji.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def night(result: Night) -> str:
 
 
 def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
-    """The whole document; its paragraphs have an empty line between them, and none inside."""
+    """The whole document, with an empty line between its paragraphs."""
     parts = [f"<h3>{code(result.old_run.name)} → {code(result.new_run.name)}</h3>"]
     parts += [f"<p>{SIGN[gate.decision]} {code(str(gate))}</p>" for gate in gates]
     parts += [_scores(result), " ".join(nuggets_in_words(result))]

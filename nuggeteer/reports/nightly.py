@@ -1,4 +1,4 @@
-"""The morning after a nightly build in at most 15 lines of 80 columns, the reason first."""
+"""The result of a nightly build in at most 15 lines of 80 columns, with the decision and its reason first."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _lost_as_json(change: NuggetChange) -> dict[str, Any]:
 
 
 def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = "") -> None:
-    """`command` is how the program is called; `options` are those of this call that its advice needs too."""
+    """`command` is the name of the program. `options` are options of this call that the suggested command needs,
+    too."""
     heading = Text.assemble((night.decision, STYLE[night.decision]), "  ", plain(night.reason))
     for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
         line.rstrip()
@@ -94,7 +95,7 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
 
 
 def _line(out: Console, line: Text) -> None:
-    """One line, cut where the screen ends."""
+    """One line, cut at the width of the screen."""
     out.print(line, no_wrap=True, overflow="ellipsis", width=min(out.width, WIDTH))
 
 

@@ -23,8 +23,8 @@ def as_json(result: NugProposal) -> dict[str, Any]:
                 "nug": nug.nug,
                 "text": nug.text,
                 "nuggets": [
-                    {"distiller": one.distiller, "text": one.text, "degree": degree}
-                    for one, degree in _members(result, nug)
+                    {"distiller": nugget.distiller, "text": nugget.text, "degree": degree}
+                    for nugget, degree in _members(result, nug)
                 ],
             }
             for nug in result.nugs
@@ -33,13 +33,13 @@ def as_json(result: NugProposal) -> dict[str, Any]:
 
 
 def draw(out: Console, result: NugProposal, file: str) -> None:
-    """Each proposed nug with the nuggets in it, and what to do with them."""
+    """Each proposed nug with its nuggets, and the next step."""
     columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
     rows: list[list[str | Text]] = []
     for nug in result.nugs:
         rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
-        for one, degree in _members(result, nug):
-            rows.append(["", "", number(degree, 2), plain(one.distiller), plain(one.text)])
+        for nugget, degree in _members(result, nug):
+            rows.append(["", "", number(degree, 2), plain(nugget.distiller), plain(nugget.text)])
     title = f"{counted(len(result.nugs), 'nug')} proposed for {counted(result.nuggets, 'nugget')}"
     out.print(table(title, columns, rows))
     out.print()
@@ -59,6 +59,6 @@ def draw(out: Console, result: NugProposal, file: str) -> None:
 
 
 def _members(result: NugProposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
-    for one in result.distillation.nuggets:
-        if one.qid == nug.qid and nug.nug in (one.nugs or {}):
-            yield one, (one.nugs or {})[nug.nug]
+    for nugget in result.distillation.nuggets:
+        if nugget.qid == nug.qid and nug.nug in (nugget.nugs or {}):
+            yield nugget, (nugget.nugs or {})[nug.nug]

@@ -21,23 +21,25 @@ def as_json(found: Sequence[Candidate], model: str | None) -> dict[str, Any]:
         "model": model,
         "nuggets": [
             {
-                "qid": one.qid,
-                "text": one.text,
-                "type": one.type,
-                "answers": one.answers,
-                "said": list(dict.fromkeys(fact.text for fact in one.facts)),
+                "qid": candidate.qid,
+                "text": candidate.text,
+                "type": candidate.type,
+                "answers": candidate.answers,
+                "said": list(dict.fromkeys(fact.text for fact in candidate.facts)),
             }
-            for one in found
+            for candidate in found
         ],
     }
 
 
 def draw(out: Console, found: Sequence[Candidate], model: str | None, file: str) -> None:
-    """The first of each question; all are in the file."""
-    for qid in dict.fromkeys(one.qid for one in found):
-        own = [one for one in found if one.qid == qid]
+    """The first candidates of each question. The file has all of them."""
+    for qid in dict.fromkeys(candidate.qid for candidate in found):
+        own = [candidate for candidate in found if candidate.qid == qid]
         columns = [("", "left"), ("answers", "right"), ("proposed nugget", "wrap")]
-        rows: list[list[str | Text]] = [[one.type or "", str(one.answers), plain(one.text)] for one in own[:BEGINNING]]
+        rows: list[list[str | Text]] = [
+            [candidate.type or "", str(candidate.answers), plain(candidate.text)] for candidate in own[:BEGINNING]
+        ]
         out.print(table(f"{qid}: {counted(len(own), 'candidate')}", columns, rows))
         if len(own) > BEGINNING:
             out.print(plain(f"... and {len(own) - BEGINNING:,} more"))

@@ -57,7 +57,7 @@ def draw(out: Console, stories: Sequence[NuggetTimeline]) -> None:
 
 
 def _draw_story(out: Console, story: NuggetTimeline) -> None:
-    """One nugget over the builds: found or not, how we know, and in which text."""
+    """One nugget over the builds: whether it was found, whether that is known, and in which text."""
     timelines, fact = story.timelines, story.timelines.nuggets[0]
     out.print()
     out.print(
@@ -100,9 +100,9 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
     out.print(plain(summary))
 
 
-def _letter(place: int) -> str:
+def _letter(position: int) -> str:
     """A, B ... Z, AA, AB ..."""
-    rest, last = divmod(place, 26)
+    rest, last = divmod(position, 26)
     return (_letter(rest - 1) if rest else "") + chr(ord("A") + last)
 
 

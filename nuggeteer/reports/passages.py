@@ -1,4 +1,4 @@
-"""The words of an answer as they are shown: on one line, harmless, and cut around the marked words."""
+"""Passages of answers as reports show them: on one line, escaped, and cut around the marked words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pieces(passage: Passage) -> list[Piece]:
 
 
 def excerpt(passage: Passage, size: int) -> list[Piece]:
-    """About `size` characters of it, where most is marked, cut between words."""
+    """The part of about `size` characters that has most marks, cut between words."""
     whole = pieces(passage)
     text = "".join(part for part, _ in whole)
     if len(text) <= size:
@@ -38,8 +38,8 @@ def excerpt(passage: Passage, size: int) -> list[Piece]:
 
 
 def surroundings(passage: Passage, size: int) -> tuple[str, str]:
-    """What stands before and after the passage in its answer, as far as about `size` characters have room for both; of
-    a passage that fills them, nothing."""
+    """The text before and after the passage in its answer, so that all three have about `size` characters. Both are
+    empty if the passage itself is that long."""
     room = (size - len(passage.text)) // 2
     if room < LEAST_CONTEXT:
         return "", ""
@@ -58,7 +58,7 @@ def beginning(text: str, size: int = 160) -> str:
 
 
 def _window(flags: str, size: int) -> tuple[int, int]:
-    """The stretch of that size with the most marked characters, which are in its middle."""
+    """The part of that size with the most marked characters, which are in its middle."""
     marked = [i for i, flag in enumerate(flags) if flag == "x"]
     if not marked:
         return 0, size

@@ -1,4 +1,4 @@
-"""How many verdicts a width of the interval needs."""
+"""How many verdicts an interval of a given width needs."""
 
 from __future__ import annotations
 

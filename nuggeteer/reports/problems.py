@@ -1,4 +1,4 @@
-"""The problems that reading a collection has found."""
+"""The problems found while reading a collection."""
 
 from __future__ import annotations
 

@@ -13,20 +13,24 @@ from nuggeteer.reports.terminal import plain
 
 
 def as_json(done: list[RecordedRun]) -> list[dict[str, Any]]:
-    return [{"run": one.run, "build": one.build, "new": one.new, "copies": one.copies} for one in done]
+    return [
+        {"run": recorded.run, "build": recorded.build, "new": recorded.new, "copies": recorded.copies}
+        for recorded in done
+    ]
 
 
 def draw(out: Console, done: Sequence[RecordedRun], file: str) -> None:
-    """What was kept, and what was kept before."""
+    """The builds that were recorded now, and those that were already recorded."""
     out.print()
-    for one in done:
-        if one.new and one.copies:
-            what = f"recorded as a new build, although {counted(one.copies, 'build')} before it had the same responses"
-        elif one.new:
+    for recorded in done:
+        if recorded.new and recorded.copies:
+            before = counted(recorded.copies, "build")
+            what = f"recorded as a new build, although {before} before it had the same responses"
+        elif recorded.new:
             what = "recorded"
         else:
             what = "already recorded, with the same label, responses and signature; "
-            what += f"{', '.join(one.added)} added; " if one.added else ""
+            what += f"{', '.join(recorded.added)} added; " if recorded.added else ""
             what += "if this is a new build, give it another --label"
-        out.print(plain(f"{one.run}: {what}"))
+        out.print(plain(f"{recorded.run}: {what}"))
     out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)

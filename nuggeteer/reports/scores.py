@@ -39,7 +39,7 @@ def _run_as_json(result: Scores, score: RunScore) -> dict[str, Any]:
 
 
 def _measures(score: RunScore) -> list[str]:
-    """The default measures, which are null where they were not asked for or do not apply, and any others."""
+    """The default measures, null if they were not requested or do not apply, and all other requested measures."""
     return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
 
 
@@ -77,7 +77,7 @@ def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
 
 
 def draw(out: Console, result: Scores) -> None:
-    """One line a run."""
+    """One line for each run."""
     first, *others = _shown(result)
     columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left"), ("judging", "right")]
     columns += [(measure.title, "right") for measure in others]
@@ -100,8 +100,8 @@ def draw(out: Console, result: Scores) -> None:
 
 
 def _shown(result: Scores) -> list[Measure]:
-    """The measures that get a column. Macro F gets one only when it was asked for: it hardly ever says more than the
-    pyramid (Dang & Lin 2007, table 1)."""
+    """The measures that get a column. Macro F gets one only if it was requested, because it is almost always close to
+    the pyramid F (Dang & Lin 2007, table 1)."""
     chosen = list(result.measures)
     usual = {measure.name for measure in chosen} <= {measure.name for measure in DEFAULT}
     return [m for m in chosen if not (usual and m.name == "macro_f3")] or chosen
@@ -137,7 +137,7 @@ def remarks(result: Scores) -> list[str]:
 
 
 def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
-    """One line a question."""
+    """One line for each question."""
     shown = _shown(result)
     columns = [("qid", "left"), *((m.title, "right") for m in shown)]
     columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
@@ -152,7 +152,7 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
 
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
-    """One line a nugget: found or not, how we know, and where."""
+    """One line for each nugget: whether it was found, whether that is known, and where."""
     columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "right")]
     columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
     rows: list[list[str | Text]] = []

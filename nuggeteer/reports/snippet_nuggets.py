@@ -23,13 +23,13 @@ LONG = 200  # characters; a longer text is cut
 
 
 def as_json(found: Sequence[Cut], model: str) -> dict[str, Any]:
-    return {"model": model, "snippets": [_snippet_as_json(one) for one in found]}
+    return {"model": model, "snippets": [_snippet_as_json(cut) for cut in found]}
 
 
-def _snippet_as_json(one: Cut) -> dict[str, Any]:
-    line = as_line(one.snippet)
-    line["template"] = one.template.name if one.template else None
-    line["nuggets"] = [nugget_as_json(found, one.snippet.text) for found in one.found]
+def _snippet_as_json(cut: Cut) -> dict[str, Any]:
+    line = as_line(cut.snippet)
+    line["template"] = cut.template.name if cut.template else None
+    line["nuggets"] = [nugget_as_json(found, cut.snippet.text) for found in cut.found]
     return line
 
 
@@ -44,16 +44,16 @@ def nugget_as_json(found: Found, text: str) -> dict[str, Any]:
 
 def draw(out: Console, found: Sequence[Cut], model: str) -> None:
     """Each text, and each of its nuggets in double brackets."""
-    for one in found:
-        name = one.snippet.snippet if one.snippet.qid is None else f"{one.snippet.qid} {one.snippet.snippet}"
-        out.print(Text.assemble(plain(name, "bold"), "  ", plain(_on_one_line(one.snippet.text))))
+    for cut in found:
+        name = cut.snippet.snippet if cut.snippet.qid is None else f"{cut.snippet.qid} {cut.snippet.snippet}"
+        out.print(Text.assemble(plain(name, "bold"), "  ", plain(_on_one_line(cut.snippet.text))))
         rows = table("", [("", "left"), ("", "wrap")], [])
         rows.show_header, rows.box = False, None
-        for nugget in one.found:
-            rows.add_row(Text(f"  {nugget.type}", "cyan"), _marked(one.snippet.text, nugget.spans))
-        out.print(rows if one.found else Text("  no nugget", "dim"))
+        for nugget in cut.found:
+            rows.add_row(Text(f"  {nugget.type}", "cyan"), _marked(cut.snippet.text, nugget.spans))
+        out.print(rows if cut.found else Text("  no nugget", "dim"))
         out.print()
-    counts = Counter(nugget.type for one in found for nugget in one.found)
+    counts = Counter(nugget.type for cut in found for nugget in cut.found)
     by_type = ", ".join(f"{counts[kind]} {kind}" for kind in TYPES if counts[kind])
     out.print(
         plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{by_type and ': '}{by_type}")
@@ -66,7 +66,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _marked(text: str, spans: Spans) -> Text:
-    """The text with a nugget in double brackets; of a long text what stands around it."""
+    """The text with a nugget in double brackets. Of a long text, only the part around the nugget is shown."""
     start, end = 0, len(text)
     if end > LONG:
         start = max(0, spans[0][0] - AROUND)

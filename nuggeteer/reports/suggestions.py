@@ -22,7 +22,8 @@ def _runs(state: JudgingState) -> list[Run]:
 
 
 def as_json(state: JudgingState) -> dict[str, Any]:
-    """Best first. `share` is the part of the judging variance that a verdict should take away, given those before."""
+    """The best suggestion first. `share` is the part of the judging variance that a verdict is expected to remove,
+    after the verdicts before it."""
     ahead, runs = state.forecast, _runs(state)
     return {
         "run": runs[0].name,
@@ -30,22 +31,22 @@ def as_json(state: JudgingState) -> dict[str, Any]:
         "measure": state.measure.name,
         "value": state.interval.value,
         "judging": state.interval.judging,
-        "suggestions": [_suggestion_as_json(state, one) for one in state.suggested],
+        "suggestions": [_suggestion_as_json(state, suggestion) for suggestion in state.suggested],
         "width_after": None if ahead is None else {str(k): ahead.width_after(k) for k in (0, *AFTER)},
     }
 
 
-def _suggestion_as_json(state: JudgingState, one: Suggestion) -> dict[str, Any]:
-    nugget, run = state.key.nuggets[one.nugget], _runs(state)[one.run]
+def _suggestion_as_json(state: JudgingState, suggestion: Suggestion) -> dict[str, Any]:
+    nugget, run = state.key.nuggets[suggestion.nugget], _runs(state)[suggestion.run]
     return {
         "qid": nugget.qid,
         "nugget": nugget.nugget,
         "run": run.name,
-        "rank": run.rank(one.response),
-        "docid": run.docid(one.response),
-        "text": run.texts[one.response],
-        "probability": one.probability,
-        "share": one.share,
+        "rank": run.rank(suggestion.response),
+        "docid": run.docid(suggestion.response),
+        "text": run.texts[suggestion.response],
+        "probability": suggestion.probability,
+        "share": suggestion.share,
     }
 
 
@@ -66,12 +67,12 @@ def draw(out: Console, state: JudgingState) -> None:
     if len(runs) > 1:
         columns.insert(5, ("run", "left"))
     rows: list[list[str | Text]] = []
-    for one in state.suggested:
-        nugget, run = state.key.nuggets[one.nugget], runs[one.run]
+    for suggestion in state.suggested:
+        nugget, run = state.key.nuggets[suggestion.nugget], runs[suggestion.run]
         row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
-        row += [f"{100 * one.share:.1f} %", chance(one.probability)]
+        row += [f"{100 * suggestion.share:.1f} %", chance(suggestion.probability)]
         row += [plain(run.name)] if len(runs) > 1 else []
-        rows.append([*row, str(run.rank(one.response)), Text(beginning(run.texts[one.response], 80))])
+        rows.append([*row, str(run.rank(suggestion.response)), Text(beginning(run.texts[suggestion.response], 80))])
     out.print(table(f"{names}: most worth judging", columns, rows))
     out.print()
     low, high = state.forecast.now

@@ -1,6 +1,6 @@
 """The terminal: a console, and tables that fit 80 columns.
 
-Whatever came from a file goes through `text.escaped` and into `rich.text.Text`, never into markup.
+All text from files goes through `text.escaped` into `rich.text.Text`, never into markup.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """The standard output, without anything that could read markup or emoji codes out of a text."""
+    """The standard output. It interprets neither markup nor emoji codes in texts."""
     return _Console(markup=False, highlight=False, emoji=False)
 
 
 def plain(value: str, style: str = "") -> Text:
-    """A text from a file, harmless."""
+    """A text from a file, with control characters escaped."""
     return Text(escaped(value), style)
 
 
 def table(
     title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str | Text]], fold: bool = False
 ) -> Table:
-    """`columns` are (head, "left" | "right" | "wrap"); only the last kind gives way on a narrow screen. With
-    `fold`, names that are too long are broken and not cut: their ends may be what tells them apart."""
+    """`columns` are (head, "left" | "right" | "wrap"); only the last kind shrinks on a narrow screen. With
+    `fold`, names that are too long are wrapped and not cut, because names may differ only at their ends."""
     heading = plain(title, "bold") if title else None
     result = Table(
         box=SIMPLE_HEAD,

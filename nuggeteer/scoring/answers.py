@@ -1,9 +1,10 @@
-"""Verdicts on whole answers: what they settle, and what they say of the responses inside.
+"""Verdicts on whole answers: what they settle, and what they imply for the responses inside.
 
-A verdict with the scope `answer` is about any answer with the same text (`text.verdict_form`), and settles it exactly:
-after a yes the nugget is found, after a no it is not. A yes on a response inside outweighs a no on the answer.
+A verdict with the scope `answer` applies to every answer with the same text (`text.verdict_form`) and settles it: after
+a yes the nugget is found, after a no it is not. A yes on a response inside outweighs a no on the answer.
 
-Of a no, no response of the answer carries the nugget. Of a yes, some response does: the likeliest gets the credit.
+After a no, no response of the answer carries the nugget. After a yes, some response does, and the likeliest one gets
+the credit.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ PARTLY: Final = 2  # a no that its assessor called partly supported
 
 
 class AnswerVerdicts:
-    """What is known of whole answers."""
+    """The known verdicts on whole answers."""
 
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement]) -> None:
         self._key = key
-        # Of each question, the state of each nugget in answers with this verdict form.
+        # For each question and each verdict form of an answer, the state of each nugget.
         self._states: dict[int, dict[str, dict[int, int]]] = {}
         self.judgements = tuple(judgement for judgement in judgements if judgement.scope == "answer")
         rank = {NO: 0, PARTLY: 1, YES: 2}
@@ -40,7 +41,7 @@ class AnswerVerdicts:
             own[nugget] = max(own.get(nugget, NO), state, key=rank.__getitem__)
 
     def of_run(self, run: Run) -> States | None:
-        """What is known of each nugget of the key by verdicts on the run's answers; None where there are none."""
+        """The state of each nugget of the key by verdicts on the run's answers; None if there are no such verdicts."""
         found: dict[int, int] = {}
         for question, answers in self._states.items():
             if run.offsets[question] < run.offsets[question + 1]:
@@ -52,7 +53,8 @@ class AnswerVerdicts:
         return result
 
     def found_in(self, run: Run) -> Bools:
-        """Nuggets that somebody found in an answer of the run: by its text, or by the run that a verdict names."""
+        """The nuggets with a yes on an answer of the run. The answer has the same text, or the verdict names the
+        run."""
         states = self.of_run(run)
         found = np.zeros(len(self._key.nuggets), dtype=bool) if states is None else np.asarray(states == YES)
         for judgement in self.judgements:
@@ -62,8 +64,10 @@ class AnswerVerdicts:
 
 
 def settle(states: States, scores: Vector, nugget: npt.NDArray[np.int32], answers: States) -> None:
-    """Write into the states of a run's pairs what is known of its answers: a no for every response; of a yes that no
-    response has, the likeliest by match score, the first of equals, and one that is not judged no if there is one."""
+    """Apply the verdicts on a run's answers to the states of its pairs.
+
+    A no applies to every response. A yes that no response has goes to the response with the highest match score, the
+    first one if several are equal. Responses that were judged no are considered only if there are no others."""
     of_pair = answers[nugget]
     states[(states == UNKNOWN) & (of_pair == NO)] = NO
     states[(states != YES) & (of_pair == PARTLY)] = PARTLY
@@ -77,8 +81,8 @@ def settle(states: States, scores: Vector, nugget: npt.NDArray[np.int32], answer
 
 
 def likeliest(responses: Sequence[str], descriptions: Sequence[str]) -> int:
-    """The response with the largest share of the words of a description; the first of equals. No matcher is asked,
-    because matchers learn from the result."""
+    """The response with the largest share of the words of a description; the first one if several are equal. This uses
+    no matcher, because matchers learn from the result."""
     wanted = [set(words(description)) for description in descriptions]
     shares = [
         max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0)

@@ -16,7 +16,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.thresholds import random_orders
 
-LEAST, ALMOST = np.float32(1e-6), np.float32(1 - 1e-6)  # chances are kept between these
+LEAST, ALMOST = np.float32(1e-6), np.float32(1 - 1e-6)  # chances are clipped to this range
 NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
 
 
@@ -64,8 +64,8 @@ def miss_exponent(chances: Vector, common: Vector, answer_correlation: float) ->
 
 @dataclass(frozen=True)
 class AnswerPosterior:
-    """The common number of each answer, given its known nuggets: an answer that has more of these than its chances
-    promised has more of the rest, too.
+    """The common number of each answer, given its known nuggets. An answer that has more of these than expected is
+    likely to have more of the others, too.
 
     `row` is the row of `quantiles` for each question, −1 where nothing is known."""
 

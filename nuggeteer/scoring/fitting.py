@@ -1,8 +1,8 @@
-"""What the threshold model learns from, and the model fitted on it, remembered in the collection.
+"""The evidence for the threshold model, and the fitted model, which is cached in the collection.
 
 `.nuggeteer/thresholds` holds the last fit: named arrays and one line of text, the signature of all that it was fitted
 on. Whenever that differs, or the file is damaged, of another version or of another user (formats/cache.py), the model
-is fitted anew, with a word. Deleting the file costs a second or two and nothing else.
+is fitted again, and a note says so. The file can be deleted at any time; the next fit takes a second or two.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ NAME = "thresholds"
 
 
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
-    """What humans said, as matchers learn from it."""
+    """The human verdicts, in the form in which matchers learn from them."""
     _, group = _groups(collection, known)
     return Judged(known.texts, known.question, group, known.taught != UNKNOWN, known.taught == YES)
 
 
 def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...]:
-    """The words that assessors marked when they said yes, `span` being [start, end) in characters of the text."""
+    """The words that assessors marked with a yes. `span` is [start, end) in characters of the text."""
     _, group = _groups(collection, known)
     found = []
     for judgement in collection.judgements:
@@ -54,7 +54,7 @@ def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...
 
 
 def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...], Ints]:
-    """The names of the groups whose systems were judged, and the number of each judged text's."""
+    """The names of the groups whose systems were judged, and the index of the group of each judged text."""
     questions = collection.key.questions
     owners = (
         run or collection.returned_by(questions[question].qid, text)
@@ -79,7 +79,7 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
 
 
 def weights_in_recall(key: AnswerKey) -> Vector:
-    """What each nugget adds to its question's recall: of the pyramid's weights, or of the vital nuggets."""
+    """How much each nugget adds to the recall of its question: by the pyramid's weights, or as a vital nugget."""
     weight = key.weight if key.weighted else key.vital.astype(float)
     return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
 
@@ -87,7 +87,7 @@ def weights_in_recall(key: AnswerKey) -> Vector:
 def fitted(
     collection: Collection, matcher: Matcher, known: VerdictIndex, basis: str, jobs: int = 1
 ) -> tuple[SmoothFit, list[str]]:
-    """The smooth model for this collection, from the file if that still fits; and what to tell of it."""
+    """The smooth model for this collection, from the cache if it is still valid; and notes for the user."""
     notes: list[str] = []
     prior = prior_for(matcher.scores_overlap)
     basis = f"{FORMAT}|{basis}|{prior.signature}"

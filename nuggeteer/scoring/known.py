@@ -46,7 +46,7 @@ class VerdictIndex:
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
     `states` has an entry for each nugget of the question of each text, laid end to end. `taught` is what may be
-    learned: the same, but the likeliest response of each whole answer that was judged yes counts as a yes too.
+    learned: the same states, except that the likeliest response of each whole answer with a yes is a yes too.
     `answers` has the verdicts on whole answers, which `split` cuts into responses.
     """
 
@@ -103,7 +103,7 @@ class VerdictIndex:
             rows = np.unique(rows_of_run)
             _, pairs = ragged(self._begin[rows], self._begin[rows + 1] - self._begin[rows])
             nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
-            # An answer has these, and nobody said where.
+            # The answer has these nuggets, but the response that carries them is not known.
             elsewhere = self.answers.found_in(run)
             if run.info.judged == "best":
                 elsewhere |= self._has_yes(run.name, judgements, nugget, yes[pairs])

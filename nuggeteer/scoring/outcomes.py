@@ -1,7 +1,7 @@
-"""Which nuggets each answer has: known where a human decided, else guessed, with a probability.
+"""Which nuggets each answer has. They are known where a human decided, and guessed with a probability elsewhere.
 
-A run is read once (`read`), then decided by itself (`find`), or together with others (`draw_together`), where a
-text that several runs return is guessed once for all of them.
+A run is read once (`read`). Then it is decided by itself (`find`) or together with other runs (`draw_together`), so
+that a text that several runs return is guessed only once.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.smooth import SmoothFit
 
-CELLS = 4096  # drawn at once
+CELLS = 4096  # how many are drawn at once
 
 
 @dataclass(frozen=True)
 class MatchedRun:
-    """A run against the key: each response has a pair with every nugget of its question, laid end to end from
-    `begin`. `group` is whose system it is."""
+    """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
+    begin at `begin[i]`. `group` is the group of the run's system."""
 
     run: Run
     group: str
@@ -45,18 +45,18 @@ class MatchedRun:
     pairs: Pairs
     states: States
     length: Ints  # of each answer
-    is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None where none does
-    answers: States | None = None  # of each nugget, by verdicts on whole answers; None where there are none
+    is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None if there are none
+    answers: States | None = None  # of each nugget, by verdicts on whole answers; None if there are no such verdicts
 
     @property
     def guessed(self) -> Bools:
-        """The pairs that nobody decided, by themselves or with their whole answer."""
+        """The pairs without a verdict, on the response or on the whole answer."""
         unknown = np.asarray(self.states == UNKNOWN)
         return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.pairs.nugget]
 
     @property
     def undecided(self) -> Bools:
-        """What is to be guessed: a text that an answer repeats but once."""
+        """The pairs to guess. A text that an answer repeats is guessed only once."""
         return self.guessed if self.is_repeat is None else np.asarray(self.guessed & ~self.is_repeat)
 
     def certain(self, nuggets: int) -> Bools:
@@ -70,12 +70,12 @@ class MatchedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found in one run: an entry for each nugget of the key.
+    """The result for one run: an entry for each nugget of the key.
 
-    `probability` that the answer has the nugget, NaN where the model cannot say; `found` when that is at least
-    ½. `response` is the position in the run of the response that gets the credit, the first that carries the
-    nugget (where none does by itself, the likeliest), −1 without one; `best` the highest match score of any
-    response, NaN without an answer. An outcome is `known` when no guess could change it.
+    `probability` is the probability that the answer has the nugget, or NaN if the model gives none. The nugget is
+    `found` if it is at least ½. `response` is the position in the run of the response that gets the credit: the first
+    one that carries the nugget or, if none does by itself, the likeliest; −1 if there is none. `best` is the highest
+    match score of any response, NaN without an answer. An outcome is `known` if no guess could change it.
     """
 
     found: Bools
@@ -88,7 +88,7 @@ class Outcome:
     answered: Bools
     pairs_known: int
     pairs_guessed: int
-    drawn: Bools | None  # draws × nuggets: found, under drawn verdicts; None where there is nothing to draw
+    drawn: Bools | None  # draws × nuggets: found, with drawn verdicts; None if there is nothing to draw
 
 
 def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
@@ -121,7 +121,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
 
 
 def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
-    """The same run, with what similar judged texts add to each guess."""
+    """The same run, with the log odds that similar judged texts add to each guess."""
     if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
         return matched
     run, pairs, guessed = matched.run, matched.pairs, matched.guessed
@@ -149,7 +149,7 @@ def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> Nugg
 
 
 def _repeats(texts: Sequence[str], offsets: Ints) -> Bools | None:
-    """Which responses repeat an earlier one to their question; `texts` are verdict forms."""
+    """Which responses repeat an earlier response to their question. `texts` are verdict forms."""
     result = None
     for begin, end in pairwise(offsets.tolist()):
         if len(set(texts[begin:end])) < end - begin:
@@ -181,7 +181,7 @@ def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, ope
 def find(
     matched: MatchedRun, key: AnswerKey, model: ThresholdModel, draws: Draws | None, verdicts: VerdictNoise | None
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has; `verdicts` are what turns chances into drawn ones."""
+    """Decide which nuggets each answer of a run has. `verdicts` turns chances into drawn verdicts."""
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget, size = pairs.scores, pairs.nugget, len(key.nuggets)
     guessed, certain = matched.guessed, matched.certain(size)
@@ -190,7 +190,7 @@ def find(
     np.fmax.at(best, nugget, matches)
 
     carries = states == YES
-    strength = matches  # of each guess, in the order of which credit is given
+    strength = matches  # credit goes to the guess with the most
     if pairs.carried is not None and isinstance(model, SmoothFit):
         strength = np.where(carries, 1.0, 0.0)
         strength[guessed] = model.probability(pairs[guessed], matched.group)
@@ -203,7 +203,7 @@ def find(
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     if draws is not None and verdicts is not None and open_.any():
         undecided = matched.undecided & open_[nugget]
-        # Without copies, for a million responses.
+        # This avoids copies, because there may be a million responses.
         chances = draws.chances(pairs if undecided.all() else pairs[undecided], matched.group)
         drawn = certain | (verdicts.copula_uniforms < chances)
         chance = np.where(open_, chances.mean(axis=0), chance)
@@ -243,11 +243,11 @@ def find(
 def draw_together(
     matched_runs: Sequence[MatchedRun], key: AnswerKey, draws: Draws, count: int, seed: int
 ) -> list[Bools]:
-    """draws × nuggets for each run: found, under verdicts that runs with equal texts share.
+    """draws × nuggets for each run: found, with verdicts that runs with equal texts share.
 
-    The texts of a question that stand in the same runs, and their pairs with one nugget, are a cell; each cell
-    has one verdict a draw: that some of its texts carries the nugget. What several runs return can so not differ
-    between them. A text is taken to be of the first run's system, and of its answer.
+    A cell is a nugget and all texts of its question that are in the same runs. In each draw a cell has one verdict:
+    some of its texts carry the nugget, or none does. So texts that several runs return get the same verdicts in all of
+    them. Such a text counts as a text of the first run's system and answer.
     """
     size = len(key.nuggets)
     texts = shared_texts(matched_runs)
@@ -283,7 +283,7 @@ def draw_together(
 
 
 def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[int]]]:
-    """For each run, the responses with a text that no earlier run and no earlier response of the answer has, and the
+    """For each run, the responses whose text is in no earlier run and in no earlier response of the answer; and the
     runs that return the text, as bits."""
     runs_of: dict[tuple[int, str], int] = {}
     new: list[dict[tuple[int, str], int]] = []
@@ -300,8 +300,8 @@ def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[in
 def _miss_exponents(
     matched: MatchedRun, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int
 ) -> Vector | None:
-    """draws × nuggets: the power of each nugget's probability of a miss (`copula.miss_exponent`). None if the nuggets
-    of an answer have nothing in common."""
+    """draws × nuggets: the exponent of each nugget's probability of a miss (`copula.miss_exponent`). None if the
+    nuggets of an answer are independent."""
     if not draws.answer_correlation:
         return None
     size, nugget = len(key.nuggets), matched.pairs.nugget
@@ -325,7 +325,7 @@ def _any(flags: Bools, nugget: npt.NDArray[np.signedinteger], size: int) -> Bool
 
 
 def _first(flags: Bools, nugget: Ints, begin: Ints, size: int) -> Ints:
-    """The first response, in run order, with a flagged pair of each nugget; −1 without one."""
+    """For each nugget, the first response of the run with a flagged pair; −1 if there is none."""
     result = np.full(size, -1, dtype=np.int64)
     hits = np.flatnonzero(flags)[::-1]  # the last written is the first in run order
     result[nugget[hits]] = np.searchsorted(begin, hits, side="right") - 1

@@ -1,6 +1,6 @@
-"""From a collection and runs to scores: which nuggets each answer has, and what that is worth.
+"""From a collection and runs to scores.
 
-`score` is the whole of it; what it returns holds arrays, in the order of the key's questions and nuggets.
+`score` does everything. Its result holds arrays in the order of the key's questions and nuggets.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunScore:
-    """The scores of one run: intervals of means, values by question, and the outcome of each nugget.
+    """The scores of one run: the mean of each measure with its interval, values by question, and the outcome of each
+    nugget.
 
-    `by_question` holds expected scores; `hard_by_question` those of `outcome.found` as it stands."""
+    `by_question` has expected scores. `hard_by_question` has the scores of `outcome.found`, as if it were certain."""
 
     run: Run
     outcome: Outcome
@@ -54,14 +55,14 @@ class RunScore:
 
     @cached_property
     def rank(self) -> Ints:
-        """The rank in its answer of the response that gets each nugget's credit; 0 without one."""
+        """For each nugget, the rank in its answer of the response that gets the credit; 0 if there is none."""
         first = self.run.offsets[self.run.question[self.outcome.response]] if len(self.run) else 0
         return np.where(self.outcome.response >= 0, self.outcome.response - first + 1, 0)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of several runs, and the signature of how they came about."""
+    """The scores of several runs, and the signature of all that they depend on."""
 
     key: AnswerKey
     runs: tuple[RunScore, ...]
@@ -79,7 +80,7 @@ class Scores:
         return next(score for score in self.runs if score.name == run)
 
     def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
-        """[found, in the key] of the vital and of the okay nuggets of a question."""
+        """[found, in the key] for the vital and for the okay nuggets of a question."""
         own = slice(self.key.offsets[question], self.key.offsets[question + 1])
         found, vital, okay = run.outcome.found[own], self.key.vital[own], self.key.okay[own]
         return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
@@ -107,12 +108,11 @@ class _Fitted:
 
 
 class Scorer:
-    """All that the scores of a collection's runs have in common: verdicts that are known, word weights, the threshold
-    model and its draws. Each is worked out once, when it is first needed.
+    """Everything that the scores of a collection's runs share: known verdicts, word weights, the threshold model and
+    its draws. Each is computed once, when it is first needed.
 
-    `model` and `matcher` are by default what the settings of the collection name: the smooth model fitted on its
-    judgements, and the learned matcher.
-    Measures that do not apply to the key are left out.
+    By default `model` and `matcher` are those that the settings of the collection name. Measures that do not apply to
+    the key are left out.
     """
 
     def __init__(
@@ -130,14 +130,14 @@ class Scorer:
 
     @cached_property
     def known(self) -> VerdictIndex:
-        """The verdicts of humans."""
+        """The human verdicts."""
         return VerdictIndex(
             self.key, self.collection.judgements, self.collection.judged_runs, self.collection.settings.answers.split
         )
 
     @cached_property
     def material(self) -> Material:
-        """What matchers are made from."""
+        """The data that matchers are made from."""
         return material(self.collection, self.known)
 
     @cached_property
@@ -175,7 +175,7 @@ class Scorer:
 
     @cached_property
     def draws(self) -> Draws | None:
-        """Draws from what the model believes; None from a model that cannot say how sure it is."""
+        """Draws from the posterior of the model; None if the model gives no probabilities."""
         return self.model.draw(DRAWS, self.seed)
 
     @cached_property
@@ -185,7 +185,8 @@ class Scorer:
 
     @cached_property
     def ngrams(self) -> NgramMatcher:
-        """What tells which words of a text speak for a nugget, whatever the matcher."""
+        """An n-gram matcher, which marks the words of a text that match a nugget. Any matcher may decide the
+        guesses."""
         if isinstance(self.matcher, NgramMatcher):
             return self.matcher
         return NgramMatcher(self.key, self.material.settings, self.material.idf)
@@ -197,41 +198,41 @@ class Scorer:
         )
 
     def read(self, run: str | Run) -> MatchedRun:
-        """A run, by name or by file or as it is, against the key."""
+        """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
         matched = read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
         return carry_over(matched, self.matcher, self.model)
 
     def find(self, matched: MatchedRun) -> Outcome:
-        """Which nuggets a run has, by itself."""
+        """Which nuggets a run has, decided without other runs."""
         if not matched.guessed.any():  # nothing to draw for
             return find(matched, self.key, self.model, None, None)
         return find(matched, self.key, self.model, self.draws, self._verdicts)
 
     def score(self, matched: MatchedRun) -> RunScore:
-        """The scores of a run by itself."""
+        """The scores of a run, without other runs."""
         return _run_score(matched.run, self.key, self.find(matched), self.measures, self.resamples)
 
     def draw_together(self, matched_runs: Sequence[MatchedRun]) -> list[Bools] | None:
-        """draws × nuggets for each run: found, under verdicts that runs with equal texts share (`finding`). None
-        where nothing is guessed, and from a model that cannot say how sure it is."""
+        """draws × nuggets for each run: found, with verdicts that runs with equal texts share. None if nothing
+        is guessed or the model gives no probabilities."""
         if not any(matched.guessed.any() for matched in matched_runs) or self.draws is None:
             return None
         return draw_together(matched_runs, self.key, self.draws, DRAWS, self.seed)
 
     def score_together(self, matched_runs: Sequence[MatchedRun]) -> Scores:
-        """The scores of runs under verdicts that they share: equal texts are equal, whosever systems they are of."""
+        """The scores of runs with shared verdicts: equal texts get the same verdict, in whichever runs they are."""
         together = self.draw_together(matched_runs)
         scores = []
-        for place, matched in enumerate(matched_runs):
+        for i, matched in enumerate(matched_runs):
             outcome = self.find(matched)
             if together is not None and outcome.drawn is not None:
-                outcome = replace(outcome, drawn=together[place], probability=together[place].mean(axis=0))
+                outcome = replace(outcome, drawn=together[i], probability=together[i].mean(axis=0))
             scores.append(_run_score(matched.run, self.key, outcome, self.measures, self.resamples))
         return self.scores(scores)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
-        """The scores of runs, with all that a report says of how they came about."""
+        """The scores of runs, with the model, the signature and the notes that reports show."""
         return Scores(self.key, tuple(runs), self.measures, self.model, str(self.signature), self.notes)
 
 
@@ -243,9 +244,9 @@ def score(
     seed: int = 0,
     jobs: int = 1,
 ) -> Scores:
-    """Score runs of a collection, by name or by file, or as they are.
+    """Score runs of a collection. Each run is a name, a file or a `Run`.
 
-    Known verdicts are used wherever there are any, and `model` decides the rest (`Scorer`).
+    Known verdicts are used where there are any, and `model` decides the other pairs (`Scorer`).
     """
     loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
     scorer = Scorer(collection, measures, model, seed, jobs)
@@ -264,7 +265,7 @@ class Thresholds:
 
 
 def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
-    """Fit and compare all threshold models on what humans judged in a collection."""
+    """Fit and compare all threshold models on the human verdicts of a collection."""
     from nuggeteer.thresholds.selection import compare
 
     known = VerdictIndex(
@@ -278,7 +279,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
 
 
 def material(collection: Collection, known: VerdictIndex) -> Material:
-    """All that a matcher is made from."""
+    """The data that a matcher is made from."""
     settings = collection.settings.match
     verdicts = judged(collection, known)
     words = marked(collection, known) if settings.marked else ()

@@ -1,4 +1,4 @@
-"""What a threshold model is, what it learns from, and the one that does not learn."""
+"""The interface of threshold models, the evidence that they learn from, and the fixed threshold."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
 
-SHUFFLED = 32  # orders that others are read from
+SHUFFLED = 32  # orders that all other orders are made from
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """(nugget, response) pairs, and all that is asked of them: the match score, the nugget's position in the key,
-    the response's size (`size_of`), and the log odds that similar judged texts add (None if they add nothing)."""
+    """(nugget, response) pairs with all that a model needs to know about them: the match score, the nugget's position
+    in the key, the response's size (`size_of`), and the log odds that similar judged texts add (None if they add
+    nothing)."""
 
     scores: Vector
     nugget: Ints
@@ -31,34 +32,35 @@ class Pairs:
 
     @classmethod
     def of_usual_size(cls, scores: Vector, nugget: Ints) -> Pairs:
-        """As if every response had a hundred characters."""
+        """Pairs whose responses have a hundred characters each."""
         return cls(scores, nugget, np.zeros(len(scores)))
 
 
 def size_of(characters: Ints) -> Vector:
-    """How long responses are: the logarithm of hundreds of non-white-space characters."""
+    """The sizes of responses: the logarithm of their non-white-space characters, in hundreds."""
     return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
 
 
 def random_orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
     """rows × count: a random order of the numbers below `count` in each row.
 
-    A few shuffled orders are read with steps and from places of each row's own, which is faster than as many shuffles.
-    Rows next to each other are of different shuffles; of others a pair in very many is a little alike."""
+    Each row reads one of a few shuffled orders, with its own step and start. This is faster than a shuffle for each
+    row. Neighbouring rows use different shuffles. Among other rows, a very small share of the pairs is slightly
+    correlated."""
     shuffled = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (SHUFFLED, 1)), axis=1)
     steps = np.flatnonzero(np.gcd(np.arange(1, count + 1), count) == 1).astype(np.int32) + 1
     step, begin = rng.choice(steps, (rows, 1)), rng.integers(count, size=(rows, 1), dtype=np.int32)
-    place = (step * np.arange(count, dtype=np.int32) + begin) % count
-    place += (np.arange(rows, dtype=np.int32) % SHUFFLED * np.int32(count))[:, None]
-    return np.asarray(shuffled.ravel()[place])
+    index = (step * np.arange(count, dtype=np.int32) + begin) % count
+    index += (np.arange(rows, dtype=np.int32) % SHUFFLED * np.int32(count))[:, None]
+    return np.asarray(shuffled.ravel()[index])
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
 
-    `nugget` is the position in the key, `size` that of the text (`size_of`). `group` numbers the systems whose
-    answers the texts are from. `weight_of_nugget` is what a nugget is worth in its question's recall.
+    `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
+    group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
     """
 
     scores: Vector
@@ -79,11 +81,11 @@ class Evidence:
 
     @property
     def pairs(self) -> Pairs:
-        """Without the verdicts."""
+        """The pairs, without the verdicts."""
         return Pairs(self.scores, self.nugget, self.size)
 
     def only(self, kept: Bools) -> Evidence:
-        """The same without some of the pairs."""
+        """The same evidence, but only the `kept` pairs."""
         return replace(
             self,
             scores=self.scores[kept],
@@ -95,15 +97,15 @@ class Evidence:
 
 
 class Draws(Protocol):
-    """Joint draws of everything that a model does not know. The same draws serve all runs. `together` is how much the
-    nuggets of one answer go together beyond that: the correlation ρ of a Gaussian copula."""
+    """Joint draws of everything that a model does not know. The same draws serve all runs. `answer_correlation` is the
+    remaining correlation between the nuggets of one answer: ρ of a Gaussian copula."""
 
     answer_correlation: float
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
-        """draws × cells: the probability that some of a cell's responses carries its nugget. All responses are of
-        systems of one group. `cell` says of each pair where it counts, from 0; the pairs of a cell are of one
-        nugget. Without it, nuggets are the cells."""
+        """draws × cells: the probability that at least one of a cell's responses carries its nugget. All responses
+        are of systems of one group. `cell` is the cell of each pair, from 0. All pairs of a cell have the same nugget.
+        Without `cell`, each nugget is a cell."""
         ...
 
 
@@ -120,13 +122,13 @@ class ThresholdModel(Protocol):
         ...
 
     def draw(self, count: int, seed: int) -> Draws | None:
-        """Draws from what the model believes; None from a model that cannot say how sure it is."""
+        """Draws from the posterior of the model; None if the model gives no probabilities."""
         ...
 
 
 @dataclass(frozen=True)
 class FixedThreshold:
-    """One threshold for all nuggets (Nuggeteer §2.3). It says yes or no and cannot say how surely."""
+    """One threshold for all nuggets (Nuggeteer §2.3). It decides yes or no and gives no probabilities."""
 
     value: float
 

@@ -1,14 +1,14 @@
-"""What is believed before the first judgement, learned from public collections.
+"""The prior of the smooth model, learned from public collections: what it assumes before the first judgement.
 
 The curves and the spreads of six collections that humans judged: news summaries (REALSumm), news of events (TREC 2013
 and 2014 Temporal Summarization), bullets of RAG systems (SummHay), debates (KPA) and students' short answers (SemEval);
-made by `python experiments/prior.py COLLECTION...`, which prints this table. What differs between collections is mostly
-the level. So their mean is taken with the spread between them as its uncertainty, and an interval from this alone is as
-wide as it should be.
+made by `python experiments/prior.py COLLECTION...`, which prints this table. Collections differ mostly
+in the level. So the prior is their mean, with the spread between them as its uncertainty. An interval from the prior
+alone is then as wide as it should be.
 
-All were matched by n-grams. What ROUGE and the like call a high score is much the same, and the prior is as good for
-them; scores of other kinds may mean anything, and of those less is believed (the measurements are in
-docs/understanding/thresholds.md).
+All were matched by n-grams. High scores of ROUGE and similar matchers mean much the same, so the prior suits them as
+well. Scores of other kinds may mean anything, so their prior is wider (docs/understanding/thresholds.md has the
+measurements).
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ FITS: Final[dict[str, Row]] = {
     "semeval": (0.65, 4.18, 1.45, 0.63, 1.10, 0.48, None, None, 0.00),
 }
 
-SIZE = 0.25  # how much what length says may differ, beyond what these collections show
-# How much more unlike a new system may be than the systems of a collection are. With one run judged, intervals then
-# hold 97 % of REALSumm's other systems; with 1.0 they hold 89 %, with 2.0 all of them (experiments/next-build.md).
+SIZE = 0.25  # further uncertainty about the effect of length, beyond the spread of these collections
+# How much more a new system may differ from the others than the systems of a collection differ among themselves. With
+# one run judged, intervals then hold 97 % of REALSumm's other systems; with 1.0 they hold 89 %, with 2.0 all of them
+# (experiments/next-build.md).
 UNLIKE = 1.7
-BEND = 4.0  # how sharply the curve bends at a knot: not at all on public data, without end at a step
+BEND = 4.0  # how sharply the curve may bend at a knot; on public data it does not bend, and a step has no limit
 
 
 def prior_from(fits: Mapping[str, Row]) -> Prior:
-    """The prior that some collections teach."""
+    """The prior from the fits of some collections."""
     b = np.array([row[:4] for row in fits.values()])
     off = b - b.mean(axis=0)
     shown = [0, 1, 2, CURVE]
@@ -64,9 +65,9 @@ def prior_from(fits: Mapping[str, Row]) -> Prior:
 
 PRIOR = prior_from(FITS)
 
-DOUBT = 4.0  # by how much the curve's variance is larger for scores of other kinds
+DOUBT = 4.0  # the factor of the curve's variance for scores of other kinds
 
 
 def prior_for(scores_overlap: bool) -> Prior:
-    """The prior for scores that are the share of a description that a response has, or for scores of another kind."""
+    """The prior for match scores. `scores_overlap` means that they are shares of a description's words."""
     return PRIOR if scores_overlap else replace(PRIOR, b_covariance=DOUBT * PRIOR.b_covariance)

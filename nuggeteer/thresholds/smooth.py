@@ -4,19 +4,19 @@
 
     f(s) = b₁(√s − ½) + b₂(s − 0.3) + Σ_k b_k max(√s − k, 0), for five knots k
 
-The match score s speaks through a smooth curve, not a step; a longer response (z, the logarithm of its length) may say
-what its words alone do not show, or match by chance; nuggets differ in how readily assessors saw them (a) and in
-how much the score says of them (t), questions differ (c), and so do systems: in level (v), and in how much score and
-length say of them (k; x is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²),
-v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²). The spreads are learned, so a nugget without a single yes still gets a
-sensible threshold with an honest width, and a system that nobody judged may be unlike the others.
+The match score s has a smooth effect, not a step. A longer response (z, the logarithm of its length) may contain more
+than its words show, or match by chance. Nuggets differ in how readily assessors saw them (a) and in how informative the
+score is (t). Questions differ (c), and so do systems: in level (v), and in how informative score and length are (k; x
+is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²), k_r ~ N(0,
+σ_k²). The spreads are learned. So a nugget without a single yes still gets a sensible threshold with an honest width,
+and a system that nobody judged may differ from the others.
 
 Judged texts that are similar to a response add log odds of their own (`Pairs.carried`), where somebody worked them out
 (`carry_over` in scoring/outcomes.py).
 
-Answers are better or worse as a whole than their words show: what an answer has of its question's nuggets goes
-together, as normal variables would with correlation ρ, of which verdicts are the signs (a Gaussian copula, which
-leaves each nugget's own probability as it is).
+An answer may be better or worse as a whole than its words show. So the nuggets of an answer are correlated: their
+verdicts are the signs of normal variables with correlation ρ. This is a Gaussian copula, which does not change the
+probability of any nugget.
 
 `learning.py` fits it.
 """
@@ -43,9 +43,9 @@ STEEPNESS = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
 KNOTS = np.array([0.15, 0.3, 0.45, 0.6, 0.75])  # in √s, where the curve may bend, as sharply as a step
 CURVE = 3 + len(KNOTS)  # coefficients of the curve
 COEFFICIENTS = CURVE + 1  # with that of the size
-# Sizes are told apart in steps, from 47 characters to 950, as in public data; beyond, nobody knows what length says.
+# Sizes are rounded to steps, from 47 characters to 950 as in public data. The effect of other lengths is not known.
 SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
-# Log odds that are carried over are told apart in steps, too.
+# Log odds that are carried over are rounded to steps, too.
 CARRIED_STEP, CARRIED_MOST = 0.125, 10.0
 CARRIED_LEVELS = 2 * round(CARRIED_MOST / CARRIED_STEP) + 1
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
@@ -75,13 +75,12 @@ def features(scores: Vector, size: Vector) -> Matrix:
 
 
 def rise(scores: Vector, b: Vector) -> Vector:
-    """What the score says, above the intercept b₀."""
+    """The effect of the score, without the intercept b₀."""
     return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
 
 
 def encode_cells(cell: Ints, scores: Vector, size: Vector, carried: Vector | None = None) -> Ints:
-    """One number for pairs of a cell that are alike in score, size and the log odds carried over, to the steps that
-    are told apart."""
+    """One number for all pairs of a cell that have the same score, size and carried-over log odds, after rounding."""
     level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
     size_level = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
     codes = ((cell * np.int64(BINS + 1) + level) * SIZES + size_level) * CARRIED_LEVELS + CARRIED_LEVELS // 2
@@ -101,8 +100,8 @@ def decode_cells(codes: Ints) -> tuple[Ints, Vector, Vector, Vector]:
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed before the first judgement. The spreads weigh as much as `weight` effects seen, the
-    correlation within answers as much as `answers`."""
+    """The assumptions before the first judgement. The spreads count as much as `weight` observed effects, and the
+    correlation within answers as much as `answers` observed answers."""
 
     b: Vector
     b_covariance: Matrix
@@ -141,7 +140,7 @@ class SmoothFit:
     centre: float  # e
     answer: float  # ρ
     spreads: tuple[float, float, float, float, float]  # σ_a, σ_t, σ_c, σ_v, σ_k
-    usual_size: float  # of the judged responses, for which thresholds are told
+    usual_size: float  # of the judged responses; thresholds are for this size
     pairs: int
     log10_evidence: float
 
@@ -198,7 +197,7 @@ class SmoothFit:
         return 0.0, self.spreads[4]
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
-        """P(yes) of each pair, with all that is unknown integrated out."""
+        """P(yes) of each pair, with all unknowns integrated out."""
         codes, place = np.unique(
             encode_cells(pairs.nugget, pairs.scores, pairs.size, pairs.carried), return_inverse=True
         )
@@ -226,8 +225,8 @@ class SmoothFit:
         return result
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The least match score at which a response of the usual size is more probably a yes than not; NaN where
-        none is."""
+        """The lowest match score at which a response of the usual size is a yes with a probability of at least ½; NaN
+        if there is none."""
         return np.asarray(self._thresholds[nugget])
 
     @cached_property
@@ -242,7 +241,7 @@ class SmoothFit:
         return np.asarray(np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan))
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
-        """Draws from the posterior, to ask for chances in."""
+        """Draws from the posterior, which give chances."""
         return SmoothDraws(self, count, seed)
 
 
@@ -259,7 +258,7 @@ class SmoothDraws:
         self.b = self._curves(fit)
         noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
         question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
-        # Each (t, a) as often as its weight says, but for one draw more or less; then in any order.
+        # Each (t, a) occurs as often as its weight says, up to one draw. The order is random.
         ends = np.floor(np.cumsum(fit.nugget_weights, axis=1) * count + rng.random((len(fit.nugget_weights), 1)))
         ends[:, -1] = count
         often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
@@ -273,10 +272,10 @@ class SmoothDraws:
         self.shift, self.steepness = within, (state // len(GRID)).astype(np.int8)
 
     def _effect(self, group: str | None) -> tuple[Vector, Ints]:
-        """Draws of a group's v, and which of SLOPES its k has: of each group its own, and the same whenever they are
-        asked for.
+        """Draws of a group's v, and the index in SLOPES of its k. Each group has its own draws, the same at every call.
 
-        They are stratified, for v moves a score more than all else, and the score must not move with the seed."""
+        They are stratified, because v affects a score more than anything else, and the score must not depend on the
+        seed."""
         name = int.from_bytes(blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         rng = np.random.Generator(np.random.PCG64([self._seed, 3, name]))
         mean, spread = self.fit.effect_of_group(group)
@@ -286,7 +285,7 @@ class SmoothDraws:
         return effect, (rng.permutation(self.count) * len(SLOPES)) // self.count
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
-        """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`).
+        """draws × cells: the probability that at least one of a cell's responses carries its nugget (`model.Draws`).
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
         effect, slope = self._effect(group)
@@ -328,7 +327,7 @@ class SmoothDraws:
         slope: Ints,
         slopes: Vector,
     ) -> None:
-        """The rows of some cells, from how many of their pairs have each score and size."""
+        """Fill the rows of some cells. `counts` says how many of their pairs have each score and size."""
         from scipy.sparse import csr_array
 
         owner, scores, size, carried = decode_cells(codes)
@@ -337,10 +336,10 @@ class SmoothDraws:
         nugget = nugget_of_cell[asked]
         rows = np.arange(len(asked), dtype=np.int32)[:, None]
         scenario = np.arange(self.count) * len(self.b) // self.count
-        for one, b in enumerate(self.b):
+        for which, b in enumerate(self.b):
             rises, of_size = rise(scores, b), b[CURVE] * size
             for kind, k in enumerate(slopes):
-                columns = np.flatnonzero((scenario == one) & (slope == kind))
+                columns = np.flatnonzero((scenario == which) & (slope == kind))
                 if not len(columns):
                     continue
                 # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
@@ -369,8 +368,9 @@ class SmoothDraws:
 
     @staticmethod
     def _curves(fit: SmoothFit) -> Matrix:
-        """Curves that stand for the posterior of b: one, where it is narrow; else the points of the spherical
-        cubature rule, which have its mean and its covariance, in the directions that move the curve most."""
+        """Curves that represent the posterior of b. If it is narrow, this is one curve. Otherwise these are the points
+        of the spherical cubature rule, which have its mean and covariance, in the directions that change the curve
+        most."""
         x = features((np.arange(BINS + 1) / BINS) ** 2, np.full(BINS + 1, fit.usual_size))
         x = np.concatenate([x, x + np.eye(COEFFICIENTS)[CURVE], x - np.eye(COEFFICIENTS)[CURVE]])  # longer and shorter
         widest = np.einsum("lk,km,lm->l", x, fit.b_covariance, x).max()

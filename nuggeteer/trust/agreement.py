@@ -37,7 +37,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 
-NO_VERDICT = -1  # no verdict
+NO_VERDICT = -1
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class MachineAgreement:
 @dataclass(frozen=True)
 class AssessorAgreement:
     """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
-    are those whose verdicts are marked as a machine's. `left_out` says what the tool did not see when it guessed.
-    `unnamed` verdicts name no assessor. On `both` pairs one assessor said yes and no."""
+    are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use for its
+    guesses. `unnamed` verdicts name no assessor. On `both` pairs the same assessor judged both yes and no."""
 
     assessors: tuple[Assessor, ...]
     people: tuple[RaterAgreement, ...]
@@ -189,31 +189,33 @@ def agree(
 
 
 def _verdicts(collection: Collection) -> _VerdictTable:
-    """All verdicts of all assessors. If an assessor said both yes and no on a pair, the yes counts, as in `score`."""
+    """All verdicts of all assessors. If an assessor judged a pair both yes and no, the yes counts, as in `score`."""
     key = collection.key
     everybody = [*collection.judgements, *collection.machine]
-    named = [(one.machine, one.assessor, one) for one in everybody if one.assessor]
-    who = sorted({(machine, name) for machine, name, _ in named}, key=lambda one: (one[0], natural(one[1])))
-    number = {one: i for i, one in enumerate(who)}
+    named = [(judgement.machine, judgement.assessor, judgement) for judgement in everybody if judgement.assessor]
+    who = sorted(
+        {(machine, name) for machine, name, _ in named}, key=lambda assessor: (assessor[0], natural(assessor[1]))
+    )
+    number = {assessor: i for i, assessor in enumerate(who)}
     pairs: dict[tuple[int, str], int] = {}
     texts: list[str] = []
     heard: list[tuple[int, int, Judgement]] = []
-    for machine, name, one in named:
-        place = (key.nugget_position[one.qid, one.nugget], verdict_form(one.text))
-        pair = pairs.setdefault(place, len(pairs))
+    for machine, name, judgement in named:
+        judged = (key.nugget_position[judgement.qid, judgement.nugget], verdict_form(judgement.text))
+        pair = pairs.setdefault(judged, len(pairs))
         if pair == len(texts):
-            texts.append(one.text)
-        heard.append((number[machine, name], pair, one))
+            texts.append(judgement.text)
+        heard.append((number[machine, name], pair, judgement))
     values = np.full((len(who), len(pairs)), NO_VERDICT, dtype=np.int64)
     reasons: dict[tuple[int, int], str] = {}
     both: set[tuple[int, int]] = set()
-    for row, pair, one in heard:
-        if values[row, pair] not in (NO_VERDICT, int(one.verdict)):
+    for row, pair, judgement in heard:
+        if values[row, pair] not in (NO_VERDICT, int(judgement.verdict)):
             both.add((row, pair))
-        values[row, pair] = max(values[row, pair], int(one.verdict))
-        if one.reason:
-            reasons[row, pair] = one.reason
-    nugget = np.array([place for place, _ in pairs], dtype=np.int64)
+        values[row, pair] = max(values[row, pair], int(judgement.verdict))
+        if judgement.reason:
+            reasons[row, pair] = judgement.reason
+    nugget = np.array([position for position, _ in pairs], dtype=np.int64)
     people = sum(not machine for machine, _ in who)
     names = tuple(name for _, name in who)
     unnamed = len(everybody) - len(named)
@@ -248,8 +250,8 @@ class HeldOutGuesses:
         self.yes = self.probability >= 0.5
 
     def of(self, verdicts: _VerdictTable) -> tuple[Ints, Ints, Vector]:
-        """Of assessors' pairs: the tool's verdict, what is known, and the tool's probability of a yes. Pairs that no
-        person decided have none."""
+        """For each pair of the assessors: the tool's verdict, the known verdict, and the tool's probability of a yes.
+        Pairs that no person decided have none of these."""
         known, key = self.scorer.known, self.scorer.key
         rows = known.rows(list(map(verdict_form, verdicts.texts)), verdicts.question)
         judged = np.flatnonzero(rows >= 0)
@@ -289,7 +291,7 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
 
 
 def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int, seed: int) -> RaterAgreement:
-    """Several raters, of whom not all judged every pair."""
+    """The agreement of several raters, who need not all have judged every pair."""
     yes, raters = (rows == 1).sum(axis=0), (rows != NO_VERDICT).sum(axis=0)
     table = coincidences(yes, raters, question, questions)
     return RaterAgreement(

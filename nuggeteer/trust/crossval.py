@@ -42,8 +42,8 @@ MODELS = (FIXED, *models(PRIOR))
 
 @dataclass(frozen=True)
 class Quality:
-    """Yes and no guessed, against the truth. None where nothing can be said: precision where nothing is found,
-    recall without a yes, calibration of a model without probabilities."""
+    """The quality of guesses, measured against the truth. None if undefined: precision if nothing is found, recall if
+    there is no yes, calibration if the model gives no probabilities."""
 
     n: int
     positive: int
@@ -59,7 +59,7 @@ class Quality:
 @dataclass(frozen=True)
 class Crossval:
     """`pairs` are all judged (response, nugget) pairs of the runs, each text of an answer once; `guessed` those of them
-    that were not known by another group's verdict; `answers` are (run, nugget). `runs` compares mean recalls, and
+    that were not known from another group's verdict; `answers` are (run, nugget). `runs` compares mean recalls, and
     `coverage95` is the share of runs whose judging interval holds the true one."""
 
     matcher: str
@@ -86,7 +86,7 @@ class RunGuess:
 
 @dataclass(frozen=True)
 class Guesses:
-    """Truth and guess of pairs, or of answers. `chance` is NaN where the model gives none; `order` ranks them."""
+    """Truth and guess of pairs, or of answers. `chance` is NaN if the model gives none. `order` ranks the pairs."""
 
     true: Bools
     found: Bools
@@ -148,8 +148,8 @@ def crossval(
 
 
 def with_builds_apart(collection: Collection) -> Collection:
-    """If all runs with verdicts are builds of one system: each build as a group of its own, so that it can be left
-    out. The others' verdicts then speak for it, as they do for tonight's build."""
+    """If all runs with verdicts are builds of one system, make each build a group of its own, so that it can be left
+    out. Verdicts on the other builds then apply to its texts, as they do for tonight's build."""
     runs = [run.name for run in collection.assessed_runs]
     if len({collection.group(run) for run in runs}) != 1:
         return collection
@@ -171,8 +171,8 @@ def groups_of(collection: Collection) -> list[str]:
 
 
 def shared_matcher(collection: Collection, truth: VerdictIndex, jobs: int = 1) -> Matcher | None:
-    """The scores of all judged texts, worked out once for all folds; None if the matcher learns, for then each fold
-    has scores of its own."""
+    """The scores of all judged texts, computed once for all folds. None if the matcher learns, because then each fold
+    has its own scores."""
     matcher = make(material(collection, truth))
     if matcher.uses_judgements:
         return None
@@ -187,12 +187,12 @@ def without(collection: Collection, group: str) -> Collection:
         if not outside or run.info.judged != "none":
             verdicts = others if outside else own
             verdicts.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
-    places = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
-    for judgement, place in zip(collection.judgements, places, strict=True):
+    texts = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
+    for judgement, text in zip(collection.judgements, texts, strict=True):
         if judgement.run is not None:
-            (others if collection.group(judgement.run) != group else own).add(place)
+            (others if collection.group(judgement.run) != group else own).add(text)
     hidden = own - others
-    kept = tuple(j for j, place in zip(collection.judgements, places, strict=True) if place not in hidden)
+    kept = tuple(j for j, text in zip(collection.judgements, texts, strict=True) if text not in hidden)
     manifest = {
         name: replace(info, judged="none") if collection.group(name) == group else info
         for name, info in collection.manifest.items()
@@ -212,7 +212,8 @@ class _Fold:
 
 
 def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int]) -> _Fold:
-    """Guess the runs of a group from what is known about all others. Without a matcher, one is made from that."""
+    """Guess the runs of a group from what is known about all other groups. If no matcher is given, it is made from
+    that, too."""
     collection, group, truth, matcher, model, seed = task
     key, rest = collection.key, without(collection, group)
     known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
@@ -241,7 +242,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
 
 
 def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdModel:
-    """A fitted model, made to decide guesses; the fixed threshold without one."""
+    """The model that decides guesses: the fitted one, or the fixed threshold if there is none."""
     if fit is None:
         return FixedThreshold(collection.settings.threshold.value)
     if isinstance(fit, SmoothFit):
@@ -274,7 +275,8 @@ def _answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
 
 
 def _settled(matched: MatchedRun, states: States, nuggets: int) -> Bools:
-    """The nuggets of which humans said whether the answer has them: of a run judged `best` they need not."""
+    """The nuggets for which human verdicts settle whether the answer has them. In a run judged `best`, some are
+    open."""
     left = np.zeros(nuggets, dtype=bool)
     left[matched.pairs.nugget[states == UNKNOWN]] = True
     left[matched.pairs.nugget[states == YES]] = False
@@ -282,13 +284,13 @@ def _settled(matched: MatchedRun, states: States, nuggets: int) -> Bools:
 
 
 def _worth_of(settled: Bools, worth: Vector) -> Vector:
-    """What nuggets are worth in the mean recall of a run of which only some were judged: the others nothing."""
+    """The weights of nuggets in the mean recall of a run in which only some were judged. The others weigh nothing."""
     kept = np.where(settled, worth, 0.0)
     return np.asarray(ratio(kept, np.full(len(kept), kept.sum()), otherwise=0.0))
 
 
 def _recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:
-    """Mean recall; expected where the model gives probabilities, else as decided."""
+    """Mean recall: expected recall if the model gives probabilities, otherwise the recall of its decisions."""
     hard = bool(np.isnan(answers.chance).any())
     value = float((answers.found if hard else answers.chance) @ worth)
     judging = None if hard else (value, value)
@@ -323,9 +325,9 @@ def quality(guesses: Guesses) -> Quality:
 
 
 def average_precision(true: Bools, order: Vector) -> float:
-    """Σ (change in recall · precision) over the distinct values of what ranks; equal ones come together."""
-    place = np.argsort(-order, kind="stable")
-    hits = np.cumsum(true[place])
-    last = np.append(np.diff(order[place]) != 0, True)
+    """Σ (change in recall · precision) over the distinct values of `order`. Pairs with equal values count at once."""
+    ranking = np.argsort(-order, kind="stable")
+    hits = np.cumsum(true[ranking])
+    last = np.append(np.diff(order[ranking]) != 0, True)
     precision = hits[last] / (np.flatnonzero(last) + 1)
     return float((np.diff(hits[last], prepend=0) * precision).sum() / hits[-1])

@@ -60,7 +60,7 @@ class Reliability:
 @dataclass(frozen=True)
 class TrustReport:
     """`reliability` is None where there are fewer than two groups of systems, so that none can be left out.
-    `nuggets` of the `judged` ones were looked at."""
+    `nuggets` of the `judged` nuggets were used."""
 
     nuggets: int
     judged: int
@@ -103,7 +103,7 @@ def some_nuggets(evidence: Evidence) -> Bools:
 
 
 def held_out(evidence: Evidence, prior: Prior = PRIOR) -> Reliability | None:
-    """The smooth model's chances for each pair, fitted without the group that the pair is of."""
+    """The smooth model's chances for each pair, fitted without the group of the pair."""
     folds = folds_of(evidence)
     if not folds:
         return None
@@ -115,11 +115,11 @@ def held_out(evidence: Evidence, prior: Prior = PRIOR) -> Reliability | None:
 
 def reliability(chance: Vector, yes: Bools) -> Reliability:
     """Chances against verdicts, in bins of equal width."""
-    place = np.minimum((chance * BINS).astype(int), BINS - 1)
+    bin_of_pair = np.minimum((chance * BINS).astype(int), BINS - 1)
     bins = tuple(
         Bin(i / BINS, (i + 1) / BINS, int(own.sum()), float(chance[own].mean()), float(yes[own].mean()))
         for i in range(BINS)
-        if (own := place == i).any()
+        if (own := bin_of_pair == i).any()
     )
     error = sum(bin_.pairs * abs(bin_.chance - bin_.yes) for bin_ in bins) / len(chance)
     return Reliability(bins, float(((chance - yes) ** 2).mean()), error)

@@ -39,7 +39,7 @@ class Changes:
         """Lost, then gained: the first of each kind, and what is folded away."""
         kinds = []
         for title, found in (("Lost", self.diff.lost), ("Gained", self.diff.gained)):
-            likely = [one for one in found if one.probability is None or one.probability >= DOUBTFUL]
+            likely = [change for change in found if change.probability is None or change.probability >= DOUBTFUL]
             doubtful, cut = len(found) - len(likely), max(len(likely) - MOST, 0)
             rest = [f"{cut} more"] * (cut > 0)
             rest += [f"{doubtful} with a probability under {percent(DOUBTFUL)}"] * (doubtful > 0)
@@ -47,30 +47,30 @@ class Changes:
                 {
                     "title": title,
                     "count": len(found),
-                    "vital": sum(one.vital for one in found),
-                    "shown": [self._change(one) for one in likely[:LISTED]],
-                    "folded": [self._change(one) for one in likely[LISTED:MOST]],
+                    "vital": sum(change.vital for change in found),
+                    "shown": [self._change(change) for change in likely[:LISTED]],
+                    "folded": [self._change(change) for change in likely[LISTED:MOST]],
                     "rest": " and ".join(rest),
                 }
             )
         return kinds
 
-    def _change(self, one: NuggetChange) -> dict[str, Any]:
-        sign = "−" if one.kind == "lost" else "+"
-        at = self.key.position[one.question.qid]
+    def _change(self, change: NuggetChange) -> dict[str, Any]:
+        sign = "−" if change.kind == "lost" else "+"
+        at = self.key.position[change.question.qid]
         return {
-            "name": f"{one.question.qid}/{one.nugget.nugget}",
-            "importance": one.nugget.importance,
-            "kind": one.kind,
+            "name": f"{change.question.qid}/{change.nugget.nugget}",
+            "importance": change.nugget.importance,
+            "kind": change.kind,
             "sign": sign,
-            "description": beginning(one.nugget.descriptions[0], SIZE),
-            "question": beginning(one.question.text, SIZE),
-            "known": one.known,
-            "sure": sureness(one).plain,
-            "worth": f"{self.diff.headline.measure.title} {sign}{one.effect:.3f}",
+            "description": beginning(change.nugget.descriptions[0], SIZE),
+            "question": beginning(change.question.text, SIZE),
+            "known": change.known,
+            "sure": sureness(change).plain,
+            "worth": f"{self.diff.headline.measure.title} {sign}{change.effect:.3f}",
             "sides": [
-                _side("old", one.old, bool(self.diff.old.answered[at])),
-                _side("new", one.new, bool(self.diff.new.answered[at])),
+                _side("old", change.old, bool(self.diff.old.answered[at])),
+                _side("new", change.new, bool(self.diff.new.answered[at])),
             ],
         }
 

@@ -35,5 +35,5 @@ class Guesses:
     @property
     def bins(self) -> Iterator[tuple[str, str, str, str]]:
         assert self.trust.reliability
-        for one in self.trust.reliability.bins:
-            yield f"{one.low:.1f}–{one.high:.1f}", f"{one.pairs:,}", f"{one.chance:.3f}", f"{one.yes:.3f}"
+        for bin_ in self.trust.reliability.bins:
+            yield f"{bin_.low:.1f}–{bin_.high:.1f}", f"{bin_.pairs:,}", f"{bin_.chance:.3f}", f"{bin_.yes:.3f}"

@@ -25,10 +25,10 @@ class JudgeNext:
 
     @property
     def suggestions(self) -> list[dict[str, Any]]:
-        return [self._suggestion(one) for one in self.briefing.suggested]
+        return [self._suggestion(suggested) for suggested in self.briefing.suggested]
 
-    def _suggestion(self, one: SuggestedPair) -> dict[str, Any]:
-        suggestion, passage = one.suggestion, one.passage
+    def _suggestion(self, suggested: SuggestedPair) -> dict[str, Any]:
+        suggestion, passage = suggested.suggestion, suggested.passage
         nugget = self.key.nuggets[suggestion.nugget]
         run = self.briefing.score.run
         record = {"qid": nugget.qid, "nugget": nugget.nugget, "text": passage.text, "verdict": True}

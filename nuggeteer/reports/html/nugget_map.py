@@ -137,7 +137,10 @@ class NuggetMap:
     @property
     def cut(self) -> int:
         """How many passages of the map are cut."""
-        return sum(one.passage is not None and len(one.passage.text) > self.size for one in self.briefing.sightings)
+        return sum(
+            sighting.passage is not None and len(sighting.passage.text) > self.size
+            for sighting in self.briefing.sightings
+        )
 
 
 def _status(sighting: Sighting) -> str:

@@ -1,6 +1,6 @@
 """Runs as they are when their group is left out, and their scores at every fixed threshold.
 
-What is known of a run without its group depends on neither matcher nor threshold: it is worked out once. So are the
+What is known of a run without its group depends on neither matcher nor threshold, so it is computed once. So are the
 match scores of a setting, which all folds and thresholds share.
 """
 
