@@ -10,6 +10,7 @@ import numpy as np
 from nuggeteer.records import Bools, Ints, Vector
 
 SHUFFLED = 32  # orders that all other orders are made from
+ROWS = 1024  # of orders that are read at once
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,13 @@ def random_orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
     shuffled = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (SHUFFLED, 1)), axis=1)
     steps = np.flatnonzero(np.gcd(np.arange(1, count + 1), count) == 1).astype(np.int32) + 1
     step, begin = rng.choice(steps, (rows, 1)), rng.integers(count, size=(rows, 1), dtype=np.int32)
-    index = (step * np.arange(count, dtype=np.int32) + begin) % count
-    index += (np.arange(rows, dtype=np.int32) % SHUFFLED * np.int32(count))[:, None]
-    return np.asarray(shuffled.ravel()[index])
+    result = np.empty((rows, count), dtype=np.int32)
+    for first in range(0, rows, ROWS):
+        part = slice(first, first + ROWS)
+        index = (step[part] * np.arange(count, dtype=np.int32) + begin[part]) % count
+        index += (np.arange(first, first + len(index), dtype=np.int32) % SHUFFLED * np.int32(count))[:, None]
+        result[part] = shuffled.ravel()[index]
+    return result
 
 
 @dataclass(frozen=True)

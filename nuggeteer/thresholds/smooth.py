@@ -55,6 +55,7 @@ SHIFT_STEP = 0.25
 SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 SLICE = 1 << 20  # pairs whose levels are worked out at once
+NUGGETS = 1024  # whose states are drawn at once
 BLOCK = 8192  # (cell, score, size) whose tables are held at once
 STEP = 0.125  # between the logits at which log P(no) is worked out
 LOGITS = np.arange(-40.0, 40.0 + STEP / 2, STEP)
@@ -259,17 +260,22 @@ class SmoothDraws:
         noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
         question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
         # Each (t, a) occurs as often as its weight says, up to one draw. The order is random.
-        ends = np.floor(np.cumsum(fit.nugget_weights, axis=1) * count + rng.random((len(fit.nugget_weights), 1)))
-        ends[:, -1] = count
-        often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
-        states = np.tile(np.arange(fit.nugget_weights.shape[1], dtype=np.int16), len(fit.nugget_weights))
-        state = np.take_along_axis(
-            np.repeat(states, often).reshape(-1, count), random_orders(rng, len(ends), count), axis=1
-        )
-        within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
-        within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[state]
-        within += question[fit.question_of_nugget]
-        self.shift, self.steepness = within, (state // len(GRID)).astype(np.int8)
+        nuggets, states = fit.nugget_weights.shape
+        rounding, orders = rng.random((nuggets, 1)), random_orders(rng, nuggets, count)
+        value_of_state = np.tile(GRID, len(STEEPNESS)).astype(np.float32)
+        self.shift = np.empty((nuggets, count), dtype=np.float32)
+        self.steepness = np.empty((nuggets, count), dtype=np.int8)
+        for begin in range(0, nuggets, NUGGETS):  # a block at a time, which takes little memory
+            rows = slice(begin, begin + NUGGETS)
+            ends = np.floor(np.cumsum(fit.nugget_weights[rows], axis=1) * count + rounding[rows])
+            ends[:, -1] = count
+            often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
+            in_order = np.repeat(np.tile(np.arange(states, dtype=np.int16), len(ends)), often).reshape(-1, count)
+            state = np.take_along_axis(in_order, orders[rows], axis=1)
+            within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
+            within += value_of_state[state]
+            within += question[fit.question_of_nugget[rows]]
+            self.shift[rows], self.steepness[rows] = within, state // len(GRID)
 
     def _effect(self, group: str | None) -> tuple[Vector, Ints]:
         """Draws of a group's v, and the index in SLOPES of its k. Each group has its own draws, the same at every call.

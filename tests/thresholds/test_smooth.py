@@ -279,3 +279,14 @@ def test_all_verdicts_alike_are_no_trouble(verdict):
     chance = fit.probability(usual(np.array([0.5]), np.array([1])))[0]
     assert (chance > 0.5) == verdict
     assert np.isfinite(fit.log10_evidence)
+
+
+def test_blocks_do_not_change_a_draw(monkeypatch):
+    evidence, *_ = simulated(9, per=1, groups=2)
+    fit = fit_smooth(evidence, PRIOR)
+    whole = fit.draw(101, 4)
+    monkeypatch.setattr("nuggeteer.thresholds.smooth.NUGGETS", 7)
+    monkeypatch.setattr("nuggeteer.thresholds.model.ROWS", 7)
+    in_blocks = fit.draw(101, 4)
+    assert (whole.shift == in_blocks.shift).all()
+    assert (whole.steepness == in_blocks.steepness).all()
