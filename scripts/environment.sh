@@ -27,7 +27,7 @@ environment() {
     fi
   fi
   if [ -z "$group" ]; then
-    echo "Installing nuggeteer and the packages it needs, about 0.5 GB. This happens once, and takes a minute or two ..." >&2
+    echo "Installing nuggeteer and the packages it needs, about 0.4 GB. This happens once, and takes a minute or two ..." >&2
     install --editable "$root" || return 2
   else
     echo "Installing nuggeteer and the packages of its group '$group'. This happens once, and takes some minutes ..." >&2

@@ -24,7 +24,9 @@ def blocks(document: str | Path, language: str) -> list[str]:
 def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     """Its blocks one after the other; the first, without blank lines, in about fifteen lines."""
     pytest.importorskip("pandas")
-    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib
+
+    matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     code = blocks("docs/reference/python.md", "python")

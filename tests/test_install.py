@@ -101,7 +101,7 @@ sys.exit(main(["demo", "d"]))
 
 
 @pytest.mark.slow
-def test_scoring_and_judging_on_a_pipe_need_no_charts_no_screen_and_no_learning(tmp_path):
+def test_scoring_reporting_and_judging_on_a_pipe_need_no_screen_and_no_learning(tmp_path):
     """What installation.md says is imported only when it is used."""
     copy_sample(tmp_path / "c")
     code = """
@@ -109,7 +109,8 @@ import sys
 for name in ("matplotlib", "sklearn", "textual"):
     sys.modules[name] = None
 from nuggeteer.cli.main import main
-for words in ("score build-103", "diff build-102 build-103", "compare", "judge build-103 --assessor ann"):
+first = ("score build-103", "diff build-102 build-103", "compare", "report build-103 --output page.html")
+for words in (*first, "judge build-103 --assessor ann"):
     assert main([*words.split(), "--collection", "c"]) == 0, words
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, input="y\nq\n", capture_output=True, text=True)

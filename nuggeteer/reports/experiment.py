@@ -49,7 +49,7 @@ def write(result: Result, folder: Path) -> list[Path]:
     name = f"{result.definition.name}-{result.collection}"
     written = []
     if result.plot:
-        drawn = svg(result.plot, name).encode()
+        drawn = svg(result.plot).encode()
         written.append(folder / f"{name}.svg")
         write_whole(written[-1], lambda file: file.write(drawn))
     text = markdown(result, f"{name}.svg" if result.plot else None).encode()

@@ -327,3 +327,25 @@ def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
     seen.page.evaluate("document.querySelectorAll('button.cell')[2500].click()")
     assert seen.page.locator("#evidence").is_visible()
     seen.page.close()
+
+
+@pytest.mark.slow
+def test_labels_of_a_chart_do_not_overlap_in_a_browser(visit):
+    """With the letters that the browser draws; the charts only estimate how wide they are."""
+    overlapping = """
+        Array.from(document.querySelectorAll("svg.chart")).flatMap((chart) => {
+            const texts = Array.from(chart.querySelectorAll("text"));
+            const boxes = texts.map((text) => text.getBoundingClientRect()), whole = chart.getBoundingClientRect();
+            return texts.flatMap((text, i) => [
+                ...(boxes[i].left < whole.left - 1 || boxes[i].right > whole.right + 1 ? [text.textContent] : []),
+                ...texts.slice(i + 1).filter((_, k) => {
+                    const a = boxes[i], b = boxes[i + 1 + k];
+                    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                    return across > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+                }).map((other) => `${text.textContent} | ${other.textContent}`),
+            ]);
+        })"""
+    assert visit.page.locator("svg.chart text").count() > 20
+    assert visit.page.evaluate(overlapping) == []
+    visit.page.evaluate("document.querySelectorAll('svg.chart text').forEach((t) => t.setAttribute('x', 0))")
+    assert visit.page.evaluate(overlapping) != []

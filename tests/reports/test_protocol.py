@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 REPORTS = ROOT / "nuggeteer" / "reports"
 
 # What reports are made with. These draw no result of their own.
-PARTS = {"builds", "change_words", "charts", "figure", "formatting", "json_values", "passages", "terminal"}
+PARTS = {"builds", "change_words", "charts", "drawing", "figure", "formatting", "json_values", "passages", "terminal"}
 # Results in other forms, of which a report with both functions exists too: files for build servers.
 FILES = {"junit", "markdown"}
 # `measures` lists constants, and nobody has asked for them as JSON.

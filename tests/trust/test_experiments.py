@@ -252,10 +252,34 @@ def test_a_plot_is_the_same_to_the_byte_and_shows_names_as_they_are(kind):
     hostile = "$x$ \x1b[31m <b>"
     series = tuple(Series(f"{hostile}{i}", (0.0, 1.0), (0.2, 0.4), (0.1, 0.1), (0.5, 0.6)) for i in range(2))
     plot = Plot(kind, "x", "y", series, ("a", "b"))
-    one, two = report.svg(plot, "n"), report.svg(plot, "n")
+    one, two = report.svg(plot), report.svg(plot)
     assert one == two
-    words = "".join(ElementTree.fromstring(one).itertext())
-    assert "$x$ \\x1b[31m <b>0" in words
+    texts = [text.text for text in ElementTree.fromstring(one).iter("{http://www.w3.org/2000/svg}text")]
+    assert "$x$ \\x1b[31m <b>0" in texts
+
+
+def test_equal_scores_of_a_scatter_stand_on_its_dashed_line():
+    plot = Plot("scatter", "x", "y", (Series("", (0.1, 0.2, 0.5), (0.1, 0.9, 0.5), (0.0, 0.8, 0.4), (0.2, 1.0, 0.6)),))
+    root = ElementTree.fromstring(report.svg(plot))
+    (line,) = (line for line in root.iter("{http://www.w3.org/2000/svg}polyline") if line.get("stroke-dasharray"))
+    (x0, y0), (x1, y1) = (map(float, point.split(",")) for point in line.get("points").split())
+    marks = [re.match(r"M([\d.]+) ([\d.]+)m", p.get("d")) for p in root.iter("{http://www.w3.org/2000/svg}path")]
+    above = [float(mark[2]) - (y0 + (float(mark[1]) - x0) / (x1 - x0) * (y1 - y0)) for mark in marks]
+    assert above[0] == pytest.approx(0, abs=0.01)
+    assert above[1] < -50  # y grows downwards
+    assert above[2] == pytest.approx(0, abs=0.01)
+
+
+def test_every_colour_of_a_figure_is_in_its_style_sheet_for_both_themes():
+    series = tuple(Series(str(i), (0.0, 1.0), (0.2, 0.4), (0.1, 0.1), (0.5, 0.6)) for i in range(9))
+    for kind in ("lines", "scatter", "bars"):
+        root = ElementTree.fromstring(report.svg(Plot(kind, "x", "y", series, ("a", "b"))))
+        light, dark = root.find("{http://www.w3.org/2000/svg}style").text.split("@media (prefers-color-scheme: dark)")
+        used = {name for element in list(root)[3:] for name in element.get("class").split()}
+        assert len(used) > 8
+        for name in used:
+            assert f".{name} {{" in light
+            assert f".{name} {{" in dark
 
 
 def test_markdown_of_hostile_names_is_harmless(collect):
