@@ -36,8 +36,8 @@ FITS: Final[dict[str, Row]] = {
 
 SIZE = 0.25  # further uncertainty about the effect of length, beyond the spread of these collections
 # How much more a new system may differ from the others than the systems of a collection differ among themselves. With
-# one run judged, intervals then hold 97 % of REALSumm's other systems; with 1.0 they hold 89 %, with 2.0 all of them
-# (experiments/next-build.md).
+# one run judged, and what the other collections teach, intervals then hold 97 % of REALSumm's other systems
+# (experiments/next-build.md); with 1.4 they held 92 %.
 UNLIKE = 1.7
 BEND = 4.0  # how sharply the curve may bend at a knot; on public data it does not bend, and a step has no limit
 
