@@ -83,10 +83,11 @@ class Collection:
     @cached_property
     def _first_returning(self) -> dict[tuple[str, str], str]:
         first: dict[tuple[str, str], str] = {}
-        for run in map(self.run, self.run_names):
+        runs = [self.run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
+        for run in runs:
             for question, text in zip(run.question.tolist(), run.texts, strict=True):
                 first.setdefault((self.key.questions[question].qid, verdict_form(text)), run.name)
-        for run in map(self.run, self.run_names):
+        for run in runs:
             for question in np.unique(run.question).tolist():
                 answer = (self.key.questions[question].qid, verdict_form(run.answer(question)))
                 first.setdefault(answer, run.name)

@@ -152,6 +152,8 @@ class VerdictIndex:
             self._owner.append(question)
             self.texts.append(text)
             self.runs.append(run)
+        elif text < self.texts[row]:  # of several ways to write it always the same, whatever the order of verdicts
+            self.texts[row] = text
         return row
 
     def _has_yes(self, run: str, judgements: Sequence[Judgement], nugget: Ints, yes: Bools) -> Bools:

@@ -171,12 +171,16 @@ def groups_of(collection: Collection) -> list[str]:
 
 
 def shared_matcher(collection: Collection, truth: VerdictIndex, jobs: int = 1) -> Matcher | None:
-    """The scores of all judged texts, computed once for all folds. None if the matcher learns, because then each fold
-    has its own scores."""
+    """The scores of all texts of runs with verdicts, computed once for all folds. None if the matcher learns, because
+    then each fold has its own scores."""
     matcher = make(material(collection, truth))
     if matcher.uses_judgements:
         return None
-    return Remembered.of(collection.key, matcher, truth.texts, truth.question, jobs)
+    asked = dict.fromkeys(zip(truth.question.tolist(), truth.texts, strict=True))
+    for run in collection.assessed_runs:
+        asked |= dict.fromkeys(zip(run.question.tolist(), run.normalised_texts, strict=True))
+    question = np.array([number for number, _ in asked], dtype=np.int32)
+    return Remembered.of(collection.key, matcher, [text for _, text in asked], question, jobs)
 
 
 def without(collection: Collection, group: str) -> Collection:

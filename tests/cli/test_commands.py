@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -58,10 +59,12 @@ def prepare(command, folder):
         (folder / "experiments").mkdir()
         for definition in (ROOT / "experiments").glob("*.toml"):
             shutil.copy(definition, folder / "experiments")
-    if command in ("check", "compare", "diff", "history", "report", "score", "thresholds"):
+    if command in ("check", "compare", "diff", "history", "nightly", "report", "score", "thresholds"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
+    if command == "nightly":
+        shutil.copy(folder / "runs" / "build-102.jsonl", folder / "runs" / "accepted.jsonl")
     if command == "judge":
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         text = read_collection(folder).run("build-103").texts[0]
@@ -236,9 +239,10 @@ def test_the_json_of_check_is_its_list(here, capsys):
     assert main(["check", "--json", "-"]) == 2
     problems = json.loads(capsys.readouterr().out)["problems"]
     places = [p["file"] if p["line"] is None else f"{p['file']}:{p['line']}" for p in problems]
-    assert shown == [
-        f"{p['severity']} {place}: {p['what']}; {p['remedy']}" for p, place in zip(problems, places, strict=True)
-    ]
+    lines = [f"{p['severity']} {place}: {p['what']}; {p['remedy']}" for p, place in zip(problems, places, strict=True)]
+    folded = [re.search(r" \((\d+) more of this kind\)", line) for line in shown]
+    assert len(shown) + sum(int(more[1]) for more in folded if more) == len(lines)
+    assert {re.sub(r" \(\d+ more of this kind\)", "", line) for line in shown} <= set(lines)
     assert main(["check", "--json", "problems.json"]) == 2
     assert json.loads((here / "problems.json").read_text())["problems"] == problems
 

@@ -174,7 +174,8 @@ def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(
             same = np.all([own == said for own, said in zip(verdicts, outcome, strict=False)], axis=0)
             left += same.mean() * score[same].var() if same.any() else 0
         taken = sum(one.share for one in found[:count])
-        assert taken == pytest.approx(1 - left / score.var(), abs=0.02)
+        # A share of the variance of 2,000 draws in up to eight parts: its standard error is about 0.01.
+        assert taken == pytest.approx(1 - left / score.var(), abs=0.03)
         assert taken > 0.02
 
 

@@ -116,8 +116,8 @@ def test_a_cluster_gives_the_same_to_the_bit_though_a_worker_dies_at_work(cluste
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--backend", "dask"], "belong together"),
-        (["--scheduler", "tcp://127.0.0.1:1"], "belong together"),
+        (["--backend", "dask"], "--backend dask needs --scheduler ADDRESS"),
+        (["--scheduler", "tcp://127.0.0.1:1"], "--backend dask needs --scheduler ADDRESS"),
         (["--backend", "dask", "--scheduler", "nonsense://"], "no Dask scheduler answers"),
     ],
 )
