@@ -35,6 +35,7 @@ import re
 import reprlib
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -49,6 +50,7 @@ Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
+_LARGEST = 1_000_000  # bytes of a file of settings
 ENTRY_POINTS = "nuggeteer.matchers"
 
 
@@ -122,7 +124,12 @@ def read_settings(path: Path) -> Settings:
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         raise fail(path, "is a device or a pipe", "replace it with a regular file")
+    with suppress(OSError, RuntimeError):  # a link to itself: reading reports it
+        if not path.resolve().is_relative_to(path.parent.resolve()):
+            raise fail(path, "is a link that leads out of this folder", "replace it with the file itself")
     try:
+        if path.stat().st_size > _LARGEST:
+            raise fail(path, f"is larger than {_LARGEST:,} bytes", "it holds settings only; correct it")
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return Settings()

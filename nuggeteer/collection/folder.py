@@ -26,6 +26,7 @@ from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
+from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
@@ -98,9 +99,14 @@ class Collection:
         path = self._locate(name)
         if path not in self._runs:
             problems: list[Problem] = []
-            self._runs[path] = read_run(path, self._info(path.stem), self.key, self.settings.answers.split, problems)
+            self._runs[path] = self._read_run(path, problems, named=name not in self.run_names)
             self.problems.extend(_or_stop(problems))
         return self._runs[path]
+
+    def _read_run(self, path: Path, problems: list[Problem], named: bool) -> Run:
+        """The run in a file, which the user may have `named` and may then be anywhere."""
+        root = None if named else self.root
+        return read_run(path, self._info(path.stem), self.key, self.settings.answers.split, problems, root)
 
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
@@ -172,11 +178,12 @@ def check(root: Path | str) -> list[Problem]:
     runs = []
     for name in collection.run_names:
         path = collection.root / "runs" / f"{name}.jsonl"
-        runs.append(read_run(path, collection._info(name), collection.key, collection.settings.answers.split, problems))
+        runs.append(collection._read_run(path, problems, named=False))
     _check_texts_of_judgements(collection, runs, problems)
     _check_judgements(collection, entries, problems)
     path = collection.root / "runs.jsonl"
-    for line, info in canonical.MANIFEST.read(path, []) if path.is_file() else ():
+    readable = path.is_file() and is_regular(path, [], collection.root)
+    for line, info in canonical.MANIFEST.read(path, []) if readable else ():
         if info.run not in collection.run_names:
             remedy = f"add runs/{info.run}.jsonl or delete the line"
             problems.append(Problem(str(path), line, f"the run {info.run!r} has no file", remedy, "warning"))
@@ -230,7 +237,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     line_of: dict[str, tuple[str, int]] = {}
     path = root / "questions.jsonl"
     listed = path.is_file()
-    if listed:
+    if listed and is_regular(path, problems, root):
         for line, question in canonical.QUESTIONS.read(path, problems):
             line_of.setdefault(question.qid, (str(path), line))
             if question.qid in questions:
@@ -240,7 +247,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     path = root / "nuggets.jsonl"
     nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
     lines: dict[tuple[str, str], int] = {}
-    for line, nugget in canonical.NUGGETS.read(path, problems):
+    for line, nugget in canonical.NUGGETS.read(path, problems) if is_regular(path, problems, root) else ():
 
         def warn(what: str, remedy: str, line: int = line) -> None:
             problems.append(Problem(str(path), line, what, remedy, "warning"))
@@ -312,7 +319,7 @@ def _check_votes(
 
 def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
     manifest: dict[str, RunInfo] = {}
-    if path.is_file():
+    if path.is_file() and is_regular(path, problems, path.parent):
         for line, info in canonical.MANIFEST.read(path, problems):
             if info.run in manifest:
                 problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))

@@ -14,15 +14,18 @@ from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
 
 
-def read_run(path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: list[Problem]) -> Run:
-    """The run in a file; its records cut into responses if `split` says so."""
+def read_run(
+    path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: list[Problem], root: Path | None = None
+) -> Run:
+    """The run in a file; its records cut into responses if `split` says so. A file of the collection in `root` that
+    leads out of it is not read."""
     position = key.position
     texts: list[str] = []
     docids: list[str | None] = []
     question: list[int] = []
     unknown: dict[str, tuple[int, int]] = {}
     last_rank: dict[str, int] = {}
-    for line, response in canonical.RESPONSES.read(path, problems) if is_regular(path, problems) else ():
+    for line, response in canonical.RESPONSES.read(path, problems) if is_regular(path, problems, root) else ():
         if response.rank is not None:
             if response.rank <= last_rank.get(response.qid, response.rank - 1):
                 what = f"rank {response.rank} of {response.qid!r} is out of order"

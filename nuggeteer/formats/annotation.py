@@ -6,8 +6,12 @@ judged irrelevant.
 
 from __future__ import annotations
 
+import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -52,15 +56,27 @@ class Snippet:
 def wrong_spans(spans: Iterable[tuple[int, int]], text: str) -> str | None:
     """A description of what is wrong with a nugget's spans; None if they are good."""
     listed = list(spans)
+    begins, ends = word_bounds(text)
     for start, end in listed:
         if not 0 <= start < end <= len(text):
             return f"the span {start}–{end} is empty or outside the text, which has {len(text)} characters"
-        if not text[start:end].strip():
+        word = bisect_right(ends, start)  # the first that ends after the start
+        if word == len(begins) or begins[word] >= end:
             return f"the span {start}–{end} has no word in it"
     for (start, end), (next_start, next_end) in pairwise(listed):
         if next_start < end:
             return f"the spans {start}–{end} and {next_start}–{next_end} of one nugget overlap or are out of order"
     return None
+
+
+@lru_cache(maxsize=1)  # a line may mark thousands of nuggets in one text
+def word_bounds(text: str) -> tuple[array[int], array[int]]:
+    """Where each stretch without white space begins, and where it ends."""
+    begins, ends = array("q"), array("q")
+    for match in re.finditer(r"\S+", text):
+        begins.append(match.start())
+        ends.append(match.end())
+    return begins, ends
 
 
 def type_name(value: Any) -> str:

@@ -81,7 +81,8 @@ def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
 def read_audit(path: Path) -> tuple[Head, list[Unit]]:
     """Read an audit; raises `InputError` if the file was changed."""
     problems: list[Problem] = []
-    rows = [row for _, row in read_jsonl(path, problems)] if is_regular(path, problems) else []
+    root = path.parent.parent.parent  # judgements/audits/ID.jsonl
+    rows = [row for _, row in read_jsonl(path, problems)] if is_regular(path, problems, root) else []
     if problems:
         raise InputError(problems)
     try:

@@ -21,6 +21,7 @@ carriage return, a tab and a space. A single bracket is an ordinary character.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -95,10 +96,11 @@ def mark(text: str, spans: Spans) -> str:
     return "".join(result) + ("]]" if len(text) in closing else "")
 
 
-def fit(marked: str, spans: Spans, text: str) -> Spans:
-    """The same spans in a text that differs only in white space; raises `WrongField` if it differs in more."""
+def fit(marked: str, nuggets: Sequence[Spans], text: str) -> list[Spans]:
+    """The spans of each nugget in a text that differs only in white space; raises `WrongField` if it differs in
+    more."""
     if marked == text:
-        return spans
+        return list(nuggets)
     in_text = [i for i, char in enumerate(text) if not char.isspace()]
     in_marked = [i for i, char in enumerate(marked) if not char.isspace()]
     for a, b in zip(in_marked, in_text, strict=False):
@@ -110,14 +112,14 @@ def fit(marked: str, spans: Spans, text: str) -> Spans:
     if len(in_marked) != len(in_text):
         difference = "shorter" if len(in_marked) < len(in_text) else "longer"
         raise WrongField(f"the nugget's text is {difference} than its snippet's", "copy the whole text of the snippet")
-    number = {i: n for n, i in enumerate(in_marked)}
-    fitted = []
-    for start, end in spans:
-        inside = [number[i] for i in range(start, end) if i in number]
-        if not inside:
+
+    def fitted(start: int, end: int) -> tuple[int, int]:
+        first, after = bisect_left(in_marked, start), bisect_left(in_marked, end)
+        if first == after:
             raise WrongField("'[[ ]]' marks nothing", "put the brackets around words")
-        fitted.append((in_text[inside[0]], in_text[inside[-1]] + 1))
-    return tuple(fitted)
+        return in_text[first], in_text[after - 1] + 1
+
+    return [tuple(fitted(*span) for span in spans) for spans in nuggets]
 
 
 def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
@@ -167,10 +169,9 @@ def _nuggets(marked: str, kind: str | None, text: str) -> list[Extent]:
     if not extents:
         raise WrongField("no [[double brackets]] in this nugget", "put them around the nugget's words")
     found = []
-    for extent in extents:
+    for extent, spans in zip(extents, fit(own, [extent.spans for extent in extents], text), strict=True):
         if kind and extent.type:
             raise WrongField(f"two types, {kind!r} and {extent.type!r}", "keep one")
-        spans = fit(own, extent.spans, text)
         if wrong := wrong_spans(spans, text):
             raise WrongField(wrong, "put each word in one pair of brackets at most, and some word in each pair")
         found.append(Extent(spans, type_name(kind) if kind else extent.type))

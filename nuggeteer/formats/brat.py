@@ -14,14 +14,15 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from nuggeteer.errors import NuggeteerError, Problem, fail
-from nuggeteer.formats.annotation import Extent, Snippet, Spans, wrong_spans
+from nuggeteer.formats.annotation import Extent, Snippet, Spans, word_bounds, wrong_spans
 from nuggeteer.formats.canonical import MANIFEST, WrongLine
-from nuggeteer.formats.jsonl import LONGEST_LINE
+from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular
 
 PLAIN = "Nugget"
 LONGEST_NAME = 200
@@ -44,7 +45,7 @@ def read_brat(path: Path, problems: list[Problem]) -> list[Snippet]:
 
 
 def _document(path: Path, root: Path, problems: list[Problem]) -> Snippet | None:
-    text, lines = _content(path.with_suffix(".txt"), problems), _content(path, problems)
+    text, lines = (_content(one, root, problems) for one in (path.with_suffix(".txt"), path))
     if text is None or lines is None:
         return None
     *folders, _ = path.relative_to(root).parts
@@ -73,8 +74,9 @@ def _document(path: Path, root: Path, problems: list[Problem]) -> Snippet | None
         pieces = tuple((int(start), int(end)) for start, end in (piece.split(" ") for piece in match[2].split(";")))
         spans = tuple(sorted(pieces))
         wrong = wrong_spans(spans, text)
-        if wrong is None and covered(text, pieces) != " ".join(match[3].split()):
-            wrong = f"the text has {covered(text, pieces)[:40]!r} at these offsets, not {match[3][:40]!r}"
+        if wrong is None and not _has_words(text, pieces, match[3].split()):
+            begins = [(start, min(end, start + 40)) for start, end in pieces[:40]]
+            wrong = f"the text has {covered(text, begins)[:40]!r} at these offsets, not {match[3][:40]!r}"
         if wrong:
             problems.append(Problem(str(path), number, wrong, "correct the offsets, or the text"))
             continue
@@ -87,7 +89,9 @@ def _document(path: Path, root: Path, problems: list[Problem]) -> Snippet | None
     return Snippet(name, text, tuple(nuggets), qid, file=str(path))
 
 
-def _content(path: Path, problems: list[Problem]) -> str | None:
+def _content(path: Path, root: Path, problems: list[Problem]) -> str | None:
+    if not is_regular(path, problems, root):
+        return None
     try:
         if path.stat().st_size > LONGEST_LINE:
             problems.append(Problem(str(path), None, f"is larger than {LONGEST_LINE:,} bytes", "split it"))
@@ -107,7 +111,20 @@ def _id(name: str) -> str | None:
         return None
 
 
-def covered(text: str, spans: Spans) -> str:
+def _has_words(text: str, pieces: Spans, words: Sequence[str]) -> bool:
+    """Whether the words of the pieces are these. No more of the text is looked at than they are long."""
+    begins, ends = word_bounds(text)
+    listed = iter(words)
+    for start, end in pieces:
+        for word in range(bisect_right(ends, start), bisect_left(begins, end)):
+            begin, length = max(begins[word], start), min(ends[word], end) - max(begins[word], start)
+            expected = next(listed, "")
+            if len(expected) != length or not text.startswith(expected, begin):
+                return False
+    return next(listed, None) is None
+
+
+def covered(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The words of a nugget's pieces, joined by single spaces."""
     return " ".join(" ".join(text[start:end] for start, end in spans).split())
 
@@ -115,8 +132,9 @@ def covered(text: str, spans: Spans) -> str:
 def pieces(text: str, spans: Spans) -> Iterator[tuple[int, int]]:
     """Spans cut at line feeds, which brat does not allow in a span."""
     for start, end in spans:
-        for line in re.finditer(r"[^\n]*\S[^\n]*", text[start:end]):
-            yield start + line.start(), start + line.end()
+        for line in re.finditer(r"[^\n]+", text[start:end]):
+            if not line[0].isspace():
+                yield start + line.start(), start + line.end()
 
 
 def write_brat(folder: Path, snippets: Sequence[Snippet]) -> None:

@@ -17,7 +17,7 @@ import orjson
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.jsonl import LONGEST_LINE, read_jsonl, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, read_jsonl, write_whole
 from nuggeteer.formats.judgements import read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
@@ -96,7 +96,7 @@ def read_bundle(folder: Path) -> Bundle:
     problems: list[Problem] = []
 
     def lines(layout: canonical.Layout[Record], path: Path) -> Iterator[Record]:
-        if path.exists():
+        if path.exists() and is_regular(path, problems, folder):
             yield from (record for _, record in layout.read(path, problems))
 
     for question in lines(canonical.QUESTIONS, folder / "questions.jsonl"):

@@ -67,15 +67,20 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
         warn(first_blank, f"blank line ({blank} in the file)", "delete it")
 
 
-def is_regular(path: Path, problems: list[Problem]) -> bool:
-    """Whether a file can be read to its end: false, with a problem, for a device or a pipe in a collection."""
+def is_regular(path: Path, problems: list[Problem], root: Path | None = None) -> bool:
+    """Whether a file that the user did not name can be read: false, with a problem, for a device or a pipe, and for a
+    link that leads out of the folder `root`."""
     try:
-        if path.is_file() or path.is_dir() or not path.exists():  # reading reports the others
-            return True
-    except (OSError, ValueError):
-        return True
-    problems.append(Problem(str(path), None, "is a device or a pipe", "replace it with a regular file"))
-    return False
+        if not (path.is_file() or path.is_dir() or not path.exists()):
+            problems.append(Problem(str(path), None, "is a device or a pipe", "replace it with a regular file"))
+            return False
+        if root is not None and not path.resolve().is_relative_to(root.resolve()):
+            what = f"is a link that leads out of {root}"
+            problems.append(Problem(str(path), None, what, "replace it with the file itself"))
+            return False
+    except (OSError, RuntimeError, ValueError):  # a link to itself, a NUL: reading reports these
+        pass
+    return True
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

@@ -44,7 +44,7 @@ def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     found: list[Anything] = []
     seen: dict[tuple[str | None, ...], Judgement | Retraction] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        for entry in read_file(path, problems) if is_regular(path, problems) else ():
+        for entry in read_file(path, problems) if is_regular(path, problems, folder.parent) else ():
             record = entry.record
             identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
             first = seen.setdefault(identity, record)

@@ -12,7 +12,8 @@ import pytest
 from nuggeteer.collection.convert import FORMATS
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import sentences
-from nuggeteer.formats.annotation_files import read_snippets
+from nuggeteer.formats.annotation import Extent, Snippet
+from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.formats.brat import read_brat
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.gale.templates import find_template, read_templates
@@ -98,6 +99,71 @@ def test_a_reader_needs_time_in_proportion(name, tmp_path):
         assert grows_like_its_length(run, begin, repeated, end), (begin, repeated, end)
 
 
+def annotation(suffix, content):
+    """A reader of annotations of about `size` characters, with its companion if it has one."""
+
+    def run(folder, size):
+        path = folder / f"x{suffix}"
+        for one, text in zip((path, path.with_suffix(".txt")), content(size), strict=False):
+            one.write_text(text)
+        with suppress(NuggeteerError):
+            read_snippets(path, [])
+
+    return run
+
+
+def typed_brackets(n):
+    return [f"Snippet a: {'a ' * n}\nNugget: {'[[a]]-LOC  ' * n}\n"]
+
+
+def untyped_brackets(n):
+    return [f"Snippet a: {'a ' * n}\nNugget: {'[[a]]  ' * n}\n"]
+
+
+def offsets_of_everything(n):
+    spans = ",".join([f'{{"spans": [[0, {4 * n}]]}}'] * n)
+    return [f'{{"snippet": "a", "text": "{" " * 4 * n}x", "nuggets": [{spans}, {{"spans": [[0, {4 * n + 1}]]}}]}}']
+
+
+def offsets_of_white_space(n):
+    spans = ",".join([f'{{"spans": [[0, {4 * n + 1}]]}}'] * n)
+    return [f'{{"snippet": "a", "text": "{" " * 4 * n}x", "nuggets": [{spans}]}}']
+
+
+def standoff_of_one_word(n):
+    return [f"T1\tLOC 0 {8 * n}\tx\n" * n, "x" * 8 * n]
+
+
+def standoff_of_white_space(n):
+    return [f"T1\tLOC 0 {8 * n + 1}\tx\n" * n, " " * 8 * n + "x"]
+
+
+ANNOTATIONS = {
+    typed_brackets: ".txt",
+    untyped_brackets: ".txt",
+    offsets_of_everything: ".jsonl",
+    offsets_of_white_space: ".jsonl",
+    standoff_of_one_word: ".ann",
+    standoff_of_white_space: ".ann",
+}
+
+
+@pytest.mark.parametrize("content", ANNOTATIONS, ids=lambda content: content.__name__)
+def test_many_nuggets_in_one_text_need_time_in_proportion(content, tmp_path):
+    run = partial(annotation(ANNOTATIONS[content], content), tmp_path)
+    short, long = seconds(run, SIZE // 4), seconds(run, SIZE // 4 * TIMES)
+    assert long < 0.05 or long < SQUARE * short
+
+
+def test_a_nugget_of_blank_lines_is_written_in_no_time(tmp_path):
+    text = "a" + " " * 100_000 + "\nb"
+    begun = time.process_time()
+    write_snippets(tmp_path / "brat", [Snippet("s", text, (Extent(((1, len(text)),)),))])
+    assert time.process_time() - begun < 1
+    (found,) = read_snippets(tmp_path / "brat", [])
+    assert [text[start:end] for start, end in found.nuggets[0].spans] == ["b"]
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_text_needs_time_in_proportion(name):
     for repeated in TEXTS:
@@ -106,7 +172,7 @@ def test_a_text_needs_time_in_proportion(name):
 
 
 def test_what_takes_the_square_is_found():
-    assert not grows_like_its_length(lambda text: re.search(" +x", text[: len(text) // 2]), "", " ", "")
+    assert not grows_like_its_length(lambda text: re.search(" +x", text), "", " ", "")
 
 
 @pytest.mark.parametrize("first", ['"', '"a"b,"', 'qid,nugget,text,"verdict"x\n', "a" * 200_000, '\0,"'])
