@@ -1,4 +1,4 @@
-"""The settings of a collection, `nuggeteer.toml`: matching, thresholds and how answers are split.
+"""The settings of a collection, `nuggeteer.toml`: matching, thresholds, how answers are split, whose verdicts count.
 
 [match]
 matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
@@ -18,6 +18,9 @@ value = 0.2            # for "fixed": a response with a higher match score is gu
 [answers]
 split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
 
+[judgements]
+as_truth = []          # machines whose verdicts are the standard to score by, as if people had given them
+
 [nightly]
 measure = "f3"         # the score that is compared with the last night's
 fail_if_worse = 0.05   # by how much it may fall
@@ -31,6 +34,7 @@ page = ""              # where to write the HTML page: *.html
 
 from __future__ import annotations
 
+import json
 import re
 import reprlib
 import tomllib
@@ -96,6 +100,13 @@ class AnswerSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgementSettings:
+    """The machines, by their names as assessors, whose verdicts are known and not only a sign."""
+
+    as_truth: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class NightlySettings:
     """The gates of `nuggeteer nightly`, the exit code when they are undecided, and where reports go."""
 
@@ -115,6 +126,7 @@ class Settings:
     threshold: Threshold = Threshold()
     answers: AnswerSettings = AnswerSettings()
     nightly: NightlySettings = NightlySettings()
+    judgements: JudgementSettings = JudgementSettings()
 
 
 def read_settings(path: Path) -> Settings:
@@ -152,7 +164,26 @@ def read_settings(path: Path) -> Settings:
     if match.external:
         match = replace(match, external=str(path.parent / match.external))
     answers = AnswerSettings(**table.get("answers", {}))
-    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}))
+    judgements = JudgementSettings(tuple(table.get("judgements", {}).get("as_truth", ())))
+    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}), judgements)
+
+
+def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes | None:
+    """What `nuggeteer.toml` must hold so that a machine's verdicts are the standard; None if it says so already.
+
+    `before` is what a new file will hold otherwise."""
+    machines = read_settings(path).judgements.as_truth
+    if machine in machines:
+        return None
+    if before is None:
+        before = path.read_bytes() if path.exists() else b""
+    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in (*machines, machine))
+    if "judgements" in tomllib.loads(before.decode("utf-8-sig")):
+        raise fail(path, "has a section [judgements], which is yours to change", f"write in it: as_truth = [{names}]")
+    if before and not before.endswith(b"\n"):
+        before += b"\n"
+    about = b"# Verdicts of these machines are the standard to score by.\n"
+    return before + (b"\n" if before else b"") + about + f"[judgements]\nas_truth = [{names}]\n".encode()
 
 
 def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
@@ -193,11 +224,12 @@ _LIMITS = {"value": (0, 1), "fail_if_worse": (0, 1), "sure": (0.5, 1)}
 
 
 def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, Match | Threshold | AnswerSettings | NightlySettings] = {
+    sections: dict[str, Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings] = {
         "match": Match(),
         "threshold": Threshold(),
         "answers": AnswerSettings(),
         "nightly": NightlySettings(),
+        "judgements": JudgementSettings(),
     }
     for section, values in table.items():
         if section not in sections or not isinstance(values, dict):
@@ -221,6 +253,9 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     if key == "max_lost_vital":
         valid = value == "any" or (type(value) is int and value >= 0)
         return None if valid else "write a whole number from 0, or 'any'"
+    if key == "as_truth":
+        valid = isinstance(value, list) and all(isinstance(name, str) and name for name in value)
+        return None if valid else 'write a list of names, for example ["autonuggetizer"]'
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"

@@ -172,6 +172,7 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
         "match": {"matcher", "n", "stem", "weights", "stopwords", "idf", "rouge", "external", "marked"},
         "threshold": {"model", "value"},
         "answers": {"split"},
+        "judgements": {"as_truth"},
         "nightly": {field.name for field in fields(NightlySettings)},
     }
     assert read(tmp_path, example) == Settings()

@@ -13,6 +13,8 @@ EXAMPLES = """\
   nuggeteer convert trec-judgements j.txt --into my-collection \\
       --columns qid,run,docid,rank,nuggets,text
   nuggeteer convert nuggetizer-assignments assignments.jsonl --into rag
+  nuggeteer convert nuggetizer-assignments one.jsonl two.jsonl --into rag \\
+      --as-truth
   nuggeteer convert rag-answers --collection rag --run my-run --out my-run.jsonl
   nuggeteer convert annotation first.txt --out first.jsonl
 
@@ -35,30 +37,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--into", type=Path, metavar="DIR", help="add them to the collection in DIR")
     where.add_argument("--out", type=Path, metavar="FILE", help="write the collection's key or run to FILE")
     parser.add_argument("--run", help="the run to write")
+    parser.add_argument(
+        "--as-truth",
+        action="store_true",
+        help="score by these verdicts of a machine as if people had given them; every report then says so",
+    )
     parser.add_argument("--columns", metavar="NAMES", help="the columns of a TREC file, separated by commas")
     options.collection(parser)
     options.report(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.convert import convert_into, convert_out, format_of
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import conversions
 
     if args.format == "annotation":
         return _annotation(args)
     if args.out:
+        if args.as_truth:
+            raise NuggeteerError("--as-truth goes with --into: it says what the verdicts of a file are")
         if args.files:
             raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
-        from nuggeteer.collection.folder import find_collection
+        from nuggeteer.collection.folder import find_collection, read_collection
 
-        lines = convert_out(args.format, args.collection or find_collection(), args.out, args.run)
-        output.say(f"{args.out}: {lines} lines")
+        folder = args.collection or find_collection()
+        output.say(f"{args.out}: {convert_out(args.format, folder, args.out, args.run)} lines")
+        if format_of(args.format).machine and (left_out := len(read_collection(folder).machine)):
+            output.say(f"  without {left_out:,} verdicts of machines, which are not the standard here")
         return 0
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None
-    done = convert_into(args.format, args.files, args.into, columns)
+    done = convert_into(args.format, args.files, args.into, columns, args.as_truth)
     for one in done:
         output.warn(one.problems)
     output.show(args, conversions, done)

@@ -83,6 +83,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--log", action="store_true", help="list all verdicts with assessor, time and reason, newest last"
     )
+    else_.add_argument(
+        "--as-truth",
+        action="store_true",
+        help="with --import: score by these verdicts of a machine as if people had given them",
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -102,6 +107,8 @@ def width(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
 
+    if args.as_truth and not args.import_:
+        raise NuggeteerError("--as-truth needs --import: it says what the verdicts of a file are")
     if args.log:
         return _log(_fitting(args, "--log", "question", "nugget", "assessor"))
     if args.import_:
@@ -146,7 +153,7 @@ def _import(args: argparse.Namespace) -> int:
 
     collection = options.read(args)
     output.warn(collection.problems)
-    done = import_verdicts(collection, args.import_, args.assessor)
+    done = import_verdicts(collection, args.import_, args.assessor, args.as_truth)
     output.warn(done.problems)
     output.show(args, imported, done)
     return 0

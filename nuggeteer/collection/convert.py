@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats import autonuggetizer, trec_qa, trec_rag
+from nuggeteer.formats import autonuggetizer, canonical, trec_qa, trec_rag
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.settings import read_settings
+from nuggeteer.formats.jsonl import is_regular, write_whole
+from nuggeteer.records import Nugget
+from nuggeteer.settings import read_settings, with_truth
 
 NEW_SETTINGS = b"""\
 # Each record of a run may hold a whole answer: it is cut into sentences, list items, headings and table rows.
@@ -31,6 +32,9 @@ class Format:
     of_key: Callable[[Bundle], Iterable[Any]] | None = None
     columns: bool = False
     whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
+    # Reads files together, for a key that they share or that the collection has.
+    read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
+    machine: str = ""  # who gave the verdicts, if no human did
 
 
 FORMATS: Mapping[str, Format] = {
@@ -47,9 +51,11 @@ FORMATS: Mapping[str, Format] = {
     ),
     "nuggetizer-assignments": Format(
         "AutoNuggetizer assignments",
-        autonuggetizer.read_assignments,
+        lambda path: autonuggetizer.read_assignments([path])[0],
         of_run=autonuggetizer.assignment_objects,
         whole_answers=True,
+        read_together=autonuggetizer.read_assignments,
+        machine=autonuggetizer.ASSESSOR,
     ),
     "rag-answers": Format(
         "TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects, whole_answers=True
@@ -65,6 +71,8 @@ class Converted:
     written: tuple[Path, ...]
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
+    machine: bool = False  # its verdicts are a machine's
+    as_truth: bool = False  # and the standard to score by
 
 
 def format_of(name: str) -> Format:
@@ -74,17 +82,27 @@ def format_of(name: str) -> Format:
 
 
 def convert_into(
-    name: str, paths: Sequence[Path | str], folder: Path | str, columns: Sequence[str] | None = None
+    name: str,
+    paths: Sequence[Path | str],
+    folder: Path | str,
+    columns: Sequence[str] | None = None,
+    as_truth: bool = False,
 ) -> list[Converted]:
     """Read foreign files into the collection in `folder`. Lines that were not understood go to `folder`/garbled.
 
-    All files are read before any is written. If one of them cannot be read, nothing is written.
+    All files are read before any is written. If one of them cannot be read, nothing is written. With `as_truth`, the
+    settings say that the verdicts are the standard, although a machine gave them.
     """
     format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
     if columns and not format_.columns:
         raise NuggeteerError(f"the format {name} has no columns; leave out --columns")
-    read = partial(format_.read, columns=columns) if columns else format_.read
-    bundles = [read(path) for path in files]
+    if as_truth and not format_.machine:
+        raise NuggeteerError(f"the format {name} has no verdicts of a machine; leave out --as-truth")
+    if format_.read_together:
+        bundles = format_.read_together(files, _nuggets(folder))
+    else:
+        read = partial(format_.read, columns=columns) if columns else format_.read
+        bundles = [read(path) for path in files]
     problems = [problem for bundle in bundles for problem in bundle.problems]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
@@ -97,13 +115,25 @@ def convert_into(
     if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
         for bundle in bundles:  # its verdicts are not on single sentences
             bundle.judgements = [replace(judgement, scope="answer") for judgement in bundle.judgements]
+    toml = folder / "nuggeteer.toml"
+    settings = NEW_SETTINGS if new and format_.whole_answers else None
+    if as_truth:
+        settings = with_truth(toml, format_.machine, settings)
     written = write_bundles(sources, folder)
-    if new and format_.whole_answers:
-        write_whole(folder / "nuggeteer.toml", lambda file: file.write(NEW_SETTINGS))
+    if settings is not None:
+        write_whole(toml, lambda file: file.write(settings), follow=False)
+    truth = format_.machine in read_settings(toml).judgements.as_truth
     return [
-        Converted(path, tuple(made), count, tuple(bundle.problems))
+        Converted(path, tuple(made), count, tuple(bundle.problems), bool(format_.machine), truth)
         for path, made, count, bundle in zip(files, written, counts, bundles, strict=True)
     ]
+
+
+def _nuggets(folder: Path) -> list[Nugget]:
+    """The nuggets of a collection, if there is one. `write_bundles` reports what is wrong with them."""
+    path = folder / "nuggets.jsonl"
+    readable = path.is_file() and is_regular(path, [], folder)
+    return [nugget for _, nugget in canonical.NUGGETS.read(path, [])] if readable else []
 
 
 def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, list[str], list[Problem]]:
@@ -126,6 +156,8 @@ def _counts(bundle: Bundle) -> dict[str, int]:
         "responses": sum(map(len, bundle.responses.values())),
         "judgements": len(bundle.judgements),
         "garbled": len(bundle.garbled),
+        "unmatched": bundle.unmatched,
+        "unassigned": bundle.unassigned,
     }
 
 

@@ -7,7 +7,8 @@ warnings. `check` reads every file, including all runs, and returns all problems
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
 from nuggeteer.formats.jsonl import is_regular
-from nuggeteer.formats.judgements import Anything, read_folder, unretracted
+from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
@@ -41,7 +42,8 @@ UNLISTED = "builds"  # the group of the runs that the manifest does not list
 class Collection:
     """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
 
-    `judgements` are the human verdicts that were not retracted. Those of machines are kept apart, in `machine`.
+    `judgements` are the human verdicts that were not retracted, and those of machines whose verdicts are the standard
+    (`[judgements] as_truth`). Those of other machines are kept apart, in `machine`.
     """
 
     root: Path
@@ -51,6 +53,11 @@ class Collection:
     settings: Settings
     problems: list[Problem] = field(default_factory=list)
     machine: tuple[Judgement, ...] = ()
+
+    @cached_property
+    def machine_truth(self) -> dict[str, int]:
+        """The machines whose verdicts are the standard, and how many verdicts each has."""
+        return dict(Counter(judgement.assessor or "" for judgement in self.judgements if judgement.machine))
 
     @cached_property
     def run_names(self) -> tuple[str, ...]:
@@ -224,12 +231,23 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     manifest = _read_manifest(root / "runs.jsonl", problems)
     entries = _read_judgements(root / "judgements", key, problems)
     verdicts = unretracted(entries)
-    human = [verdict for verdict in verdicts if not verdict.record.machine]
-    problems.extend(contradictions(human))
-    problems.extend(contradicted_answers(human, settings.answers.split))
-    judgements = tuple(verdict.record for verdict in human)
-    machine = tuple(verdict.record for verdict in verdicts if verdict.record.machine)
+    as_truth = settings.judgements.as_truth
+    known = [verdict for verdict in verdicts if counts_as_known(verdict.record, as_truth)]
+    problems.extend(contradictions(known))
+    problems.extend(contradicted_answers(known, settings.answers.split))
+    judgements = tuple(verdict.record for verdict in known)
+    machine = tuple(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
+    names = {judgement.assessor for judgement in judgements if judgement.machine}
+    problems.extend(_without_verdicts(root, [name for name in as_truth if name not in names]))
     return Collection(root, key, judgements, manifest, settings, machine=machine), entries
+
+
+def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
+    """Names in `as_truth` that no machine has."""
+    for name in names:
+        what = f"[judgements] as_truth names {name!r}, and no verdict of a machine is by that assessor"
+        remedy = "correct the name, or delete it"
+        yield Problem(str(root / "nuggeteer.toml"), None, what, remedy, "warning")
 
 
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
@@ -362,7 +380,8 @@ def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems
 
 def _check_judgements(collection: Collection, entries: list[Anything], problems: list[Problem]) -> None:
     verdicts = unretracted(entries)
-    problems.extend(near_contradictions([verdict for verdict in verdicts if not verdict.record.machine]))
+    as_truth = collection.settings.judgements.as_truth
+    problems.extend(near_contradictions([v for v in verdicts if counts_as_known(v.record, as_truth)]))
     problems.extend(idle_retractions(entries, verdicts))
     problems.extend(unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))
     problems.extend(set_aside(collection.root / "judgements"))

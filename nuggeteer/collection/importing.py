@@ -1,7 +1,8 @@
 """Import verdicts that were made elsewhere into one assessor's ledger: all of them or none.
 
 A file is canonical JSON Lines, a spreadsheet as CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
-which a machine made. Nuggets have no ids in these; they are found by their texts, and garbled assignments are skipped.
+which a machine made. Nuggets have no ids in these; they are found by their texts. Garbled assignments, and those of
+nuggets that the key does not have, are reported and left out.
 A verdict that the assessor has already given, or has retracted since, is not written. A verdict that contradicts the
 assessor's own is an error. A verdict without a time counts as earlier than every retraction, and gets the time of the
 import.
@@ -20,13 +21,12 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError, Problem, fail
 from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import read_assignments
-from nuggeteer.formats.bundle import as_id
-from nuggeteer.formats.jsonl import BOM, read_jsonl
+from nuggeteer.formats.bundle import KEPT_ASIDE, as_id
+from nuggeteer.formats.jsonl import BOM, read_jsonl, write_whole
 from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
-from nuggeteer.settings import Split
-from nuggeteer.text import normalised
+from nuggeteer.settings import Split, with_truth
 
 _SHOWN = 20
 _BLANKS = BOM + b" \t\r\n"
@@ -43,11 +43,16 @@ class Imported:
     retracted: int  # the same assessor retracted them since
     unjudged: int  # rows of a spreadsheet without a verdict
     contradicting: int  # written, although another human gave the opposite verdict
+    as_truth: bool  # a machine's, and the standard to score by
     problems: tuple[Problem, ...]
 
 
-def import_verdicts(collection: Collection, path: Path, assessor: str | None = None) -> Imported:
-    """Write a file's verdicts into the ledger of their assessor, who must be given if the file names nobody."""
+def import_verdicts(
+    collection: Collection, path: Path, assessor: str | None = None, as_truth: bool = False
+) -> Imported:
+    """Write a file's verdicts into the ledger of their assessor, who must be given if the file names nobody.
+
+    With `as_truth`, the settings say that these are the standard, although a machine gave them."""
     problems: list[Problem] = []
     verdicts, unjudged = _read(path, collection.key, collection.settings.answers.split, problems)
     _refuse(problems)
@@ -63,12 +68,20 @@ def import_verdicts(collection: Collection, path: Path, assessor: str | None = N
         raise fail(path, what, "choose another name for the assessor; nothing was imported")
     new = list(_new(valid, earlier, problems))
     _refuse(problems)
+    settings, toml = None, collection.root / "nuggeteer.toml"
+    if as_truth:
+        if not all(verdict.record.machine for verdict in verdicts):
+            raise fail(path, "its verdicts are a human's, and known anyway", "leave out --as-truth")
+        settings = with_truth(toml, name)
     written = tuple(ledger.extend(new))
+    if settings is not None:
+        write_whole(toml, lambda file: file.write(settings), follow=False)
     already, retracted = len(valid) - len(new), len(verdicts) - len(valid)
     known = {(judgement.pair, judgement.verdict) for judgement in collection.judgements}
     against = sum((j.pair, not j.verdict) in known for j in written if not j.machine)
     problems += ledger.problems
-    return Imported(name, ledger.path, written, already, retracted, unjudged, against, tuple(problems))
+    truth = as_truth or name in collection.settings.judgements.as_truth
+    return Imported(name, ledger.path, written, already, retracted, unjudged, against, truth, tuple(problems))
 
 
 def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> tuple[list[Verdict], int]:
@@ -118,41 +131,26 @@ def _has_answers(content: bytes) -> bool:
 
 
 def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> list[Verdict]:
-    """AutoNuggetizer's assignments as a machine's verdicts. Its nuggets are found by their texts."""
-    bundle = read_assignments(path)
+    """AutoNuggetizer's assignments, which are a machine's verdicts. Its nuggets are found by their texts."""
+    (bundle,) = read_assignments([path], key.nuggets)
     remedy = "it was not imported; correct it and import the file again"
-    problems.extend(p if p.severity == "error" else replace(p, remedy=remedy) for p in bundle.problems)
-    texts = {(nugget.qid, nugget.nugget): nugget.descriptions[0] for nugget in bundle.nuggets}
-    named: dict[tuple[str, str], set[str]] = {}
-    for nugget in key.nuggets:
-        for text in {*nugget.descriptions, " / ".join(nugget.descriptions)}:
-            named.setdefault((nugget.qid, normalised(text)), set()).add(nugget.nugget)
-    ids: dict[tuple[str, str], str] = {}
-    for (qid, number), text in texts.items():
-        found = named.get((qid, normalised(text)), set())
-        if qid not in key.position:
-            what = f"unknown question {qid!r}"
-        elif not found:
-            what = f"question {qid!r} has no nugget {text!r:.100}"
-        elif len(found) > 1 and number not in found:
-            what = f"question {qid!r} has more than one nugget {text!r:.100}"
-        else:
-            ids[qid, number] = number if number in found else min(found)
-            continue
-        problems.append(Problem(str(path), None, what, "make the nuggets of both files the same"))
+    problems.extend(replace(p, remedy=remedy) if p.remedy == KEPT_ASIDE else p for p in bundle.problems)
     lines: dict[tuple[str | None, str | None], int] = {}
     for line, record in read_jsonl(path, []):
         lines.setdefault((as_id(record.get("run_id")), as_id(record.get("qid"))), line)
+    for qid in bundle.questions:
+        if qid not in key.position:
+            line = next(line for (_, asked), line in lines.items() if asked == qid)
+            problems.append(Problem(str(path), line, f"unknown question {qid!r}", "correct the qid"))
     scope: Scope = "answer" if split == "sentences" else "response"
-    return [
-        Entry(
-            str(path),
-            lines[j.run, j.qid],
-            replace(j, nugget=ids[j.qid, j.nugget], assessor=None, machine=True, scope=scope),
-        )
+    verdicts = [
+        Entry(str(path), lines[j.run, j.qid], replace(j, assessor=None, scope=scope))
         for j in bundle.judgements
-        if (j.qid, j.nugget) in ids and "assignment" not in j.extra
+        if j.qid in key.position and "assignment" not in j.extra
     ]
+    if not verdicts:
+        problems.append(Problem(str(path), None, "no verdict on a nugget of the key", "check that the key is the same"))
+    return verdicts
 
 
 def _assessor_of(path: Path, verdicts: list[Verdict], assessor: str | None) -> str:

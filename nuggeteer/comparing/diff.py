@@ -141,6 +141,7 @@ class Diff:
     identical: Bools
     signature: str
     notes: tuple[str, ...] = ()
+    as_truth: tuple[str, ...] = ()
 
     @property
     def headline(self) -> Delta:
@@ -274,6 +275,7 @@ def diff_matched_runs(
         identical,
         str(scorer.signature),
         scorer.notes,
+        tuple(scorer.collection.machine_truth),
     )
 
 

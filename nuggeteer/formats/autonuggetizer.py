@@ -5,14 +5,18 @@
      "nuggets": [{"text", "importance", "assignment": "support" | "partial_support" | "not_support"}]}
 
 Nuggets have no ids in these files; their ids become 1, 2, ... in the order of the list. Assignments become a run with
-one response per question, and a verdict for each nugget: support is a yes, partial_support is a partial no, and
-not_assigned (which we write for a nugget that nobody judged) is no verdict.
+one response per question, and a machine's verdict for each nugget: support is a yes, partial_support is a partial no,
+and not_assigned (which we write for a nugget that nobody judged) is no verdict.
+
+Several files of one key go together: a nugget is recognised by its text (`nugget_lists`). If the collection has nuggets
+for the question, these are its key, and other texts are kept aside. Otherwise the key is the longest list of the
+question in all files, and the nuggets that only other lists have follow it. Nuggets that a list lacks get no verdict
+for this answer. All of this is reported.
 
 Values that an LLM garbled ("failed" as an importance, "ming_dynasty_support" as an assignment) are kept under
 `importance_as_found` or `assignment`. They are counted, and are worth nothing, as in AutoNuggetizer. Unknown keys, and
 ids that are numbers, are kept under `as_found`. A line is kept aside if an id is not valid, if a text or the list of
-nuggets is missing, if the question or the run's answer to it has occurred before, or if its nuggets differ from those
-that the file already has for this question.
+nuggets is missing, or if the question or the run's answer to it has occurred before in the file.
 
 These are not written, because the files cannot hold them: ids of nuggets; votes, weights and tags; a question's kind,
 target and template; docids and ranks; and who judged, when and why. Several descriptions are joined with ` / `. Several
@@ -22,12 +26,15 @@ importance or an assignment that was missing is written as "" or null.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from nuggeteer.errors import Problem
 from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
+from nuggeteer.formats.nugget_lists import BETWEEN, places
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
@@ -52,50 +59,119 @@ def read_nuggets(path: Path) -> Bundle:
             query = _text(line.get("query"))
             bundle.add_question(Question(qid, query, kind="rag", extra=_rest(line, qid=qid, query=query)))
             rest = [_rest(n, text=n["text"], importance=n.get("importance")) for n in listed]
-            _add(bundle, path, number, _nuggets(qid, listed, rest))
+            nuggets = _nuggets(qid, listed, rest)
+            bundle.nuggets += nuggets
+            _report_garbled(bundle, path, number, nuggets)
     return bundle
 
 
-def read_assignments(path: Path) -> Bundle:
-    """Read answers with an assignment for each nugget."""
-    bundle = Bundle()
-    known: dict[str, list[Nugget]] = {}
-    answered: set[tuple[str, str]] = set()
+@dataclass(frozen=True)
+class _Answer:
+    """A line of assignments that can be used."""
+
+    path: Path
+    number: int
+    qid: str
+    run: str
+    text: str
+    listed: Objects
+    rest: dict[str, Any]
+
+    @property
+    def nuggets(self) -> list[Nugget]:
+        """Its list as nuggets, with their places as ids."""
+        return _nuggets(self.qid, self.listed, [{}] * len(self.listed))
+
+    @property
+    def texts(self) -> list[str]:
+        return [found["text"] for found in self.listed]
+
+
+def read_assignments(paths: Sequence[Path], present: Iterable[Nugget] = ()) -> list[Bundle]:
+    """Read files of answers with an assignment for each nugget. `present` are the nuggets that are known already."""
+    bundles = [Bundle() for _ in paths]
+    answers = [_answers(path, bundle) for path, bundle in zip(paths, bundles, strict=True)]
+    key: dict[str, list[Nugget]] = {}
+    for nugget in present:
+        key.setdefault(nugget.qid, []).append(nugget)
+    fixed = set(key)
+    own = {id(answer): bundle for bundle, some in zip(bundles, answers, strict=True) for answer in some}
+    for answer in sorted((a for some in answers for a in some if a.qid not in fixed), key=lambda a: -len(a.listed)):
+        _complete(key, answer, own[id(answer)])
+    for bundle, some in zip(bundles, answers, strict=True):
+        for answer in some:
+            _add_answer(bundle, answer, key[answer.qid])
+    return bundles
+
+
+def _answers(path: Path, bundle: Bundle) -> list[_Answer]:
+    """The usable lines of a file. The others are kept aside."""
+    answers: dict[tuple[str, str], _Answer] = {}
     for number, line, raw in read_objects(path, bundle, ("qid", "run_id", "answer_text", "nuggets")):
-        aside = partial(bundle.not_understood, path, number)
         qid, run = as_id(line.get("qid")), as_id(line.get("run_id"))
         text, listed = line.pop("answer_text", None), line.pop("nuggets", None)
         if qid is None or run is None or not isinstance(text, str) or not _are_nuggets(listed):
-            aside(raw, "no qid, no run_id, no answer_text, or no list of nuggets with texts")
+            what = "no qid, no run_id, no answer_text, or no list of nuggets with texts"
+            bundle.not_understood(path, number, raw, what)
+        elif (run, qid) in answers:
+            bundle.not_understood(path, number, raw, f"a second answer of {run} to {qid}")
+        else:
+            answers[run, qid] = _Answer(path, number, qid, run, text, listed, line)
+    return list(answers.values())
+
+
+def _complete(key: dict[str, list[Nugget]], answer: _Answer, bundle: Bundle) -> None:
+    """Add the nuggets of a list that the key of its question does not have yet."""
+    own = key.get(answer.qid)
+    if own is None:
+        key[answer.qid] = answer.nuggets
+        return
+    for nugget, place in zip(answer.nuggets, places(answer.texts, own), strict=True):
+        if place is None:
+            name = str(len(own) + 1)
+            own.append(replace(nugget, nugget=name))
+            what = f"{nugget.descriptions[0]!r:.80} is not in the longest list of {answer.qid}; it is nugget {name} now"
+            remedy = "fine if lists lack nuggets; if not, convert the file of nuggets first, into a new collection"
+            bundle.problems.append(Problem(str(answer.path), answer.number, what, remedy, "warning"))
+
+
+def _add_answer(bundle: Bundle, answer: _Answer, key: Sequence[Nugget]) -> None:
+    aside = partial(bundle.not_understood, answer.path, answer.number)
+    qid, run = answer.qid, answer.run
+    if qid not in bundle.questions:
+        bundle.add_question(Question(qid, _text(answer.rest.get("query")), kind="rag"))
+        bundle.nuggets += key
+        _report_garbled(bundle, answer.path, answer.number, answer.nuggets)
+    rest = _rest(answer.rest, qid=qid, run_id=run, query=bundle.questions[qid].text)
+    bundle.add_response(RunInfo(run), Response(qid, answer.text, extra=rest))
+    where = places(answer.texts, key)
+    for found, nugget, place in zip(answer.listed, answer.nuggets, where, strict=True):
+        assignment = found.get("assignment")
+        if place is None:
+            bundle.unmatched += 1
+            aside(as_json(found), f"{qid} has no nugget {found['text']!r:.80}, so its assignment has no place")
             continue
-        nuggets = _nuggets(qid, listed, [{}] * len(listed))
-        if (run, qid) in answered:
-            aside(raw, f"a second answer of {run} to {qid}")
+        own = key[place]
+        if _importance(nugget) != _importance(own):
+            here, before = _importance(nugget), _importance(own)
+            aside(as_json(found), f"nugget {own.nugget} of {qid} is {here!r:.40} here and {before!r:.40} before")
+        if assignment == NOT_ASSIGNED:
             continue
-        if known.get(qid, nuggets) != nuggets:
-            aside(raw, f"the nuggets of {qid} differ from those on an earlier line")
-            continue
-        if qid not in known:
-            bundle.add_question(Question(qid, _text(line.get("query")), kind="rag"))
-            _add(bundle, path, number, nuggets)
-        known[qid] = nuggets
-        answered.add((run, qid))
-        rest = _rest(line, qid=qid, run_id=run, query=bundle.questions[qid].text)
-        bundle.add_response(RunInfo(run), Response(qid, text, extra=rest))
-        for nugget, found in zip(nuggets, listed, strict=True):
-            assignment = found.get("assignment")
-            if assignment == NOT_ASSIGNED:
-                continue
-            extra = _rest(found, text=found["text"], importance=found.get("importance"), assignment=assignment)
-            if not isinstance(assignment, str) or assignment not in ASSIGNMENTS:
-                what = f"nugget {nugget.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no"
-                aside(as_json(found), what)
-                extra, assignment = {**extra, "assignment": assignment}, "not_support"
-            verdict, partly = ASSIGNMENTS[assignment]
-            bundle.judgements.append(
-                Judgement(qid, nugget.nugget, text, verdict, partly, run=run, assessor=ASSESSOR, extra=extra)
+        extra = _rest(found, text=BETWEEN.join(own.descriptions), importance=_importance(own), assignment=assignment)
+        if not isinstance(assignment, str) or assignment not in ASSIGNMENTS:
+            aside(as_json(found), f"nugget {own.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no")
+            extra, assignment = {**extra, "assignment": assignment}, "not_support"
+        verdict, partly = ASSIGNMENTS[assignment]
+        bundle.judgements.append(
+            Judgement(
+                qid, own.nugget, answer.text, verdict, partly, run=run, assessor=ASSESSOR, machine=True, extra=extra
             )
-    return bundle
+        )
+    if missing := [key[i].nugget for i in sorted(set(range(len(key))).difference(where))]:
+        bundle.unassigned += len(missing)
+        what = f"{run} has no assignment of {len(missing)} of the {len(key)} nuggets of {qid}: {', '.join(missing[:9])}"
+        problem = Problem(str(answer.path), answer.number, what, "they are guessed in this answer", "warning")
+        bundle.problems.append(problem)
 
 
 def _text(value: Any) -> str:
@@ -124,8 +200,7 @@ def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:
     return nuggets
 
 
-def _add(bundle: Bundle, path: Path, number: int, nuggets: list[Nugget]) -> None:
-    bundle.nuggets += nuggets
+def _report_garbled(bundle: Bundle, path: Path, number: int, nuggets: list[Nugget]) -> None:
     for nugget in nuggets:
         if _IMPORTANCE_AS_FOUND in nugget.extra:
             found = nugget.extra[_IMPORTANCE_AS_FOUND]
@@ -178,10 +253,12 @@ def _assignment(judgements: list[Judgement]) -> dict[str, Any]:
 
 
 def _nugget_object(nugget: Nugget) -> dict[str, Any]:
-    importance: Any = nugget.importance
-    if importance == "unrated":
-        importance = nugget.extra.get(_IMPORTANCE_AS_FOUND, importance)
-    return {"text": " / ".join(nugget.descriptions), "importance": importance}
+    return {"text": BETWEEN.join(nugget.descriptions), "importance": _importance(nugget)}
+
+
+def _importance(nugget: Nugget) -> Any:
+    """The importance as the file has it."""
+    return nugget.extra.get(_IMPORTANCE_AS_FOUND, "unrated") if nugget.importance == "unrated" else nugget.importance
 
 
 def _by_question(bundle: Bundle) -> dict[str, list[Nugget]]:

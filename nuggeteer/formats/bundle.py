@@ -18,10 +18,12 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, read_jsonl, write_whole
-from nuggeteer.formats.judgements import read_folder, unretracted
+from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+from nuggeteer.settings import read_settings
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
+KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line
 _SHOWN = 5
 _LONGEST_NAME = 200
 
@@ -30,8 +32,8 @@ _LONGEST_NAME = 200
 class Bundle:
     """Records without a folder. `garbled` has every line that the reader did not understand.
 
-    `excluded` has the verdicts of a collection that were retracted, and those of machines. In `garbled`, bytes that are
-    not UTF-8 are lone surrogates (`surrogateescape`), so they can be written unchanged.
+    `excluded` has the verdicts of a collection that were retracted, and those of machines that are not its standard. In
+    `garbled`, bytes that are not UTF-8 are lone surrogates (`surrogateescape`), so they can be written unchanged.
     """
 
     questions: dict[str, Question] = field(default_factory=dict)
@@ -42,6 +44,8 @@ class Bundle:
     excluded: list[Judgement] = field(default_factory=list)
     garbled: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unmatched: int = 0  # texts that no nugget of the key has
+    unassigned: int = 0  # nuggets of the key that an answer's list lacks
 
     def add_question(self, question: Question) -> None:
         self.questions.setdefault(question.qid, question)
@@ -52,8 +56,7 @@ class Bundle:
 
     def not_understood(self, path: Path, line: int, raw: str, what: str) -> None:
         self.garbled.append(raw)
-        remedy = "the line is kept aside in garbled/; correct it and convert again"
-        self.problems.append(Problem(str(path), line, what, remedy, "warning"))
+        self.problems.append(Problem(str(path), line, what, KEPT_ASIDE, "warning"))
 
 
 def as_id(value: Any) -> str | None:
@@ -107,7 +110,8 @@ def read_bundle(folder: Path) -> Bundle:
     for path in sorted((folder / "runs").glob("*.jsonl")):
         bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
     entries = read_folder(folder / "judgements", problems)
-    bundle.judgements = [verdict.record for verdict in unretracted(entries) if not verdict.record.machine]
+    as_truth = read_settings(folder / "nuggeteer.toml").judgements.as_truth
+    bundle.judgements = [v.record for v in unretracted(entries) if counts_as_known(v.record, as_truth)]
     included = set(map(id, bundle.judgements))
     judgements = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
     bundle.excluded = [judgement for judgement in judgements if id(judgement) not in included]

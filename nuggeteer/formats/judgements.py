@@ -7,7 +7,7 @@ every retraction. Nothing else undoes a verdict: an opposite verdict by the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -37,6 +37,11 @@ class Entry(NamedTuple, Generic[Record]):
 
 Anything = Entry[Judgement | Retraction]
 Verdict = Entry[Judgement]
+
+
+def counts_as_known(judgement: Judgement, as_truth: Collection[str]) -> bool:
+    """Whether a verdict is a human's, or of a machine whose verdicts are the standard (`[judgements] as_truth`)."""
+    return not judgement.machine or judgement.assessor in as_truth
 
 
 def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:

@@ -62,6 +62,7 @@ class Night:
     recorded: RecordedRun
     signature: str
     notes: tuple[str, ...]
+    as_truth: tuple[str, ...]
     briefing: Briefing | None
 
     @property
@@ -161,6 +162,7 @@ def nightly(
         recorded,
         str(scorer.signature),
         scorer.notes,
+        tuple(collection.machine_truth),
         briefing,
     )
 

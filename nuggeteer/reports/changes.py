@@ -36,6 +36,7 @@ def as_json(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
     return {
         "signature": result.signature,
         "notes": list(result.notes),
+        "as_truth": list(result.as_truth),
         "old": file_name(result.old_run.name),
         "new": file_name(result.new_run.name),
         "delta": {measure.name: None for measure in DEFAULT}

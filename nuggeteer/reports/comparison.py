@@ -35,6 +35,7 @@ def as_json(result: Comparison) -> dict[str, Any]:
     return {
         "signature": result.scores.signature,
         "notes": list(result.scores.notes),
+        "as_truth": list(result.scores.as_truth),
         "measure": first.measure.name,
         "runs": [_run_as_json(result, position, result.scores.runs[i]) for position, i in enumerate(first.order)],
         "measures": {standing.measure.name: _standing_as_json(result, standing) for standing in result.standings},

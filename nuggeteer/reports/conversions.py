@@ -9,6 +9,7 @@ from rich.console import Console
 
 from nuggeteer.collection.convert import Converted
 from nuggeteer.reports import problems
+from nuggeteer.reports.imported import AS_TRUTH, NOT_KNOWN
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain
 
@@ -20,6 +21,8 @@ def as_json(done: Sequence[Converted]) -> dict[str, Any]:
                 "file": file_name(str(converted.source)),
                 "written": [file_name(str(p)) for p in converted.written],
                 **converted.counts,
+                "machine": converted.machine,
+                "as_truth": converted.as_truth,
             }
             | problems.as_json(converted.problems)
             for converted in done
@@ -33,3 +36,5 @@ def draw(out: Console, done: Sequence[Converted]) -> None:
         out.print(plain(f"{converted.source}: {counts}"), soft_wrap=True)
         for path in converted.written:
             out.print(plain(f"  wrote {path}"), soft_wrap=True)
+    if any(converted.machine for converted in done):
+        out.print(AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN, soft_wrap=True)

@@ -36,12 +36,15 @@ def as_json(result: Crossval) -> dict[str, Any]:
             for run in result.scores
         ],
         "seconds": result.seconds,
+        "as_truth": list(result.as_truth),
     }
 
 
 def draw(out: Console, result: Crossval) -> None:
     how = f"Matched by {result.matcher}, decided by {result.model}."
     out.print(plain(f"{result.groups} groups of runs, each left out in turn. {how}"))
+    if result.as_truth:
+        out.print(plain(f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}."))
     out.print()
     columns = [("guesses of", "left"), ("number", "right"), ("yes", "right"), ("precision", "right")]
     columns += [("recall", "right"), ("F1", "right"), ("avg. precision", "right"), ("Brier", "right"), ("ECE", "right")]

@@ -10,6 +10,9 @@ from nuggeteer.collection.importing import Imported
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.terminal import plain
 
+NOT_KNOWN = "These are a machine's verdicts: they are kept and compared, but do not count as known."
+AS_TRUTH = "These are a machine's verdicts, and they count as a human's ([judgements] as_truth in nuggeteer.toml)."
+
 
 def as_json(done: Imported) -> dict[str, Any]:
     return {
@@ -21,6 +24,7 @@ def as_json(done: Imported) -> dict[str, Any]:
         "unjudged": done.unjudged,
         "contradicting": done.contradicting,
         "machine": any(judgement.machine for judgement in done.written),
+        "as_truth": done.as_truth,
         "problems": [str(problem) for problem in done.problems],
     }
 
@@ -42,6 +46,4 @@ def draw(out: Console, done: Imported) -> None:
         what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which"
         out.print(plain(what), soft_wrap=True)
     if any(judgement.machine for judgement in done.written):
-        out.print(
-            "These are a machine's verdicts: they are kept and compared, but never count as known.", soft_wrap=True
-        )
+        out.print(AS_TRUTH if done.as_truth else NOT_KNOWN, soft_wrap=True)

@@ -114,7 +114,7 @@ def _remarks(log: Log) -> Iterator[str]:
     if any(not line.stands and isinstance(line.entry.record, Judgement) for line in log.lines):
         yield "Verdicts in brackets were taken back."
     if any(share.machine for share in log.shares):
-        yield "A machine's verdicts are kept and compared, but never count as known."
+        yield "A machine's verdicts are kept and compared. They count as known only if the settings say so (as_truth)."
 
 
 def _assessor(assessor: str | None) -> Text:

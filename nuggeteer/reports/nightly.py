@@ -31,6 +31,7 @@ def as_json(night: Night) -> dict[str, Any]:
     return {
         "signature": night.signature,
         "notes": list(night.notes),
+        "as_truth": list(night.as_truth),
         "decision": night.decision,
         "reason": night.reason,
         "run": _run_as_json(night.new),
@@ -91,6 +92,8 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
         _line(out, plain(sentence))
         if arguments:
             out.print(plain(f"  {command} {shlex.join(arguments)}{options}"), soft_wrap=True)
+    if night.as_truth:
+        _line(out, plain(f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."))
     _line(out, Text(_recorded(night), "dim"))
 
 

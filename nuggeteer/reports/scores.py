@@ -20,6 +20,7 @@ def as_json(result: Scores) -> dict[str, Any]:
     return {
         "signature": result.signature,
         "notes": list(result.notes),
+        "as_truth": list(result.as_truth),
         "runs": [_run_as_json(result, run) for run in result.runs],
     }
 
@@ -112,7 +113,8 @@ def remarks(result: Scores) -> list[str]:
     lines = list(result.notes)
     guessed = sum(score.outcome.pairs_guessed for score in result.runs)
     drawn = any(score.outcome.drawn is not None for score in result.runs)
-    known = "known: the share of (response, nugget) pairs with a human verdict"
+    whose = f"a verdict of a human or of {listed(list(result.as_truth))}" if result.as_truth else "a human verdict"
+    known = f"known: the share of (response, nugget) pairs with {whose}"
     if guessed and drawn:
         lines.append(
             f"{known}. The other pairs are guessed, and a score is the mean over all that the guesses may be. "

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,7 @@ class Scores:
     model: ThresholdModel
     signature: str
     notes: tuple[str, ...] = ()
+    as_truth: tuple[str, ...] = ()  # machines whose verdicts are the standard
 
     @cached_property
     def threshold(self) -> Vector:
@@ -155,7 +156,7 @@ class Scorer:
             if model.pairs == 0:
                 notes.append("No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN")
         signature = Signature(basis, model.signature, DRAWS, self.seed)
-        return _Fitted(matcher, model, signature, (*matcher.notes, *notes))
+        return _Fitted(matcher, model, signature, (*_standard(self.collection), *matcher.notes, *notes))
 
     @property
     def matcher(self) -> Matcher:
@@ -233,7 +234,8 @@ class Scorer:
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with the model, the signature and the notes that reports show."""
-        return Scores(self.key, tuple(runs), self.measures, self.model, str(self.signature), self.notes)
+        as_truth = tuple(self.collection.machine_truth)
+        return Scores(self.key, tuple(runs), self.measures, self.model, str(self.signature), self.notes, as_truth)
 
 
 def score(
@@ -303,6 +305,12 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
             by_question[measure.name] = expected = values.mean(axis=0)
             intervals[measure.name] = mean_interval(expected, resamples, values, decided)
     return RunScore(run, outcome, intervals, by_question, hard_by_question)
+
+
+def _standard(collection: Collection) -> Iterator[str]:
+    """A note on each machine whose verdicts are the standard."""
+    for name, verdicts in collection.machine_truth.items():
+        yield f"{name} is a machine, and its {verdicts:,} verdicts count as a human's ([judgements] as_truth)."
 
 
 def _idf(settings: Match, collection: Collection) -> Idf | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
@@ -23,6 +24,7 @@ class Basis:
     match: str
     idf: str
     answers: str = ""  # how records are cut into responses, where they are
+    truth: str = ""  # the machines whose verdicts are the standard, where there are any
 
     @classmethod
     def of(cls, collection: Collection, matcher: str, idf: str) -> Basis:
@@ -30,12 +32,14 @@ class Basis:
         key, judgements = _digest_key(collection.key), _digest_judgements(collection)
         split = collection.settings.answers.split
         answers = f"{split}({sentences.VERSION})" if split == "sentences" else ""
-        return cls(version("nuggeteer"), key, judgements, str(VERDICT_FORM), matcher, idf, answers)
+        truth = ",".join(re.sub("[%|,:]", _escaped, name) for name in sorted(collection.machine_truth))
+        return cls(version("nuggeteer"), key, judgements, str(VERDICT_FORM), matcher, idf, answers, truth)
 
     def __str__(self) -> str:
         data = f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|texts:{self.texts}"
         answers = f"|answers:{self.answers}" if self.answers else ""
-        return f"{data}|match:{self.match}|idf:{self.idf}{answers}"
+        truth = f"|truth:{self.truth}" if self.truth else ""
+        return f"{data}|match:{self.match}|idf:{self.idf}{answers}{truth}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,10 @@ def differing_parts(one: str, other: str) -> list[str]:
     """The names of the parts in which two recorded signatures differ."""
     a, b = (dict(part.partition(":")[::2] for part in recorded.split("|")) for recorded in (one, other))
     return [name for name in {**a, **b} if a.get(name) != b.get(name)]
+
+
+def _escaped(mark: re.Match[str]) -> str:
+    return f"%{ord(mark[0]):02X}"
 
 
 def _digest_key(key: AnswerKey) -> str:

@@ -72,6 +72,7 @@ class Crossval:
     coverage95: float | None
     scores: tuple[RunGuess, ...]
     seconds: float
+    as_truth: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ def crossval(
         coverage95=float(np.mean(held)) if held else None,
         scores=runs,
         seconds=time.perf_counter() - start,
+        as_truth=tuple(collection.machine_truth),
     )
 
 

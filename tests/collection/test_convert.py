@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.convert import FORMATS, convert_into, convert_out
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
@@ -77,7 +78,7 @@ def objects(path: Path) -> list[Any]:
 def test_public_files_come_back_object_for_object(tmp_path, format_, name):
     """Garbled ones too, through a collection on disk."""
     source = shared("autonuggetizer") / name
-    (done,) = convert_into(format_, [source], tmp_path / "c")
+    (done,) = convert_into(format_, [source], tmp_path / "c", as_truth=format_ == "nuggetizer-assignments")
     run = next(iter(read_bundle(tmp_path / "c").responses), None)
     assert convert_out(format_, tmp_path / "c", tmp_path / "out.jsonl", run) == 100
     assert objects(tmp_path / "out.jsonl") == objects(source)
@@ -90,7 +91,8 @@ def test_public_assignments_score_as_their_metrics_files_say(tmp_path):
     """All 200 rows to 1e-9, both runs in one collection, without a guess."""
     folder = shared("autonuggetizer")
     names = ["gpt4o", "command-r-plus"]
-    convert_into("nuggetizer-assignments", [folder / f"assignments.{n}.jsonl" for n in names], tmp_path / "c")
+    files = [folder / f"assignments.{n}.jsonl" for n in names]
+    convert_into("nuggetizer-assignments", files, tmp_path / "c", as_truth=True)
     collection = read_collection(tmp_path / "c")
     measures = [f"{strict}{kind}_score" for strict in ("strict_", "") for kind in ("vital", "weighted", "all")]
     rows = 0
@@ -109,7 +111,7 @@ def test_public_assignments_score_as_their_metrics_files_say(tmp_path):
 def test_what_was_taken_back_or_a_machine_said_is_not_written_and_converting_again_does_not_bring_it_back(tmp_path):
     source = tmp_path / "a.jsonl"
     source.write_text(json.dumps(ASSIGNMENT) + "\n")
-    convert_into("nuggetizer-assignments", [source], tmp_path / "c")
+    convert_into("nuggetizer-assignments", [source], tmp_path / "c", as_truth=True)
     first, *others = read_collection(tmp_path / "c").judgements
     ledger = Ledger(tmp_path / "c", "autonuggetizer")
     ledger.retract(first)
@@ -522,7 +524,7 @@ def test_a_new_collection_of_whole_answers_cuts_them_and_its_verdicts_are_on_ans
     collection = read_collection(tmp_path / "c")
     assert collection.settings.answers.split == "sentences"
     assert collection.run("r").texts == ["Paris is big.", "It is old."]
-    assert [(j.scope, j.text) for j in collection.judgements] == [("answer", ASSIGNMENT["answer_text"])]
+    assert [(j.scope, j.text) for j in collection.machine] == [("answer", ASSIGNMENT["answer_text"])]
     before = {path: path.read_bytes() for path in (tmp_path / "c").rglob("*.*") if path.is_file()}
     convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c")
     assert {path: path.read_bytes() for path in before} == before
@@ -534,4 +536,65 @@ def test_a_collection_that_is_there_keeps_its_settings(tmp_path):
     convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c")
     collection = read_collection(tmp_path / "c")
     assert collection.settings.answers.split == "none"
-    assert [j.scope for j in collection.judgements] == ["response"]
+    assert [j.scope for j in collection.machine] == ["response"]
+
+
+# --- a machine's verdicts, and whether they are the standard
+
+
+def test_verdicts_of_a_machine_are_known_only_as_the_standard_which_may_be_said_later(tmp_path):
+    source = put(tmp_path / "a.jsonl", json.dumps(ASSIGNMENT))
+    (done,) = convert_into("nuggetizer-assignments", [source], tmp_path / "c")
+    collection = read_collection(tmp_path / "c")
+    assert (collection.judgements, len(collection.machine), done.as_truth) == ((), 1, False)
+    assert score(collection, ["r"])["r"].outcome.pairs_known == 0
+    (done,) = convert_into("nuggetizer-assignments", [source], tmp_path / "c", as_truth=True)
+    assert (done.machine, done.as_truth) == (True, True)
+    collection = read_collection(tmp_path / "c")
+    assert (len(collection.judgements), collection.machine) == (1, ())
+    assert collection.settings.answers.split == "sentences"  # what was there stays
+    assert score(collection, ["r"])["r"].outcome.pairs_guessed == 0
+
+
+def test_a_section_of_judgements_is_its_owners(tmp_path):
+    source = put(tmp_path / "a.jsonl", json.dumps(ASSIGNMENT))
+    own = b'[judgements]\nas_truth = ["gpt"]  # mine'
+    put(tmp_path / "c" / "nuggeteer.toml", own)
+    with pytest.raises(InputError, match=r'write in it: as_truth = \["gpt", "autonuggetizer"\]'):
+        convert_into("nuggetizer-assignments", [source], tmp_path / "c", as_truth=True)
+    assert snapshot(tmp_path / "c") == {"nuggeteer.toml": own}
+    convert_into("nuggetizer-assignments", [source], tmp_path / "c")
+    assert any(
+        "no verdict of a machine is by that assessor" in p.what for p in read_collection(tmp_path / "c").problems
+    )
+
+
+def test_only_verdicts_of_machines_can_be_made_the_standard(tmp_path):
+    with pytest.raises(NuggeteerError, match="leave out --as-truth"):
+        convert_into("trec-judgements", [put(tmp_path / "j", JUDGEMENTS)], tmp_path / "c", as_truth=True)
+
+
+@pytest.fixture
+def truthful(tmp_path):
+    """A collection with two runs whose verdicts a machine gave."""
+    lines = [ASSIGNMENT, {**ASSIGNMENT, "run_id": "s", "answer_text": "Paris is old."}]
+    lines[1]["nuggets"] = [{**ASSIGNMENT["nuggets"][0], "assignment": "not_support"}]
+    write_lines(tmp_path / "a.jsonl", lines)
+    convert_into("nuggetizer-assignments", [tmp_path / "a.jsonl"], tmp_path / "c", as_truth=True)
+    return tmp_path / "c"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["score"], ["diff", "r", "s"], ["compare"], ["crossval"], ["nightly", "r"], ["report", "r"]],
+)
+def test_every_report_names_the_machine_that_is_the_standard(truthful, capsys, tmp_path, command):
+    page = tmp_path / "page.html"
+    more = ["--output", str(page)] if command[0] == "report" else []
+    assert main([*command, *more, "--collection", str(truthful), "--json", str(tmp_path / "out.json")]) == 0
+    text = page.read_text(encoding="utf-8") if more else capsys.readouterr().out
+    assert "autonuggetizer" in text.replace("truth:autonuggetizer", "")
+    data = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    data = data["scores"] if command[0] == "report" else data
+    assert data["as_truth"] == ["autonuggetizer"]
+    assert "|truth:autonuggetizer|" in data.get("signature", "|truth:autonuggetizer|") + "|"

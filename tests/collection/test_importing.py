@@ -36,10 +36,10 @@ def folder(tmp_path):
 def take(folder, tmp_path):
     """Imports a file with that content, by default as ann's."""
 
-    def take(content, assessor="ann", name="verdicts"):
+    def take(content, assessor="ann", name="verdicts", as_truth=False):
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return import_verdicts(read_collection(folder), path, assessor)
+        return import_verdicts(read_collection(folder), path, assessor, as_truth)
 
     return take
 
@@ -248,30 +248,36 @@ def test_a_garbled_assignment_says_nothing_and_is_told(take, tmp_path):
     assert any(text.startswith(f"{tmp_path}/verdicts:1: ") and "ming_dynasty_support" in text for text in told)
 
 
-@pytest.mark.parametrize(
-    ("texts", "says"),
-    [
-        (("built a reactor", "another"), "question 'q1' has no nugget 'another'"),
-        (("built a reactor", "built  a Reactor"), ""),
-    ],
-)
-def test_a_nugget_that_is_not_in_the_key_is_refused(folder, take, texts, says):
-    if says:
-        with pytest.raises(NuggeteerError, match=says):
-            take(answers("support", "support", texts=texts), "gpt")
-        assert not files(folder)
-    else:
-        assert [j.nugget for j in take(answers("support", "support", texts=texts), "gpt").written] == ["a"]
+def test_an_assignment_of_a_nugget_that_the_key_lacks_is_told_and_the_rest_imported(folder, take):
+    done = take(answers("support", "support", texts=("another", "built  a Reactor")), "gpt")
+    assert [j.nugget for j in done.written] == ["a"]
+    assert any("q1 has no nugget 'another'" in problem.what for problem in done.problems)
+    with pytest.raises(NuggeteerError, match="no verdict on a nugget of the key"):
+        take(answers("support", "support", texts=("another", "one more")), "gpt")
 
 
-def test_nuggets_of_one_text_are_told_apart_by_their_place_or_refused(folder, take):
-    twins = [{"qid": "q1", "nugget": n, "text": "a twin", "importance": "vital"} for n in ("1", "2")]
+def test_nuggets_of_one_text_are_taken_in_the_order_of_the_key(folder, take):
+    twins = [{"qid": "q1", "nugget": n, "text": "a twin", "importance": "vital"} for n in ("x1", "x2")]
     write_lines(folder / "nuggets.jsonl", twins)
     done = take(answers("support", "not_support", texts=("a twin", "a twin")), "gpt")
-    assert [(j.nugget, j.verdict) for j in done.written] == [("1", True), ("2", False)]
-    write_lines(folder / "nuggets.jsonl", [{**twin, "nugget": f"x{twin['nugget']}"} for twin in twins])
-    with pytest.raises(NuggeteerError, match="has more than one nugget 'a twin'"):
-        take(answers("support", "not_support", texts=("a twin", "a twin")), "gpt")
+    assert [(j.nugget, j.verdict) for j in done.written] == [("x1", True), ("x2", False)]
+
+
+def test_a_machine_s_verdicts_are_known_where_they_are_the_standard(folder, take):
+    done = take(answers("support", "partial_support"), "gpt", as_truth=True)
+    assert done.as_truth
+    collection = read_collection(folder)
+    assert ([j.machine for j in collection.judgements], collection.machine) == ([True, True], ())
+    assert collection.machine_truth == {"gpt": 2}
+    take(answers("support", "not_support"), "other")
+    collection = read_collection(folder)
+    assert (len(collection.judgements), {j.assessor for j in collection.machine}) == (2, {"other"})
+
+
+def test_verdicts_of_people_need_no_as_truth(folder, take):
+    with pytest.raises(NuggeteerError, match="leave out --as-truth"):
+        take(line("ann"), as_truth=True)
+    assert not (folder / "nuggeteer.toml").exists()
 
 
 def test_nobody_is_a_human_and_a_machine(folder, take):

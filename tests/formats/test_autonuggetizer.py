@@ -12,13 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.formats.autonuggetizer import (
-    assignment_objects,
-    nugget_objects,
-    read_assignments,
-    read_nuggets,
-)
-from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats import autonuggetizer
+from nuggeteer.formats.autonuggetizer import assignment_objects, nugget_objects, read_nuggets
+from nuggeteer.formats.bundle import KEPT_ASIDE, Bundle
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Object = dict[str, Any]
@@ -29,6 +25,11 @@ def read(reader: Callable[[Path], Bundle], lines: Iterable[Object | bytes]) -> B
         path = Path(folder) / "file.jsonl"
         path.write_bytes(b"".join((x if isinstance(x, bytes) else orjson.dumps(x)) + b"\n" for x in lines))
         return reader(path)
+
+
+def read_assignments(path: Path) -> Bundle:
+    (bundle,) = autonuggetizer.read_assignments([path])
+    return bundle
 
 
 def canonical(objects: Iterable[Any]) -> list[bytes]:
@@ -129,13 +130,80 @@ def test_a_second_answer_of_a_run_to_a_question_is_kept_aside():
     assert [orjson.loads(raw) for raw in bundle.garbled] == [again]
 
 
-def test_an_answer_with_other_nuggets_than_its_question_had_before_is_kept_aside():
-    """Its verdicts would go to the wrong nuggets, for a nugget is known by its place."""
-    moved = answer([nugget("b"), nugget("a", assignment="not_support")], run="s")
-    bundle = read(read_assignments, [answer([nugget("a"), nugget("b")]), moved])
-    assert list(bundle.responses) == ["r"]
-    assert {j.run for j in bundle.judgements} == {"r"}
-    assert [orjson.loads(raw) for raw in bundle.garbled] == [moved]
+def verdicts(bundle: Bundle) -> dict[tuple[str | None, str], str]:
+    """Each verdict in words, by run and by the text of its nugget."""
+    text = {nugget.nugget: nugget.descriptions[0] for nugget in bundle.nuggets}
+    assert all(judgement.machine and judgement.assessor == "autonuggetizer" for judgement in bundle.judgements)
+    words = {(True, False): "yes", (False, True): "partly", (False, False): "no"}
+    return {(j.run, text[j.nugget]): words[j.verdict, j.partial] for j in bundle.judgements}
+
+
+def test_nuggets_that_a_labeller_moved_or_dropped_are_matched_by_their_texts_and_reported():
+    """By place, b's support would go to a."""
+    full = [nugget("a", assignment="not_support"), nugget("b"), nugget("c", assignment="partial_support")]
+    moved = [nugget("C", assignment="not_support"), nugget("b ")]
+    bundle = read(read_assignments, [answer(moved, run="s", text="another"), answer(full)])
+    assert [(n.nugget, n.descriptions) for n in bundle.nuggets] == [("1", ("a",)), ("2", ("b",)), ("3", ("c",))]
+    assert verdicts(bundle) == {
+        ("s", "c"): "no",
+        ("s", "b"): "yes",
+        ("r", "a"): "no",
+        ("r", "b"): "yes",
+        ("r", "c"): "partly",
+    }
+    (told,) = bundle.problems
+    assert (told.line, told.what) == (1, "s has no assignment of 1 of the 3 nuggets of q: 1")
+    assert [n["assignment"] for n in next(assignment_objects(bundle, "s"))["nuggets"]] == [
+        "not_assigned",
+        "support",
+        "not_support",
+    ]
+
+
+def test_a_nugget_that_only_a_shorter_list_has_follows_the_longest_and_is_reported():
+    bundle = read(read_assignments, [answer([nugget("a"), nugget("b")]), answer([nugget("x")], run="s")])
+    assert [n.descriptions[0] for n in bundle.nuggets] == ["a", "b", "x"]
+    assert verdicts(bundle) == {("r", "a"): "yes", ("r", "b"): "yes", ("s", "x"): "yes"}
+    assert [problem.line for problem in bundle.problems] == [2, 1, 2]
+    assert bundle.problems[0].what == "'x' is not in the longest list of q; it is nugget 3 now"
+
+
+def test_with_a_key_other_texts_are_kept_aside_and_another_importance_is_reported(tmp_path):
+    key = [Nugget("q", "n1", ("a",), "vital"), Nugget("q", "n2", ("b", "or c"), "okay")]
+    line = answer([nugget("b / or c", "vital"), nugget("x"), nugget("a", "vital", "not_support")])
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(orjson.dumps(line))
+    (bundle,) = autonuggetizer.read_assignments([path], key)
+    assert bundle.nuggets == key
+    assert [(j.nugget, j.verdict) for j in bundle.judgements] == [("n2", True), ("n1", False)]
+    assert [orjson.loads(raw) for raw in bundle.garbled] == line["nuggets"][:2]
+    assert [problem.what for problem in bundle.problems] == [
+        "nugget n2 of q is 'vital' here and 'okay' before",
+        "q has no nugget 'x', so its assignment has no place",
+    ]
+    assert next(assignment_objects(bundle, "r"))["nuggets"] == [line["nuggets"][2], line["nuggets"][0]]
+
+
+def test_of_equal_texts_the_first_is_the_first_nugget_and_exact_texts_come_first():
+    """A text that differs in case only never takes the nugget of an equal text that follows."""
+    full = [nugget("a", assignment="support"), nugget("a", assignment="not_support"), nugget("A")]
+    turned = [nugget("A", assignment="not_support"), nugget("a"), nugget("a", assignment="partial_support")]
+    bundle = read(read_assignments, [answer(full), answer(turned, run="s")])
+    assert [(j.nugget, j.verdict, j.partial) for j in bundle.judgements if j.run == "s"] == [
+        ("3", False, False),
+        ("1", True, False),
+        ("2", False, True),
+    ]
+
+
+def test_several_files_share_one_key(tmp_path):
+    """Every file names the whole key of its questions, so that each nugget has one id."""
+    for name, listed in {"one": ["a", "c"], "two": ["c", "b", "a"]}.items():
+        (tmp_path / name).write_bytes(orjson.dumps(answer([nugget(text) for text in listed], run=name)))
+    one, two = autonuggetizer.read_assignments([tmp_path / "one", tmp_path / "two"])
+    assert one.nuggets == two.nuggets
+    assert verdicts(one) == {("one", "a"): "yes", ("one", "c"): "yes"}
+    assert verdicts(two) == dict.fromkeys([("two", text) for text in "abc"], "yes")
 
 
 def test_a_question_for_the_second_time_is_kept_aside():
@@ -317,7 +385,7 @@ changed = st.fixed_dictionaries(
 
 def told(bundle: Bundle) -> list[bytes]:
     """What was kept aside, after a look that each piece has its problem."""
-    assert len(bundle.problems) == len(bundle.garbled)
+    assert sum(problem.remedy == KEPT_ASIDE for problem in bundle.problems) == len(bundle.garbled)
     return canonical(orjson.loads(raw) for raw in bundle.garbled)
 
 

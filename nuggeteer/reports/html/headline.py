@@ -35,7 +35,8 @@ class Headline:
         rows = [("nuggets found", f"{found:,} of {nuggets:,}")]
         rows.append(("of these vital", f"{int((outcome.found & vital).sum()):,} of {int(vital.sum()):,}"))
         rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.briefing.key.questions):,}"))
-        rows.append(("pairs that a human judged", f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
+        judged = "pairs with a known verdict" if self.briefing.scores.as_truth else "pairs that a human judged"
+        rows.append((judged, f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
         return rows
 
     @property
