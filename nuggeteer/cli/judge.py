@@ -45,14 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is W wide"
     )
     how = parser.add_argument_group("where to judge")
-    ways = how.add_mutually_exclusive_group()
-    ways.add_argument(
+    how.add_argument(
         "--plain",
         action="store_true",
         help="ask line by line; the default without a terminal, or with TERM=dumb",
-    )
-    ways.add_argument(
-        "--browser", action="store_true", help="in a browser on this machine; needs the extra nuggeteer[browser]"
     )
     else_ = parser.add_argument_group("instead of judging where it narrows most")
     what = else_.add_mutually_exclusive_group()
@@ -122,15 +118,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         raise NuggeteerError("--json needs --list, --plan, --import or --log")
     if args.audit is not None:
-        _fitting(args, "--audit", "run", "measure", "assessor", "plain", "browser")
-    return _browser(args) if args.browser else _judge(args)
+        _fitting(args, "--audit", "run", "measure", "assessor", "plain")
+    return _judge(args)
 
 
 def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namespace:
     """The command line, after refusing options that mean nothing here."""
     from nuggeteer.errors import NuggeteerError
 
-    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain", "browser"):
+    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain"):
         if name not in fits and getattr(args, name):
             raise NuggeteerError(f"{what} and {'a run' if name == 'run' else f'--{name}'} do not go together")
     return args
@@ -227,8 +223,10 @@ def _judge(args: argparse.Namespace) -> int:
 
         run_app(session, args.width)
     output.warn(session.ledger.problems)
+    before = session.total - session.judged
+    with_earlier = f", {session.total} with those of earlier sessions" if before > 0 else ""
     verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
-    print(escaped(f"{verdicts} by {session.ledger.assessor}. Run the same command to go on."))
+    print(escaped(f"{verdicts} by {session.ledger.assessor}{with_earlier}. Run the same command to go on."))
     if failed:
         raise NuggeteerError(f"not everything was written: {failed} of the lines failed")
     return 0
@@ -238,19 +236,4 @@ def _can_draw() -> bool:
     import os
     import sys
 
-    if "TEXTUAL_DRIVER" in os.environ:  # the other end of `--browser`
-        return True
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-
-
-def _browser(args: argparse.Namespace) -> int:
-    from nuggeteer.screens.browser import serve
-
-    _session(args)  # errors are shown here, not in the browser
-    words = [args.run, "--seed", str(args.seed)]
-    for name in ("against", "measure", "question", "nugget", "assessor", "width", "audit", "collection"):
-        value = getattr(args, name)
-        if value is not None:
-            words += [f"--{name}={value}"]
-    serve(words)
-    return 0

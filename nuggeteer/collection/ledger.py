@@ -25,7 +25,7 @@ from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.formats.append import append, append_line
 from nuggeteer.formats.cache import own_path, write_own
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line
-from nuggeteer.formats.fields import moment
+from nuggeteer.formats.fields import as_written, moment
 from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.records import Judgement, Pair, Retraction
 from nuggeteer.text import normalised
@@ -93,7 +93,7 @@ class Ledger:
         def line(content: bytes) -> bytes:
             times = [moment(judgement.at or ""), _latest(content, b'"verdict"', JUDGEMENTS.parse).get(pair)]
             at = max([_now(), *(when + _TICK for when in times if when)])
-            origin = (self.assessor, _time(at), judgement.run, reason)
+            origin = (self.assessor, as_written(at), judgement.run, reason)
             extra = {"tool": _tool(), "source": judgement.extra.get("source", "judge")}
             data = _line(Retraction(judgement.qid, judgement.nugget, judgement.text, *origin, judgement.scope, extra))
             _read_back(data)
@@ -105,7 +105,7 @@ class Ledger:
         """A verdict as its line, and as that will be read. It is later than the retraction `after`, or void."""
         at = judgement.at
         if at is None:
-            at = _time(max(now, after + _TICK) if after else now)
+            at = as_written(max(now, after + _TICK) if after else now)
         elif after and ((when := moment(at)) is None or when < after):
             what = f"the verdict of {at} on nugget {judgement.nugget!r} of {judgement.qid!r} was retracted later"
             raise NuggeteerError(f"{what}; judge it again")
@@ -208,10 +208,6 @@ def _merge_by_union(folder: Path) -> None:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _time(when: datetime) -> str:
-    return when.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @cache

@@ -111,6 +111,11 @@ def moment(at: str) -> datetime | None:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
+def as_written(when: datetime) -> str:
+    """A time as our files have it."""
+    return when.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 def time(value: Any) -> str:
     if moment(string(value)) is None:
         raise WrongField(f"is {_shown(value)}, not a time", "write it like 2026-01-31T09:30:00.000000Z")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.append import append_line
+from nuggeteer.formats.fields import as_written
 from nuggeteer.records import Importance
 
 
@@ -37,6 +38,6 @@ def propose(root: Path, proposal: Proposal) -> Proposal:
     line |= {"from": proposal.response, "run": proposal.run}
     if proposal.docid is not None:
         line["docid"] = proposal.docid
-    line |= {"assessor": proposal.assessor, "at": datetime.now(UTC).isoformat(timespec="microseconds")}
+    line |= {"assessor": proposal.assessor, "at": as_written(datetime.now(UTC))}
     append_line(root / "proposals.jsonl", line)
     return proposal

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from nuggeteer.collection.ledger import Ledger
@@ -88,7 +90,10 @@ class Session:
     """Asks one assessor about one subject.
 
     `state` may be older than the last verdicts. They are remembered here until a newer state arrives (`refresh`).
-    `audit` has the units of an audit, in its order; without it, the pairs most worth judging come first."""
+    `audit` has the units of an audit, in its order; without it, the pairs most worth judging come first. `judged`
+    counts the verdicts of this session, `total` all of the assessor's on these runs that stand.
+
+    Each state's pairs are gone through once, so a verdict takes as long after thousands as at first."""
 
     state: JudgingState
     ledger: Ledger
@@ -99,15 +104,23 @@ class Session:
     reason: str | None = field(default=None, init=False)
     shown: bool = field(default=False, init=False)
     judged: int = field(default=0, init=False)
+    total: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._unread: dict[tuple[int, str], bool | None] = {}
         self._revision_of: dict[tuple[int, str], int] = {}
         self._steps: list[_Step] = []
         self._answers_judged = False  # by this session: a look at whole answers costs time
-        self._skipped: dict[tuple[int, int, int], int] = {}
+        self._skipped: dict[tuple[int, int, int], PendingPair] = {}  # in the order of skipping
         self._revision = 0
+        self._form = cache(verdict_form)
         _check_filter(self.state, self.filter)
+        runs = {matched.run.name for matched in self.state.matched_runs}
+        self.total = sum(
+            judgement.assessor == self.ledger.assessor and judgement.run in runs
+            for judgement in self.state.collection.judgements
+        )
+        self._start_over()
         self._next()
 
     # What is asked.
@@ -132,7 +145,7 @@ class Session:
             for rank, position in enumerate(positions, 1)
         )
         asked = answer[self.response - positions.start]
-        own = {verdict_form(response.text) for response in answer}
+        own = {self._form(response.text) for response in answer}
         examples = tuple(
             (text, state.marks(text, nugget))
             for same, text in state.examples(nugget).items()
@@ -158,27 +171,40 @@ class Session:
 
     def verdict(self, side: int, nugget: int, response: int) -> bool | None:
         """The known verdict on a pair, including the verdicts of this session."""
-        key = (nugget, verdict_form(self.state.run(side).texts[response]))
+        key = (nugget, self._form(self.state.run(side).texts[response]))
         return self._unread[key] if key in self._unread else self.state.verdict(side, nugget, response)
 
     def left(self) -> int:
         """How many units of the audit are not settled."""
         return sum(not self._settled(pair) for pair in self.audit or ())
 
-    def _candidates(self) -> Iterator[PendingPair]:
+    def open_pairs(self) -> Iterator[PendingPair]:
+        """What is to be asked, each once and in order, as of the verdicts so far."""
+        seen = set()
+        for pair in self._in_order():
+            if (key := _pending_key(pair)) not in seen and self._is_open(pair):
+                seen.add(key)
+                yield pair
+
+    def _in_order(self) -> Iterator[PendingPair]:
         return self.state.pending_pairs() if self.audit is None else iter(self.audit)
+
+    def _start_over(self) -> None:
+        """Go through all pairs from the first. `_passed` has those found settled; undoing may open them again."""
+        self._waiting, self._passed = self._in_order(), dict[int, list[PendingPair]]()
+
+    def _is_open(self, pair: PendingPair) -> bool:
+        return self.filter(self.state.key.nuggets[pair.nugget]) and not self._settled(pair)
 
     def _next(self) -> None:
         """Go on to the first open question. Skipped ones come back when no other is left."""
         self.reason, self.shown = None, False
-        skipped: list[PendingPair] = []
-        for pair in self._candidates():
-            if not self.filter(self.state.key.nuggets[pair.nugget]) or self._settled(pair):
-                continue
-            if _pending_key(pair) not in self._skipped:
+        for pair in self._waiting:
+            if self._settled(pair):
+                self._passed.setdefault(pair.nugget, []).append(pair)
+            elif self._is_open(pair) and _pending_key(pair) not in self._skipped:
                 return self._go_to(pair)
-            skipped.append(pair)
-        self._go_to(min(skipped, key=lambda pair: self._skipped[_pending_key(pair)], default=None))
+        self._go_to(next(filter(self._is_open, self._skipped.values()), None))
 
     def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
         self.pending = pair
@@ -219,7 +245,7 @@ class Session:
         open_ = self._open(pair)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
-        positions = {verdict_form(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
+        positions = {self._form(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
         asked = sorted(positions.values())
         guesses = self.state.guesses(pair.side, pair.nugget, asked)
         written = self.ledger.extend(
@@ -239,9 +265,9 @@ class Session:
             ]
         )
         self._steps.append(_Step(pair, self.response, tuple(written)))
-        self.judged += len(written)
+        self._count(len(written))
         for judgement in written:
-            self._remember(pair.nugget, verdict_form(judgement.text), verdict)
+            self._remember(pair.nugget, self._form(judgement.text), verdict)
         if pair.audit is not None and not self._settled(pair):
             self.reason, self.shown = None, False
             self._go_to(pair)
@@ -264,7 +290,7 @@ class Session:
         )
         written = self.ledger.append(judgement)
         self._steps.append(_Step(pair, self.response, (written,)))
-        self.judged += 1
+        self._count(1)
         self._remember(*self._pair_key(written), True)
         self._answers_judged = True
         self._next()
@@ -281,8 +307,8 @@ class Session:
     def skip(self) -> None:
         """Leave the question for later; skipped questions come last."""
         if self.pending is not None:
-            self._revision += 1
-            self._skipped[_pending_key(self.pending)] = self._revision
+            self._skipped.pop(_pending_key(self.pending), None)  # to the end of those skipped
+            self._skipped[_pending_key(self.pending)] = self.pending
             self._next()
 
     def undo(self) -> tuple[Judgement, ...]:
@@ -294,12 +320,18 @@ class Session:
             return ()
         for judgement in step.judgements:
             self.ledger.retract(judgement)
-            self._remember(*self._pair_key(judgement), None)
+            nugget, same = self._pair_key(judgement)
+            self._remember(nugget, same, None)
+            self._waiting = chain(self._passed.pop(nugget, []), self._waiting)
         if self._steps:
             self._steps.pop()
-            self.judged -= len(step.judgements)
+            self._count(-len(step.judgements))
+        else:
+            self.total -= len(step.judgements)
         self.reason, self.shown = None, False
         if step.pair is not None:
+            if self.pending is not None:
+                self._waiting = chain([self.pending], self._waiting)
             self._go_to(step.pair, step.response)
         return step.judgements
 
@@ -318,7 +350,7 @@ class Session:
         nugget, same = self._pair_key(last)
         side = next(s for s, matched in enumerate(self.state.matched_runs) if matched.run.name == last.run)
         texts = self.state.run(side).texts
-        position = next((p for p in self.state.responses(side, nugget) if verdict_form(texts[p]) == same), None)
+        position = next((p for p in self.state.responses(side, nugget) if self._form(texts[p]) == same), None)
         if position is None:  # the run has changed since
             return _Step(None, -1, (last,))
         audit = next((pair for pair in self.audit or () if (pair.side, pair.nugget) == (side, nugget)), None)
@@ -350,6 +382,7 @@ class Session:
             raise NuggeteerError("an audit asks in the order that was drawn")
         _check_filter(self.state, only)
         self.filter = only
+        self._start_over()
         if self.pending is None or not only(self.state.key.nuggets[self.pending.nugget]):
             self._next()
 
@@ -376,8 +409,13 @@ class Session:
         self.state = state
         for key in [key for key, since in self._revision_of.items() if since <= revision]:
             del self._revision_of[key], self._unread[key]
+        self._start_over()
         if self.pending is None:
             self._next()
+
+    def _count(self, verdicts: int) -> None:
+        self.judged += verdicts
+        self.total += verdicts
 
     def _remember(self, nugget: int, same: str, verdict: bool | None) -> None:
         self._revision += 1

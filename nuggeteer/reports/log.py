@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.collection.log import AssessorTotals, Log, LogLine
+from nuggeteer.formats.fields import as_written
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
 from nuggeteer.reports.terminal import plain, table
@@ -55,8 +56,8 @@ def _share_as_json(share: AssessorTotals) -> dict[str, Any]:
         "partly": share.partly,
         "no": share.no,
         "retracted": share.retracted,
-        "first": share.first and share.first.astimezone(UTC).isoformat(),
-        "last": share.last and share.last.astimezone(UTC).isoformat(),
+        "first": share.first and as_written(share.first),
+        "last": share.last and as_written(share.last),
     }
 
 

@@ -76,7 +76,8 @@ def draw(out: Console, state: JudgingState) -> None:
     out.print(table(f"{names}: most worth judging", columns, rows))
     out.print()
     low, high = state.forecast.now
-    later = ", ".join(f"{number(state.forecast.width_after(k))} after {k}" for k in AFTER)
+    counts = sorted({min(k, int(state.forecast.judgements[-1])) for k in AFTER})
+    later = ", ".join(f"{number(state.forecast.width_after(k))} after {k}" for k in counts)
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     out.print(
         plain(

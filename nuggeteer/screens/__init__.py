@@ -1,1 +1,1 @@
-"""The screens of `judge`: a terminal application, plain lines, and a browser page."""
+"""The screens of `judge`: a terminal application, and plain lines."""

@@ -16,9 +16,12 @@ from nuggeteer.judging.session import Filter, Session
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
-from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_out
+from nuggeteer.screens.layout import audit_headline, forecast_line, headline, lay_out
 from nuggeteer.screens.widgets import KEYS, MARKING, Help, TextPane
 from nuggeteer.text import escaped
+
+GRADES: dict[str, Importance] = {"v": "vital", "o": "okay"}
+GRADING = "Is it vital or okay? v or o (Esc: do not propose it)"
 
 
 class JudgeApp(App[None]):
@@ -70,6 +73,7 @@ class JudgeApp(App[None]):
         self._marking: tuple[int, int] | None = None  # the first and the last word
         self._words: list[Span] = []
         self._asking: Callable[[str], None] | None = None
+        self._proposed: str | None = None  # a nugget whose importance is asked for
         self._stale = self._refreshing = False
         self._message = ""
 
@@ -134,10 +138,10 @@ class JudgeApp(App[None]):
         self._put("headline", f"{title}{'  …' if self._refreshing else ''}")
         if session.audit is not None:
             self._put(
-                "forecast", f"audit: {session.left()} of {len(session.audit)} left; {session.judged} verdicts so far"
+                "forecast", f"audit: {session.left()} of {len(session.audit)} left; {session.total} verdicts so far"
             )
         else:
-            self._put("forecast", f"{session.judged} judged; {forecast_line(state.forecast, self.width)}")
+            self._put("forecast", f"{session.total} judged; {forecast_line(state.forecast, self.width)}")
 
     def _put(self, name: str, text: str) -> None:
         self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
@@ -158,8 +162,8 @@ class JudgeApp(App[None]):
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While words are being marked, keys have other meanings."""
-        return self._marking is None or action == "escape"
+        """While words are being marked, or a proposed nugget graded, keys have other meanings."""
+        return (self._marking is None and self._proposed is None) or action == "escape"
 
     def action_judge(self, verdict: bool) -> None:
         self._judge(verdict)
@@ -258,18 +262,27 @@ class JudgeApp(App[None]):
 
     def action_propose(self) -> None:
         def importance(text: str) -> None:
-            self._prompt("Is it vital or okay? (v or o)", lambda grade: write(text, grade))
-
-        def write(text: str, letter: str) -> None:
-            grades: dict[str, Importance] = {"v": "vital", "o": "okay"}
-            grade = grades.get(letter.strip()[:1].lower())
-            if grade is None:
-                raise NuggeteerError("write v for vital or o for okay; nothing was proposed")
-            self.session.propose(text, grade)
-            self._message = "proposed, in proposals.jsonl; it counts once the owner of the key adds it"
+            if not text.strip():
+                raise NuggeteerError("a nugget needs at least one word; nothing was proposed")
+            self._proposed = text
+            self._message = GRADING
 
         if self.session.pending is not None:
             self._prompt("Which fact does the key lack? (Esc cancels)", importance)
+
+    def _grade(self, text: str, key: str) -> None:
+        grade = GRADES.get(key)
+        if grade is None:
+            self._say(GRADING)
+            self.bell()
+            return
+
+        def act() -> str:
+            self._proposed = None
+            self.session.propose(text, grade)
+            return "proposed, in proposals.jsonl; it counts once the owner of the key adds it"
+
+        self._attempt(act)
 
     def _prompt(self, label: str, then: Callable[[str], None], value: str = "") -> None:
         field = self.query_one(Input)
@@ -301,8 +314,9 @@ class JudgeApp(App[None]):
 
     def action_escape(self) -> None:
         self._close_prompt()
-        self._marking = None
-        self._say("")
+        message = "" if self._proposed is None else "nothing was proposed"
+        self._marking = self._proposed = None
+        self._say(message)
 
     # Marking words.
 
@@ -327,6 +341,11 @@ class JudgeApp(App[None]):
         return self._words[first][0], self._words[last][1]
 
     def on_key(self, event: events.Key) -> None:
+        if self._proposed is not None:
+            if event.key != "escape":
+                self._grade(self._proposed, event.key)
+                event.stop()
+            return
         if self._marking is None:
             return
         start, end = self._marking

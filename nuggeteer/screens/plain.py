@@ -1,7 +1,13 @@
-"""The same session line by line, for a pipe, a screen reader or a simple terminal."""
+"""The same session line by line, for a pipe, a screen reader or a simple terminal.
+
+Nobody waits for a score. For a person, a thread computes it again after a verdict, and the next status line has it, and
+the next question comes from it. A script gets a fixed order, that of the first state, because a file of answers must
+fit the questions however fast the machine is; and it gets no new scores.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TextIO
 
@@ -9,7 +15,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.session import Filter, Session
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.records import Importance
-from nuggeteer.screens.page import audit_headline, forecast_line, headline, lay_out
+from nuggeteer.screens.layout import audit_headline, forecast_line, headline, lay_out
 from nuggeteer.text import escaped
 
 WIDTH = 78
@@ -36,6 +42,8 @@ class PlainScreen:
     def __init__(self, session: Session, source: TextIO, out: TextIO, width: float | None = None) -> None:
         self.session, self.source, self.out, self.width = session, source, out, width
         self.failed = 0
+        self._interactive = source.isatty()
+        self._newer: _Newer | None = None
         self._commands: dict[str, Callable[[str], str]] = {
             "y": self._yes,
             "n": lambda rest: self._judge(False),
@@ -83,7 +91,7 @@ class PlainScreen:
             for part in message.split("\n"):
                 self._write(part)
             if word in "ynNwub":
-                self._refresh_state()
+                self._follow()
             if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
                 self._show()
 
@@ -91,10 +99,11 @@ class PlainScreen:
         self.out.write(escaped(text) + "\n")
 
     def _write_status(self) -> None:
-        state = self.session.state
+        state, more = self.session.state, "  …" if self._newer else ""
         if self.session.audit is None:
-            self._write(headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1))
-            self._write(f"{self.session.judged} judged; {forecast_line(state.forecast, self.width)}")
+            line = headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1)
+            self._write(line + more)
+            self._write(f"{self.session.total} judged; {forecast_line(state.forecast, self.width)}")
         else:
             self._write(audit_headline(state.title, state.measure.title))
             self._write(f"audit: {self.session.left()} of {len(self.session.audit)} left")
@@ -111,12 +120,18 @@ class PlainScreen:
             self.out.write((line.plain.rstrip() if line else "") + "\n")
         self.out.write("\n")
 
-    def _refresh_state(self) -> None:
-        try:
-            revision = self.session.revision
-            self.session.refresh(JudgingState.read(self.session.state.subject, self.session.state), revision)
-        except (NuggeteerError, OSError) as error:
-            self._write(f"the score stays as it was: {error}")
+    def _follow(self) -> None:
+        """Say how things stand after a verdict; a person also gets the newest score there is."""
+        if not self._interactive:
+            return
+        if self._newer is not None and not self._newer.thread.is_alive():
+            newer, self._newer = self._newer, None
+            if newer.state is None:
+                self._write(f"the score stays as it was: {newer.problem}")
+            else:
+                self.session.refresh(newer.state, newer.revision)
+        if self._newer is None:
+            self._newer = _Newer(self.session)
         self._write_status()
 
     def _yes(self, rest: str) -> str:
@@ -172,3 +187,20 @@ class PlainScreen:
 
     def _turn(self, by: int) -> str:
         return "" if self.session.move(by) else "there is no other response that way"
+
+
+class _Newer:
+    """A newer state of a session, read in a thread."""
+
+    def __init__(self, session: Session) -> None:
+        self.earlier, self.revision = session.state, session.revision
+        self.state: JudgingState | None = None
+        self.problem = ""
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self) -> None:
+        try:
+            self.state = JudgingState.read(self.earlier.subject, self.earlier)
+        except (NuggeteerError, OSError) as error:
+            self.problem = str(error)

@@ -41,7 +41,6 @@ def here(tmp_path, monkeypatch):
         ("build-103 --audit 5 --against build-102", "--audit and --against"),
         ("build-103 --audit 5 --width 0.1", "--audit and --width"),
         ("build-103 --list --log", "not allowed with"),
-        ("build-103 --plain --browser", "not allowed with"),
         ("build-103 --audit 0", "not a whole number from 1"),
         ("build-103 --width 0", "not a width"),
         ("build-103 --width nan", "not a width"),

@@ -14,7 +14,7 @@ from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.judging.suggest import forecast, suggest
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.screens.page import lay_out
+from nuggeteer.screens.layout import lay_out
 
 
 def written(session, assessor="ann"):
@@ -462,3 +462,38 @@ def test_a_whole_answer_is_not_judged_twice(begin):
     session._go_to(pair)
     with pytest.raises(NuggeteerError, match="judged already"):
         session.judge_answer()
+
+
+def test_what_was_judged_in_earlier_sessions_is_counted(begin):
+    first = begin()
+    for _ in range(3):
+        first.judge(False)
+    again = begin()
+    assert (again.judged, again.total) == (0, 3)
+    again.judge(False)
+    assert (again.judged, again.total) == (1, 4)
+    again.undo()
+    assert (again.judged, again.total) == (0, 3)
+    again.undo()
+    assert (again.judged, again.total) == (0, 2)
+    assert begin().total == 2
+
+
+def test_nothing_is_left_out_after_undoing(begin):
+    """Pairs that a yes settled are asked again when it is taken back, also if others were passed over since."""
+    session = begin(filter=Filter("q1", "1"))
+    asked = {in_view(session)[2]}
+    session.judge(True)
+    assert session.pending is None
+    session.undo()
+    asked |= {text for _, _, text in everything(session)}
+    assert asked == set(texts(session, "q1"))
+
+
+def test_the_question_in_view_comes_back_after_undoing(begin):
+    session = begin()
+    before = [pair.nugget for pair in session.open_pairs()]
+    session.judge(False)
+    session.undo()
+    session.judge(False)
+    assert len(everything(session)) == len(before) - 1

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shlex
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -265,24 +266,18 @@ def test_hostile_texts_stand_in_the_page_as_text(tmp_path):
     assert len(json.loads(raw)["nuggets"]) == 3 * len(TRICKS)
 
 
-def test_the_line_to_add_is_a_judgement_that_check_accepts(tmp_path):
-    """Even of hostile texts: put where the page says, it is read, and settles the guess."""
+def test_where_to_judge_next_names_a_command_that_asks_for_it_and_shows_no_guess(tmp_path):
+    """Even with a hostile name: what a shell makes of the command is the name."""
     root = hostile(tmp_path / "bad")
     found = brief(read_collection(root))
     assert found.suggested
-    shown_pairs = JudgeNext(found).suggestions
-    for shown, one in zip(shown_pairs, found.suggested, strict=True):
-        assert escaped(shown["line"]) == shown["line"]
-        record = json.loads(shown["line"])
-        assert record["text"] == found.new.run.texts[one.suggestion.response]
-        nugget = found.key.nuggets[one.suggestion.nugget]
-        assert (record["qid"], record["nugget"], record["verdict"]) == (nugget.qid, nugget.nugget, True)
-    place = found.suggested[0].suggestion.nugget
-    (root / "judgements" / "mine.jsonl").write_text(shown_pairs[0]["line"] + "\n", encoding="utf-8")
-    after = score(read_collection(root), [found.new.run.name]).runs[0].outcome
-    assert after.known[place]
-    assert after.found[place]
-    assert not found.score.outcome.known[place]
+    assert shlex.split(JudgeNext(found).command) == ["nuggeteer", "judge", found.new.run.name]
+    told = replace(found.suggested[0], suggestion=replace(found.suggested[0].suggestion, probability=0.4242))
+    section = html.page(replace(found, suggested=(told,))).split('<section id="judge"')[1].split("</section>")[0]
+    shown = Reader(section).text
+    assert escaped(JudgeNext(found).command) in shown
+    assert "of the variance" in shown
+    assert "42" not in shown
 
 
 def luminance(colour):

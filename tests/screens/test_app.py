@@ -194,10 +194,12 @@ def test_while_words_are_marked_letters_do_nothing(begin):
 
 def test_a_proposal_is_asked_for_its_text_and_its_importance(begin, fermi):
     session = begin()
-    drive(session, "p", *typed("a new fact"), "enter", *typed("okay"), "enter")
+    drive(session, "p", *typed("a new fact"), "enter", "x", "o")
     line = json.loads((fermi.root / "proposals.jsonl").read_text())
     assert (line["text"], line["importance"], line["from"]) == ("a new fact", "okay", in_view(session)[2])
-    screens = drive(session, "p", "x", "enter", "?", "enter")
+    screens = drive(session, "p", "x", "enter", "escape")
+    assert any("nothing was proposed" in line for line in screens[-1])
+    screens = drive(session, "p", "enter")
     assert any("nothing was proposed" in line for line in screens[-1])
     assert (fermi.root / "proposals.jsonl").read_text().count("\n") == 1
 

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.judging.state import PendingPair
+from nuggeteer.judging.session import Session
+from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.screens.plain import PlainScreen
 from tests.judging.test_session import in_view, texts, written
 
@@ -25,13 +26,67 @@ def judge(begin):
     return type_
 
 
-def test_verdicts_are_written_and_the_score_follows(judge, begin):
+def test_verdicts_are_written(judge, begin):
     asked = in_view(begin())
     session, said = judge("y", "n")
     assert written(session)[0] == (*asked, True)
     assert [verdict for *_, verdict in written(session)] == [True, False]
     assert f"yes: {asked[0]}/{asked[1]}, written" in said
-    assert "2 judged; judging" in said
+
+
+class Keyboard(io.StringIO):
+    """Somebody who types each line when the score of the line before is there."""
+
+    def __init__(self, lines, screens):
+        super().__init__("".join(f"{line}\n" for line in lines))
+        self.screens = screens
+
+    def isatty(self):
+        return True
+
+    def readline(self):
+        if self.screens[0]._newer:
+            self.screens[0]._newer.thread.join()
+        return super().readline()
+
+
+def test_for_a_person_the_score_follows(begin):
+    session, out = begin(), io.StringIO()
+    screens = []
+    screens.append(PlainScreen(session, Keyboard(["y", "n", "n", "q"], screens), out))
+    screens[0].run()
+    said = out.getvalue().splitlines()
+    scores = [line.removesuffix("  …") for line in said if line.startswith("tonight  F(3)")]
+    assert [line.split(" ")[0] for line in said if " judged; judging" in line] == ["0", "1", "2", "3"]
+    assert scores[1] == scores[0] != scores[2]
+    after_one = begin()
+    after_one.undo()
+    after_one.undo()
+    state = JudgingState.read(after_one.state.subject)
+    assert f"F(3) {state.interval.value:.3f}  95 %" in scores[2]
+
+
+def test_a_file_of_answers_meets_the_same_questions_however_long_a_score_takes(judge, begin, monkeypatch):
+    """In a script nothing is computed again."""
+    session = begin()
+    first = [(pair.nugget, pair.response) for pair in session.open_pairs()]
+
+    def read(*args):
+        raise AssertionError("a script must not wait for a score")
+
+    asked = []
+
+    def ask(self, verdict, *rest):
+        asked.append((self.pending.nugget, self.pending.response))
+        return judged(self, verdict, *rest)
+
+    judged = Session.judge
+    monkeypatch.setattr(Session, "judge", ask)
+    out = io.StringIO()
+    monkeypatch.setattr(JudgingState, "read", read)
+    PlainScreen(session, io.StringIO("n\n" * len(first)), out).run()
+    assert asked == first
+    assert session.judged == session.total == len(first)
 
 
 def test_the_end_of_the_input_ends_the_session(judge):

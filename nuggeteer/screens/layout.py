@@ -182,8 +182,9 @@ def forecast_line(forecast: Forecast | None, width: float | None) -> str:
         return "this threshold model gives no probabilities"
     low, high = forecast.now
     if width is None:
-        later = ", ".join(f"{forecast.width_after(k):.3f} after {k} more" for k in (10, 50))
-        return f"judging {high - low:.3f} wide; likely {later}"
+        counts = sorted({min(k, int(forecast.judgements[-1])) for k in (10, 50)} - {0})
+        likely = ", ".join(f"{forecast.width_after(k):.3f} after {k} more" for k in counts)
+        return f"judging {high - low:.3f} wide{likely and f'; likely {likely}'}"
     if high - low <= width:
         return f"judging {high - low:.3f} wide: the target {width:g} is reached"
     needed = forecast.needed(width)
