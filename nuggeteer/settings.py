@@ -1,4 +1,4 @@
-"""The settings of a collection, `nuggeteer.toml`: matching, thresholds, how answers are split, whose verdicts count.
+"""The settings of a collection, `nuggeteer.toml`: matching, thresholds, answers, whose verdicts count, judges.
 
 [match]
 matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
@@ -30,6 +30,20 @@ undecided = 0          # the exit code when the gates are undecided; or 1
 markdown = ""          # where to write a summary: a file *.md in this folder
 junit = ""             # where to write JUnit XML: *.xml
 page = ""              # where to write the HTML page: *.html
+
+[judge.example]        # a language model for `nuggeteer ask`; as many as you like, each with a name of its own
+url = "http://127.0.0.1:8080/v1" # an OpenAI-compatible endpoint
+model = "example"      # what the endpoint calls the model
+revision = ""          # your own mark of a version; another revision is another judge
+prompt = "assign-1"    # or the path of a template of yours in this folder: *.txt
+key_env = ""           # the environment variable that holds the key; the key itself stands in no file
+network = false        # true: the endpoint may be on another machine
+input_price = 0.0      # of a million tokens
+output_price = 0.0
+concurrency = 4        # requests at once
+requests_per_minute = 0 # at most; 0 for no limit
+max_tokens = 1024      # of a reply
+timeout = 60.0         # seconds to wait for a reply
 """
 
 from __future__ import annotations
@@ -45,7 +59,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
@@ -121,12 +135,41 @@ class NightlySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """A language model behind an OpenAI-compatible endpoint, for `nuggeteer ask`: `[judge.NAME]`."""
+
+    name: str = ""
+    url: str = ""
+    model: str = ""
+    revision: str = ""
+    prompt: str = "assign-1"
+    key_env: str = ""
+    network: bool = False
+    input_price: float = 0.0
+    output_price: float = 0.0
+    concurrency: int = 4
+    requests_per_minute: int = 0
+    max_tokens: int = 1024
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     match: Match = Match()
     threshold: Threshold = Threshold()
     answers: AnswerSettings = AnswerSettings()
     nightly: NightlySettings = NightlySettings()
     judgements: JudgementSettings = JudgementSettings()
+    judges: tuple[JudgeSettings, ...] = ()
+
+    def judge(self, name: str) -> JudgeSettings:
+        """The judge of that name."""
+        for judge in self.judges:
+            if judge.name == name:
+                return judge
+        known = ", ".join(judge.name for judge in self.judges) or "none"
+        what = f"nuggeteer.toml has no section [judge.{name}]; the judges are: {known}"
+        raise NuggeteerError(f"{what} (docs/guides/language-models.md)")
 
 
 def read_settings(path: Path) -> Settings:
@@ -165,7 +208,8 @@ def read_settings(path: Path) -> Settings:
         match = replace(match, external=str(path.parent / match.external))
     answers = AnswerSettings(**table.get("answers", {}))
     judgements = JudgementSettings(tuple(table.get("judgements", {}).get("as_truth", ())))
-    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}), judgements)
+    judges = tuple(_judge(path.parent, name, values) for name, values in table.get("judge", {}).items())
+    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}), judgements, judges)
 
 
 def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes | None:
@@ -186,12 +230,24 @@ def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes |
     return before + (b"\n" if before else b"") + about + f"[judgements]\nas_truth = [{names}]\n".encode()
 
 
+def _judge(folder: Path, name: str, values: dict[str, Any]) -> JudgeSettings:
+    """A judge's settings; whole numbers as the fractions that some are."""
+    prompt = values.get("prompt", "")
+    known: dict[str, Any] = {key: float(value) if key in _FRACTIONS else value for key, value in values.items()}
+    if prompt.endswith(".txt"):
+        known["prompt"] = str(folder / prompt)
+    return JudgeSettings(name, **known)
+
+
 def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
     """A collection may come from anybody: its settings name no file outside of it, and no other file to write."""
     root = path.parent.resolve()
-    named = [(section, key) for section, keys in _FILES.items() for key in keys if table.get(section, {}).get(key)]
+    judges = {f"judge.{name}": values for name, values in table.get("judge", {}).items()}
+    sections = {**table, **judges}
+    files: dict[str, dict[str, str]] = {**_FILES, **{name: {"prompt": ""} for name in judges}}
+    named = [(section, key) for section, keys in files.items() for key in keys if sections.get(section, {}).get(key)]
     for section, key in named:
-        value = table[section][key]
+        value = sections[section][key]
         if key == "idf" and Match(**table["match"]).table is None:
             continue
         try:
@@ -200,8 +256,8 @@ def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
             inside = True
         if not inside:
             yield Problem(str(path), None, f"[{section}] {key} leads out of this folder", "name a file inside it")
-        elif not value.endswith(_FILES[section][key]):
-            remedy = f"name a file that ends in {_FILES[section][key]}"
+        elif not value.endswith(files[section][key]):
+            remedy = f"name a file that ends in {files[section][key]}"
             yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
 
 
@@ -220,11 +276,23 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "undecided": (0, 1),
 }
 # The least and the most of a number.
-_LIMITS = {"value": (0, 1), "fail_if_worse": (0, 1), "sure": (0.5, 1)}
+_LIMITS: dict[str, tuple[float, float]] = {
+    "value": (0, 1),
+    "fail_if_worse": (0, 1),
+    "sure": (0.5, 1),
+    "input_price": (0, 1_000_000),
+    "output_price": (0, 1_000_000),
+    "concurrency": (1, 256),
+    "requests_per_minute": (0, 1_000_000),
+    "max_tokens": (16, 1_000_000),
+    "timeout": (1, 3600),
+}
+_FRACTIONS = ("input_price", "output_price", "timeout")  # also where a whole number is written
+_Section = Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings | JudgeSettings
 
 
 def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings] = {
+    sections: dict[str, _Section] = {
         "match": Match(),
         "threshold": Threshold(),
         "answers": AnswerSettings(),
@@ -232,20 +300,40 @@ def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
         "judgements": JudgementSettings(),
     }
     for section, values in table.items():
-        if section not in sections or not isinstance(values, dict):
-            known = ", ".join(f"[{name}]" for name in sections)
+        if section == "judge" and isinstance(values, dict):
+            for name, own in values.items():
+                yield from _problems_of_judge(path, name, own)
+        elif section not in sections or not isinstance(values, dict):
+            known = ", ".join(f"[{name}]" for name in (*sections, "judge.NAME"))
             yield Problem(str(path), None, f"unknown section {section!r}", f"the sections are {known}")
-            continue
-        settings = asdict(sections[section])
-        for key, value in values.items():
-            if key in settings:
-                remedy = wrong_setting(key, value, settings[key])
-                what = f"[{section}] {key} is {_shown(value)}"
-            else:
-                remedy = f"the settings are {', '.join(settings)}"
-                what = f"unknown setting [{section}] {key}"
-            if remedy:
-                yield Problem(str(path), None, what, remedy)
+        else:
+            yield from _problems_of_section(path, section, values, asdict(sections[section]))
+
+
+def _problems_of_judge(path: Path, name: str, values: Any) -> Iterator[Problem]:
+    if not isinstance(values, dict):
+        yield Problem(str(path), None, f"[judge] {name} is {_shown(values)}", "write a section [judge.NAME]")
+        return
+    defaults = asdict(JudgeSettings())
+    del defaults["name"]
+    yield from _problems_of_section(path, f"judge.{name}", values, defaults)
+    for key, example in (("url", "http://127.0.0.1:8080/v1"), ("model", "the name that the endpoint knows")):
+        if not values.get(key):
+            yield Problem(str(path), None, f"[judge.{name}] has no {key}", f'write {key} = "{example}"')
+
+
+def _problems_of_section(
+    path: Path, section: str, values: dict[str, Any], settings: dict[str, Any]
+) -> Iterator[Problem]:
+    for key, value in values.items():
+        if key in settings:
+            remedy = wrong_setting(key, value, settings[key])
+            what = f"[{section}] {key} is {_shown(value)}"
+        else:
+            remedy = f"the settings are {', '.join(settings)}"
+            what = f"unknown setting [{section}] {key}"
+        if remedy:
+            yield Problem(str(path), None, what, remedy)
 
 
 def wrong_setting(key: str, value: Any, default: Any) -> str | None:
@@ -259,7 +347,7 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"
-    if key in _ALLOWED and value not in _ALLOWED[key]:
+    if default in _ALLOWED.get(key, ()) and value not in _ALLOWED[key]:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
         return f"write {' or '.join(map(repr, known))}, or install the package that provides it"

@@ -16,6 +16,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import parse
+from tests.asking.fake_server import FakeServer
 from tests.conftest import ROOT, write_lines
 
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
@@ -40,6 +41,8 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("judge", ["judge", "build-103", "--plan", "0.1"], []),
     ("judge", ["judge", "--log"], []),
     ("judge", ["judge", "--import", "verdicts.csv", "--assessor", "ann"], []),
+    ("ask", ["ask", "build-103", "--max-calls", "2"], []),
+    ("ask", ["ask", "build-103", "--dry-run"], []),
     ("check", ["check"], []),
     ("convert", ["convert", "trec-key", "key.txt", "--into", "new"], [["convert", "trec-key", "--out", "key.txt"]]),
     ("distill", ["distill", "--example"], []),
@@ -54,9 +57,17 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def server() -> Iterator[FakeServer]:
+    """A language model."""
+    with FakeServer() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeServer) -> Path:
     """A copy of the sample with a file for every command that reads one."""
     copy_sample(tmp_path / "sample")
+    (tmp_path / "sample" / "nuggeteer.toml").write_text(server.settings())
     monkeypatch.chdir(tmp_path / "sample")
     shutil.copy(ROOT / "experiments" / "figure-4.toml", "figure-4.toml")
     Path("visit.txt").write_text(f"{VISIT}\n")

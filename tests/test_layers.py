@@ -21,6 +21,7 @@ LAYERS = [
     ["scoring", "gale"],
     ["comparing", "trust"],
     ["judging"],
+    ["asking"],
     ["history"],
     ["reports"],
     ["screens", "testing", "cli", "__init__", "__main__"],

@@ -191,6 +191,28 @@ def as_toml(table):
     )
 
 
+JUDGE = SCHEMAS["settings"]["properties"]["judge"]["additionalProperties"]["properties"]
+JUDGE_VALUES = st.sampled_from([True, False, 0, 1, 16, 300, 0.5, -1, 1e9, "", "x", "assign-1", []])
+
+
+@given(st.dictionaries(st.sampled_from([*JUDGE, "name", "key"]), JUDGE_VALUES, max_size=4), st.booleans())
+@example({}, True)
+@example({"input_price": 1, "timeout": 1}, True)
+@example({"name": "x"}, True)
+def test_the_settings_of_a_judge_are_read_just_where_the_schema_is_met(tmp_path_factory, table, complete):
+    path = tmp_path_factory.mktemp("settings") / "nuggeteer.toml"
+    needed = {"url": "http://127.0.0.1:8080/v1", "model": "m"} if complete else {}
+    path.write_text(as_toml({"judge.j": {**needed, **table}}), encoding="utf-8")
+    try:
+        judge = read_settings(path).judge("j")
+        read = True
+        defaults = {key: value["default"] for key, value in JUDGE.items() if key not in ("url", "model", *table)}
+        assert {key: getattr(judge, key) for key in defaults} == defaults
+    except InputError:
+        read = False
+    assert read == validator("settings").is_valid(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
 @given(
     st.dictionaries(
         st.sampled_from(["match", "threshold", "nightly", "other"]),
@@ -223,6 +245,7 @@ def test_the_settings_schema_knows_our_matchers_and_the_defaults(tmp_path):
     defaults = {
         section: {key: value["default"] for key, value in schema["properties"].items()}
         for section, schema in sections.items()
+        if "properties" in schema
     }
     path.write_text(as_toml(defaults), encoding="utf-8")
     assert read_settings(path) == read_settings(tmp_path / "absent.toml")

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer import settings
-from nuggeteer.errors import InputError
-from nuggeteer.settings import Match, NightlySettings, Settings, Threshold, read_settings
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.settings import JudgeSettings, Match, NightlySettings, Settings, Threshold, read_settings
+
+JUDGE = "[judge.j]\nurl = 'http://127.0.0.1'\nmodel = 'm'\n"
 
 
 def read(tmp_path, content):
@@ -130,6 +132,17 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
         ("[threshold]\nvalue = nan", "[threshold] value is nan"),
         ("[threshold]\nvalue = inf", "[threshold] value is inf"),
         ("[threshold]\nvalue = false", "[threshold] value is False"),
+        ("judge = 3", "unknown section 'judge'"),
+        ("[judge]\nj = 3", "[judge] j is 3"),
+        ("[judge.j]\nmodel = 'm'", "[judge.j] has no url"),
+        ("[judge.j]\nurl = 'http://127.0.0.1'\nmodel = ''", "[judge.j] has no model"),
+        (JUDGE + "key = 'secret'", "unknown setting [judge.j] key"),
+        (JUDGE + "name = 'j'", "unknown setting [judge.j] name"),
+        (JUDGE + "concurrency = 0", "[judge.j] concurrency is 0"),
+        (JUDGE + "input_price = -1", "[judge.j] input_price is -1"),
+        (JUDGE + "output_price = nan", "[judge.j] output_price is nan"),
+        (JUDGE + "network = 1", "[judge.j] network is 1"),
+        (JUDGE + "prompt = '../mine.txt'", "[judge.j] prompt leads out of this folder"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_value(tmp_path, content, what):
@@ -174,5 +187,17 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
         "answers": {"split"},
         "judgements": {"as_truth"},
         "nightly": {field.name for field in fields(NightlySettings)},
+        "judge": {"example"},
     }
-    assert read(tmp_path, example) == Settings()
+    assert set(table["judge"]["example"]) == {field.name for field in fields(JudgeSettings)} - {"name"}
+    judge = JudgeSettings("example", "http://127.0.0.1:8080/v1", "example")
+    assert read(tmp_path, example) == Settings(judges=(judge,))
+
+
+def test_a_judge_is_found_by_its_name_and_prices_may_be_whole_numbers(tmp_path):
+    settings = read(tmp_path, JUDGE + "input_price = 3\nprompt = 'mine.txt'")
+    judge = settings.judge("j")
+    assert (judge.name, judge.model, judge.input_price) == ("j", "m", 3.0)
+    assert judge.prompt == str(tmp_path / "mine.txt")
+    with pytest.raises(NuggeteerError, match=r"no section \[judge.k\]; the judges are: j"):
+        settings.judge("k")

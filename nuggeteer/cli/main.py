@@ -26,6 +26,7 @@ COMMANDS = (
     "thresholds",
     "crossval",
     "judge",
+    "ask",
     "history",
     "report",
     "convert",

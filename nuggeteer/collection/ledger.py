@@ -119,7 +119,7 @@ class Ledger:
     def _write(self, lines: Callable[[bytes], bytes]) -> None:
         def with_attributes(content: bytes) -> bytes:
             if not content:
-                _merge_by_union(self.path.parent)
+                merge_by_union(self.path.parent)
             return lines(content)
 
         aside = append(self.path, with_attributes)
@@ -200,7 +200,7 @@ def _core(judgement: Judgement) -> Judgement:
     return replace(judgement, span=None, extra={})
 
 
-def _merge_by_union(folder: Path) -> None:
+def merge_by_union(folder: Path) -> None:
     if not os.path.lexists(folder / ".gitattributes"):
         with suppress(NuggeteerError):  # it only helps git, so a failure must not lose a verdict
             write_own(folder, ".gitattributes", _ATTRIBUTES)

@@ -25,6 +25,7 @@ from nuggeteer.formats.jsonl import BOM
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
 TRIES: Final = 1000  # to write, if other programs keep replacing the file
+_BLOCK: Final = 1 << 16  # bytes that are read at once, from the end
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -34,6 +35,16 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
 
     Returns the file to which a torn last line was moved, or None.
     """
+    return _append(path, FileIO.readall, lines)
+
+
+def append_bytes(path: Path, data: bytes) -> Path | None:
+    """Append whole lines, like `append`, but read only the last line of the file, however large it is."""
+    return _append(path, _last_line, lambda _: data)
+
+
+def _append(path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes]) -> Path | None:
+    """`read` returns the content of the file, or the end of it from the beginning of a line."""
     aside = None
     try:
         if not path.parent.is_dir():
@@ -42,12 +53,12 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
             _sync_folder(path.parent.parent)
         for _ in range(TRIES):
             with _locked(path) as file:
-                before = file.readall()
-                size = len(before) - len(torn(before))
-                if size < len(before):
-                    aside = _set_aside(path, before[size:])
+                before, size = read(file), os.fstat(file.fileno()).st_size
+                if rest := torn(before):
+                    aside = _set_aside(path, rest)
+                    size -= len(rest)
                     file.truncate(size)
-                    before = before[:size]
+                    before = before[: -len(rest)]
                 added = lines(before)
                 if before and not before.endswith(b"\n"):
                     added = b"\n" + added
@@ -61,8 +72,17 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
 
 def append_line(path: Path, line: dict[str, object]) -> Path | None:
     """Append one object, like `append`."""
-    data = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-    return append(path, lambda _: data)
+    return append_bytes(path, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _last_line(file: FileIO) -> bytes:
+    """The last line and the end of the line before it."""
+    found, position = b"", os.fstat(file.fileno()).st_size
+    while position and b"\n" not in found[:-1]:
+        step = min(position, _BLOCK)
+        position -= step
+        found = os.pread(file.fileno(), step, position) + found
+    return found[found.rfind(b"\n", 0, len(found) - 1) + 1 :]
 
 
 def torn(content: bytes) -> bytes:

@@ -1,0 +1,1 @@
+"""Language models as judges: what is asked, of whom, at what price, and where the answers are kept."""

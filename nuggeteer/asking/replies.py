@@ -1,0 +1,154 @@
+"""Replies of a model: one label for each numbered nugget, and how probable each is where the server says so.
+
+A reply is a JSON object {"1": label, ..., "N": label}. Labels have numbers, so a reply that drops, repeats or reorders
+nuggets cannot shift the rest. Prose around the object and a block of thinking before it do not matter. Anything else is
+a `WrongShape`: too few or too many numbers, a number twice, an unknown label, two objects that differ.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+LABELS: Final = ("support", "partial_support", "not_support")
+LONGEST_REPLY: Final = 200_000  # characters; the rest of a longer one is not read
+ATTEMPTS: Final = 200  # opening braces that are tried
+ENOUGH: Final = 0.5  # of the probability that must lie on the labels, or it says nothing about them
+_thinking = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+class WrongShape(Exception):
+    """A reply that is not one label for each nugget; says what is wrong."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the reply with its alternatives: how probable the model found each piece at this place."""
+
+    text: str
+    alternatives: dict[str, float]  # log probabilities
+
+
+@dataclass(frozen=True)
+class Label:
+    """The label of one nugget. `probabilities` of the three labels in the order of `LABELS`; None if unknown."""
+
+    label: str
+    probabilities: tuple[float, float, float] | None = None
+
+
+def reply_instruction(count: int) -> str:
+    """What the model is told to reply."""
+    shape = ", ".join(f'"{number}": LABEL' for number in range(1, count + 1))
+    return f"Reply with this JSON object and nothing else. Each LABEL is one of {', '.join(LABELS)}.\n{{{shape}}}"
+
+
+def reply_schema(count: int) -> dict[str, Any]:
+    """The JSON Schema of a good reply."""
+    numbers = [str(number) for number in range(1, count + 1)]
+    label = {"type": "string", "enum": list(LABELS)}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(numbers, label),
+        "required": numbers,
+        "additionalProperties": False,
+    }
+
+
+def read_labels(content: str, count: int, tokens: Sequence[Token] | None = None) -> list[Label]:
+    """The labels of nuggets 1 to `count`; raises `WrongShape`."""
+    labels = [_label(value) for value in _numbered(content, count)]
+    chances = _probabilities(tokens, count) if tokens else {}
+    return [Label(label, _agreeing(label, chances.get(number))) for number, label in enumerate(labels, 1)]
+
+
+def objects(content: str) -> list[Any]:
+    """The JSON objects that a reply holds, outside of its thinking. An object with a key twice is None."""
+    text = _thinking.sub(" ", content[:LONGEST_REPLY])
+    if re.search(r"<think(?:ing)?>", text, re.IGNORECASE):
+        raise WrongShape("the reply ends within its thinking")
+    decoder = json.JSONDecoder(object_pairs_hook=_unique)
+    found: list[Any] = []
+    position = text.find("{")
+    for _ in range(ATTEMPTS):
+        if position < 0:
+            break
+        try:
+            value, position = decoder.raw_decode(text, position)
+            found.append(value)
+        except (ValueError, RecursionError):
+            position += 1
+        position = text.find("{", position)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:
+    result = dict(pairs)
+    return result if len(result) == len(pairs) else None
+
+
+def _numbered(content: str, count: int) -> list[Any]:
+    wanted = [str(number) for number in range(1, count + 1)]
+    found = objects(content)
+    if not found:
+        raise WrongShape("no JSON object in the reply")
+    whole = [value for value in found if isinstance(value, dict) and set(value) == set(wanted)]
+    if not whole:
+        first = found[0]
+        if first is None:
+            raise WrongShape("a number stands in the reply twice")
+        raise WrongShape(f"{len(first)} labels for {count} nuggets, or other numbers")
+    if any(value != whole[0] for value in whole):
+        raise WrongShape("two replies that differ")
+    return [whole[0][number] for number in wanted]
+
+
+def _label(value: Any) -> str:
+    label = re.sub(r"[\s-]+", "_", value.strip().lower()) if isinstance(value, str) else ""
+    if label not in LABELS:
+        raise WrongShape(f"unknown label {json.dumps(value)[:60]}")
+    return label
+
+
+def _agreeing(label: str, chances: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+    """Probabilities of which the label is a likely one; others belong to some other place in the reply."""
+    return chances if chances and chances[LABELS.index(label)] > 0 else None
+
+
+def _probabilities(tokens: Sequence[Token], count: int) -> dict[int, tuple[float, float, float]]:
+    """For each number, the probabilities of the labels at the token where its label begins."""
+    text = "".join(token.text for token in tokens)
+    starts: dict[int, int] = {}
+    for match in re.finditer(r'"(\d{1,3})"\s*:\s*"', text):
+        if 1 <= int(match[1]) <= count:
+            starts[int(match[1])] = match.end()  # the last one: thinking may quote the others
+    result: dict[int, tuple[float, float, float]] = {}
+    begins = [0]
+    for token in tokens:
+        begins.append(begins[-1] + len(token.text))
+    where = 0
+    for number, start in sorted(starts.items(), key=lambda item: item[1]):
+        while where < len(tokens) and begins[where + 1] <= start:
+            where += 1
+        if where < len(tokens) and (chances := _of_labels(tokens[where], start - begins[where])):
+            result[number] = chances
+    return result
+
+
+def _of_labels(token: Token, offset: int) -> tuple[float, float, float] | None:
+    """The labels that the alternatives of a token begin, if they have most of the probability."""
+    mass = dict.fromkeys(LABELS, 0.0)
+    before = token.text[:offset]
+    for piece, log_probability in token.alternatives.items():
+        rest = piece[offset:].lower() if piece.startswith(before) else ""
+        begun = [label for label in LABELS if rest and (label.startswith(rest) or rest.startswith(label))]
+        if len(begun) == 1 and log_probability <= 1e-6:
+            mass[begun[0]] += math.exp(log_probability)
+    total = sum(mass.values())
+    if not ENOUGH <= total <= 1.001:
+        return None
+    return mass["support"] / total, mass["partial_support"] / total, mass["not_support"] / total

@@ -1,0 +1,235 @@
+"""A session: workers ask one judge about a list of calls, and every reply is on the disk before the next is asked for.
+
+A reply of a wrong shape is asked for again in halves, down to single nuggets. What still fails is listed. It is never
+guessed and never counted as a no.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from nuggeteer.asking.calls import Call
+from nuggeteer.asking.client import Refused, Reply, Unavailable
+from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
+from nuggeteer.asking.store import VerdictStore
+from nuggeteer.errors import NuggeteerError
+
+IN_A_ROW: Final = 5  # calls that fail one after the other end a session
+GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
+
+
+@dataclass(frozen=True)
+class FailedPair:
+    """A nugget of an answer without a verdict, and why."""
+
+    qid: str
+    nugget: str
+    run: str
+    reason: str
+
+
+@dataclass
+class Asked:
+    """What a session did. `stopped` says why it ended before everything was asked; None if it did not."""
+
+    calls: int = 0  # that were answered
+    requests: int = 0
+    spent: float = 0.0
+    seconds: float = 0.0
+    labels: Counter[str] = field(default_factory=Counter)
+    failed: list[FailedPair] = field(default_factory=list)
+    left: int = 0  # nuggets that were not asked about
+    stopped: str | None = None
+
+
+Progress = Callable[[int, int, float], None]  # nuggets done, of how many, and the price so far
+
+
+class Session:
+    """Asks the calls in their order. Several sessions may use one sender, one after the other."""
+
+    def __init__(
+        self, store: VerdictStore, sender: Sender, progress: Progress = lambda done, total, spent: None
+    ) -> None:
+        self._store, self._sender, self._progress = store, sender, progress
+        self._queue: deque[Call] = deque()
+        self._lock = threading.Lock()
+        self._busy, self._done, self._in_a_row = 0, 0, 0
+        self._errors: list[BaseException] = []
+        self._asked = Asked()
+
+    def run(self, calls: Iterable[Call]) -> Asked:
+        """Ask; returns when all is answered, the budget is spent, or the sender is told to stop. A `KeyboardInterrupt`
+        waits for the replies that are on their way, which are paid for, and then goes on."""
+        started, budget = time.monotonic(), self._sender.budget
+        spent, requests = budget.spent, budget.requests
+        self._queue.extend(calls)
+        total = sum(len(call.nuggets) for call in self._queue)
+        count = min(self._sender.judge.concurrency, len(self._queue))
+        workers = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for worker in workers:
+            worker.start()
+        interrupted: KeyboardInterrupt | None = None
+        while any(worker.is_alive() for worker in workers):
+            try:
+                self._progress(self._done, total, budget.spent)
+                next(worker for worker in workers if worker.is_alive()).join(0.1)
+            except StopIteration:
+                break
+            except KeyboardInterrupt as error:
+                if interrupted:
+                    raise  # the second time, nothing is waited for
+                interrupted = error
+                self._sender.stop.set()
+        self._progress(self._done, total, budget.spent)
+        asked = self._asked
+        asked.spent, asked.requests = budget.spent - spent, budget.requests - requests
+        asked.seconds, asked.left = time.monotonic() - started, sum(len(call.nuggets) for call in self._queue)
+        asked.stopped = asked.stopped or (budget.stopped_by if asked.left else None)
+        if interrupted:
+            raise interrupted
+        if self._errors:
+            raise self._errors[0]
+        return asked
+
+    def _work(self) -> None:
+        try:
+            while (call := self._take()) is not None:
+                try:
+                    self._answer(call)
+                finally:
+                    with self._lock:
+                        self._busy -= 1
+        except Stopped:
+            pass
+        except BaseException as error:
+            self._errors.append(error)
+            self._sender.stop.set()
+        finally:
+            self._sender.close()
+
+    def _take(self) -> Call | None:
+        """The next call; None when there is nothing left, also not the halves of a call that is being asked."""
+        while not self._sender.stop.is_set():
+            with self._lock:
+                if self._queue:
+                    self._busy += 1
+                    return self._queue.popleft()
+                if not self._busy:
+                    return None
+            self._sender.stop.wait(GLANCE / 5)
+        return None
+
+    def _answer(self, call: Call) -> None:
+        if not self._store.claim(call):
+            self._sender.stop.wait(GLANCE)
+            self._put(call, last=True)
+            return
+        try:
+            self._store.refresh()
+            count = len(call.nuggets)
+            call = call.only(self._store.is_open)
+            with self._lock:
+                self._done += count - len(call.nuggets)
+            if not call.nuggets:
+                return
+            if call.key(self._store.identity) in self._store.malformed:
+                self._split(call, "its reply could not be used")
+                return
+            self._ask(call)
+        finally:
+            self._store.release(call)
+
+    def _ask(self, call: Call) -> None:
+        store, spending = self._store, Spending()
+        try:
+            labels, reply = self._sender.ask(call, spending)
+        except Malformed as wrong:
+            what, reply = str(wrong), wrong.reply
+            store.write(
+                [],
+                store.call_line(
+                    call, "malformed", spending.cost, spending.requests, what, reply.content, **_server_said(reply)
+                ),
+            )
+            self._split(call, what)
+            self._count_in_a_row(False)
+        except Refused as refusal:
+            store.write([], store.call_line(call, "failed", spending.cost, spending.requests, str(refusal)))
+            self._give_up(call, str(refusal))
+            self._count_in_a_row(True)
+        except Unavailable as missing:
+            store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, str(missing)))
+            self._give_up(call, str(missing))
+            self._count_in_a_row(True)
+        except Stopped:
+            if spending.requests:
+                store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, "stopped"))
+            self._put(call)
+            raise
+        else:
+            self._check_model(call, reply, spending)
+            lines = store.verdict_lines(call, labels, reply.model, reply.fingerprint)
+            line = store.call_line(call, "answered", spending.cost, spending.requests, **_server_said(reply))
+            store.write(lines, line)
+            with self._lock:
+                self._asked.calls += 1
+                self._asked.labels.update(label.label for label in labels)
+                self._done += len(labels)
+            self._count_in_a_row(False)
+
+    def _check_model(self, call: Call, reply: Reply, spending: Spending) -> None:
+        """Refuse verdicts of another model than the one before it in this ledger."""
+        with self._lock:
+            earlier, model = self._store.served, reply.model
+            if not (earlier and model and earlier != model):
+                self._store.served = earlier or model
+                return
+        what = f"the endpoint now answers as the model {model!r:.80}, and the verdicts so far are of {earlier!r:.80}"
+        line = self._store.call_line(
+            call, "unavailable", spending.cost, spending.requests, what, reply.content, served=model
+        )
+        self._store.write([], line)
+        self._put(call)
+        remedy = (
+            "that is another judge: give it a section [judge.NAME] of its own, with revision set if model is the same"
+        )
+        raise NuggeteerError(f"{what}; {remedy}")
+
+    def _split(self, call: Call, reason: str) -> None:
+        """Ask for the halves, or give up on a single nugget, for this session and later ones."""
+        if len(call.nuggets) > 1:
+            for half in reversed(call.halves()):
+                self._put(half)
+            return
+        self._store.write([], self._store.call_line(call, "failed", 0.0, 0, reason))
+        self._give_up(call, reason)
+
+    def _give_up(self, call: Call, reason: str) -> None:
+        with self._lock:
+            self._done += len(call.nuggets)
+            self._asked.failed += [FailedPair(n.qid, n.nugget, call.run, reason) for n in call.nuggets]
+
+    def _put(self, call: Call, last: bool = False) -> None:
+        with self._lock:
+            if last:
+                self._queue.append(call)
+            else:
+                self._queue.appendleft(call)
+
+    def _count_in_a_row(self, failed: bool) -> None:
+        """End a session in which nothing works any more."""
+        with self._lock:
+            self._in_a_row = self._in_a_row + 1 if failed else 0
+            if self._in_a_row >= IN_A_ROW:
+                self._asked.stopped = f"{IN_A_ROW} calls failed one after the other"
+                self._sender.stop.set()
+
+
+def _server_said(reply: Reply) -> dict[str, Any]:
+    return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}

@@ -1,0 +1,264 @@
+"""The ledger of a language model: `judges/NAME.jsonl`, a line for each verdict, and `judges/calls/NAME.jsonl`.
+
+    {"qid", "nugget", "assignment": "support" | "partial_support" | "not_support", "probability"?, "text": the answer,
+     "scope": "answer", "run", "judge", "model", "revision"?, "prompt", "served"?, "fingerprint"?, "key", "pair", "at"}
+    {"key", "qid", "run", "nuggets", "outcome": "answered" | "malformed" | "failed" | "unavailable", "reason"?,
+     "reply"?, "pairs"?, "requests", "input_tokens"?, "output_tokens"?, "cost", "judge", "model", "revision"?, "prompt",
+     "served"?, "at"}
+
+Both only grow, as the ledgers of assessors do: under a lock, never through a link, on the disk before `write` returns.
+What several workers have ready is written at once. A pair (question, answer, nugget) with a line here is not asked
+again. A reply that could not be used is here too, and is not paid for again either.
+
+While a process asks about an answer, it holds a lock on it, so two processes share the work. The lock ends with the
+process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import orjson
+
+from nuggeteer.asking.calls import Call, Identity
+from nuggeteer.asking.replies import Label
+from nuggeteer.collection.ledger import assessor_name, merge_by_union
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.formats.append import append_bytes, torn
+from nuggeteer.formats.cache import FOLDER, own_path, write_own
+from nuggeteer.formats.jsonl import is_regular
+
+Outcome = Literal["answered", "malformed", "failed", "unavailable"]
+DIGITS: Final = 6  # of probabilities
+_KEPT = 2000  # characters of a reply that could not be used
+
+
+class VerdictStore:
+    """The verdicts of one judge, and the calls that were made for them."""
+
+    def __init__(self, root: Path, identity: Identity) -> None:
+        name = assessor_name(identity.judge)
+        self.root, self.identity = root, identity
+        self.path = own_path(root, f"judges/{name}.jsonl")
+        self.calls_path = own_path(root, f"judges/calls/{name}.jsonl")
+        self.problems: list[Problem] = []
+        self.malformed: set[str] = set()  # keys of calls whose replies could not be used
+        self.failed: dict[str, str] = {}  # pairs that were given up, and why
+        self.served: str | None = None
+        self.spent = 0.0
+        self._known: dict[str, str] = {}
+        self._position = {self.path: 0, self.calls_path: 0}
+        self._held: Counter[str] = Counter()
+        self._lock_file: int | None = None
+        self._state, self._writing = threading.RLock(), threading.Lock()
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._broken: NuggeteerError | None = None
+        self.refresh()
+
+    def assignment(self, pair: str) -> str | None:
+        """The label of a pair (`Call.digests`)."""
+        with self._state:
+            return self._known.get(pair)
+
+    def is_open(self, pair: str) -> bool:
+        """Whether a pair has neither a verdict nor been given up."""
+        with self._state:
+            return pair not in self._known and pair not in self.failed
+
+    def ask_again(self) -> None:
+        """Forget what failed, so that it is asked again."""
+        with self._state:
+            self.failed.clear()
+            self.malformed.clear()
+
+    def refresh(self) -> None:
+        """Read what was written since, by whichever process."""
+        with self._state:
+            for path, take in ((self.path, self._take_verdict), (self.calls_path, self._take_call)):
+                for number, line in self._new_lines(path):
+                    try:
+                        record = orjson.loads(line)
+                    except orjson.JSONDecodeError as error:
+                        remedy = "correct or delete the line; its verdict would be paid for again"
+                        raise fail(path, f"the line at byte {number} is not JSON: {error}", remedy) from error
+                    if isinstance(record, dict):
+                        self._check_judge(path, record)
+                        take(record)
+
+    def write(self, lines: list[dict[str, Any]], call: dict[str, Any]) -> None:
+        """Append verdicts and the call that they come from. They are on the disk when this returns."""
+        data = b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
+        own = (data, orjson.dumps(call, option=orjson.OPT_APPEND_NEWLINE))
+        with self._state:
+            self._waiting.append(own)
+        with self._writing:
+            if self._broken is not None:
+                raise self._broken
+            with self._state:
+                if not any(other is own for other in self._waiting):
+                    return  # another worker has written it with its own
+                ready, self._waiting = self._waiting, []
+            try:
+                self._append(self.path, b"".join(verdicts for verdicts, _ in ready))
+                self._append(self.calls_path, b"".join(calls for _, calls in ready))
+            except NuggeteerError as error:
+                self._broken = error  # for the others whose lines were among these
+                raise
+
+    def verdict_lines(
+        self, call: Call, labels: list[Label], served: str | None, fingerprint: str | None
+    ) -> list[dict[str, Any]]:
+        """The lines of a call that was answered."""
+        common = {**self.identity.line(), **_present(served=served, fingerprint=fingerprint)}
+        common |= {"key": call.key(self.identity)}
+        lines = []
+        for nugget, pair, label in zip(call.nuggets, call.digests(), labels, strict=True):
+            line: dict[str, Any] = {"qid": nugget.qid, "nugget": nugget.nugget, "assignment": label.label}
+            if label.probabilities:
+                line["probability"] = round(label.probabilities[0], DIGITS)
+                line["partial_probability"] = round(label.probabilities[1], DIGITS)
+            line |= {"text": call.text, "scope": "answer", "run": call.run, **common, "pair": pair, "at": _now()}
+            lines.append(line)
+        return lines
+
+    def call_line(
+        self, call: Call, outcome: Outcome, cost: float, requests: int, reason: str = "", reply: str = "", **more: Any
+    ) -> dict[str, Any]:
+        """The line of a call, however it ended. A call that is given up names its pairs."""
+        line: dict[str, Any] = {"key": call.key(self.identity), "qid": call.question.qid, "run": call.run}
+        line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "outcome": outcome}
+        line |= _present(reason=reason, reply=reply[:_KEPT])
+        if outcome == "failed":
+            line["pairs"] = call.digests()
+        numbers = {"requests": requests, **_present(**more), "cost": cost}
+        return {**line, **numbers, **self.identity.line(), "at": _now()}
+
+    def claim(self, call: Call) -> bool:
+        """Hold the lock on the call's answer; False if another process holds it."""
+        answer = call.answer_digest()
+        with self._state:
+            if not self._held[answer]:
+                try:
+                    self._lock(answer, hold=True)
+                except BlockingIOError:
+                    return False
+            self._held[answer] += 1
+            return True
+
+    def release(self, call: Call) -> None:
+        """Give the lock on the answer back, when no worker of this process needs it."""
+        answer = call.answer_digest()
+        with self._state:
+            self._held[answer] -= 1
+            if not self._held[answer]:
+                del self._held[answer]
+                self._lock(answer, hold=False)
+
+    def close(self) -> None:
+        with self._state:
+            if self._lock_file is not None:
+                os.close(self._lock_file)
+                self._lock_file = None
+
+    def _lock(self, answer: str, hold: bool) -> None:
+        """Lock or unlock the byte of the lock file that stands for this judge and answer."""
+        try:
+            import fcntl
+        except ImportError:
+            raise NuggeteerError("ask does not work here: this system has no file locks (fcntl)") from None
+        place = int(blake2b(f"{self.identity.judge} {answer}".encode(), digest_size=7).hexdigest(), 16)
+        try:
+            fcntl.lockf(self._opened_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB if hold else fcntl.LOCK_UN, 1, place)
+        except PermissionError as error:  # how some systems say that another process has it
+            raise BlockingIOError from error
+
+    def _opened_locks(self) -> int:
+        """The file whose bytes are locked. It stays empty, and stays open: closing it would free every lock."""
+        if self._lock_file is None:
+            path = own_path(self.root, f"{FOLDER}/asking.lock")
+            ignore = f"{FOLDER}/.gitignore"
+            if not os.path.lexists(self.root / ignore):
+                write_own(self.root, ignore, b"*\n")
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            try:
+                self._lock_file = os.open(path, flags, 0o666)
+            except OSError as error:
+                raise fail(path, f"cannot be locked: {error.strerror}", "make it a file that you can write") from error
+        return self._lock_file
+
+    def _append(self, path: Path, data: bytes) -> None:
+        if not data:
+            return
+        if not path.exists():
+            with suppress(FileExistsError):
+                (self.root / "judges").mkdir()
+            own_path(self.root, f"judges/calls/{path.name}")
+            merge_by_union(self.root / "judges")
+        aside = append_bytes(path, data)
+        if aside:
+            what = f"its last line was torn, because it was not completely written; it is now in {aside.name}"
+            self.problems.append(Problem(str(path), None, what, "delete that file", "warning"))
+
+    def _new_lines(self, path: Path) -> list[tuple[int, bytes]]:
+        """Whole lines from where reading stopped, with their places. A torn last line waits for its end."""
+        problems: list[Problem] = []
+        if not is_regular(path, problems):
+            raise InputError(problems)
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < self._position[path]:  # another file has its name now
+                    self._position[path] = 0
+                file.seek(self._position[path])
+                found = []
+                for line in file:
+                    if not line.endswith(b"\n") and torn(line):
+                        break
+                    found.append((self._position[path], line))
+                    self._position[path] += len(line)
+                return [(place, line) for place, line in found if line.strip()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
+
+    def _check_judge(self, path: Path, record: dict[str, Any]) -> None:
+        """Every line of a ledger is of one judge."""
+        own = self.identity.line()
+        for key in ("model", "revision", "prompt") if "model" in record else ():
+            said, now = record.get(key, ""), own.get(key, "")
+            if said != now:
+                what = f"{path} has verdicts of the {key} {said!r:.80}, and the settings now say {now!r:.80}"
+                raise NuggeteerError(f"{what}; that is another judge, so give it a section [judge.NAME] of its own")
+
+    def _take_verdict(self, record: dict[str, Any]) -> None:
+        pair, assignment = record.get("pair"), record.get("assignment")
+        if isinstance(pair, str) and isinstance(assignment, str):
+            self._known[pair] = assignment
+            self.failed.pop(pair, None)
+        self.served = record.get("served") or self.served
+
+    def _take_call(self, record: dict[str, Any]) -> None:
+        outcome, cost = record.get("outcome"), record.get("cost")
+        self.spent += cost if isinstance(cost, int | float) else 0.0
+        if outcome == "malformed":
+            self.malformed.add(str(record.get("key")))
+        if outcome == "failed":
+            for pair in record.get("pairs") or ():
+                if pair not in self._known:
+                    self.failed[str(pair)] = str(record.get("reason", ""))
+
+
+def _present(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "")}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,119 @@
+"""`nuggeteer ask`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nuggeteer.cli import options, output
+
+if TYPE_CHECKING:
+    from nuggeteer.asking.session import Progress
+
+SUMMARY = "ask a language model which nuggets the answers contain"
+EXAMPLES = """\
+  nuggeteer ask build-103 --judge gpt --dry-run
+  nuggeteer ask build-103 --judge gpt --max-cost 2.50
+  nuggeteer ask build-103 --judge gpt --minutes 10
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="the run whose answers are read, a name or a file")
+    parser.add_argument(
+        "--judge", metavar="NAME", help="the judge, a section [judge.NAME] of nuggeteer.toml (default: the only one)"
+    )
+    parser.add_argument("--again", action="store_true", help="ask also for what failed before")
+    limits = parser.add_argument_group("limits, which hold to the request")
+    limits.add_argument(
+        "--dry-run", action="store_true", help="send nothing; say how many calls, tokens and what price"
+    )
+    limits.add_argument("--max-calls", type=options.positive, metavar="N", help="send at most N requests")
+    limits.add_argument("--max-cost", type=amount, metavar="X", help="spend at most X, by the prices in the settings")
+    limits.add_argument("--minutes", type=amount, metavar="M", help="send nothing after M minutes")
+    options.collection(parser)
+    options.report(parser)
+
+
+def amount(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.asking.budget import Budget
+    from nuggeteer.asking.calls import Identity, every_call
+    from nuggeteer.asking.client import Client
+    from nuggeteer.asking.estimate import estimate
+    from nuggeteer.asking.prompts import find_prompt
+    from nuggeteer.asking.sender import Sender
+    from nuggeteer.asking.session import Session
+    from nuggeteer.asking.store import VerdictStore
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.reports import asked as report
+
+    collection = options.read(args)
+    judges = collection.settings.judges
+    judge = collection.settings.judge(args.judge or (judges[0].name if len(judges) == 1 else "NAME"))
+    if args.max_cost is not None and not judge.input_price and not judge.output_price:
+        raise NuggeteerError(f"--max-cost needs prices: write input_price and output_price into [judge.{judge.name}]")
+    prompt = find_prompt(judge.prompt)
+    store = VerdictStore(collection.root, Identity.of(judge, prompt))
+    if args.again:
+        store.ask_again()
+    run = collection.run(args.run)
+    output.warn(collection.problems)
+    calls = list(every_call(collection.key, [run]))
+    if args.dry_run:
+        found = estimate(calls, store, judge, prompt)
+        if args.json:
+            output.write_json(args.json, report.estimate_as_json(judge, run.name, found))
+        if args.json != "-":
+            from nuggeteer.reports.terminal import console
+
+            report.draw_estimate(console(), judge, run.name, found)
+        return 0
+    Client(judge).close()  # what is wrong with the address or the key is said before anything starts
+    sender = Sender(judge, prompt, Budget(args.max_calls, args.max_cost, args.minutes))
+    try:
+        with _progress(f"Asking {judge.name}") as progress:
+            asked = Session(store, sender, progress).run(calls)
+    finally:
+        output.warn(store.problems)
+        store.close()
+    output.show(args, report, judge, run.name, asked, str(store.path.relative_to(collection.root)))
+    if asked.stopped and asked.stopped not in report.STOPPED:
+        raise NuggeteerError(f"{judge.name}: {asked.stopped}; what was answered before is kept")
+    return 0
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Progress]:
+    """A bar with the price so far and the time left, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, spent: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    from nuggeteer.reports.asked import price
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("price {task.fields[price]}"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, price="0")
+        yield lambda done, total, spent: bar.update(task, completed=done, total=total, price=price(spent))
