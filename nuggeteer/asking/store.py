@@ -209,7 +209,7 @@ class VerdictStore:
     def _new_lines(self, path: Path) -> list[tuple[int, bytes]]:
         """Whole lines from where reading stopped, with their places. A torn last line waits for its end."""
         problems: list[Problem] = []
-        if not is_regular(path, problems):
+        if not is_regular(path, problems, self.root):
             raise InputError(problems)
         try:
             with path.open("rb") as file:
