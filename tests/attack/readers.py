@@ -1,0 +1,488 @@
+"""Every function that reads a file, with valid files to begin from, and a fuzzer that tears them.
+
+A reader may return, or raise `NuggeteerError`. Any other exception, a warning, more time than its bytes allow, or more
+memory than `MEMORY` is a finding. `test_readers.py` fails if a function that takes a path or bytes is missing here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import random
+import resource
+import shutil
+import signal
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nuggeteer
+from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.importing import import_verdicts
+from nuggeteer.collection.log import read_log
+from nuggeteer.collection.runs import read_run
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.formats import (
+    audits,
+    autonuggetizer,
+    brackets,
+    brat,
+    bundle,
+    cache,
+    canonical,
+    distillation,
+    jsonl,
+    judgements,
+    matches,
+    snippets,
+    spreadsheet,
+    trec_qa,
+    trec_rag,
+)
+from nuggeteer.formats.annotation_files import read_snippets
+from nuggeteer.formats.append import torn
+from nuggeteer.gale.annotation import agree_on
+from nuggeteer.gale.templates import read_templates
+from nuggeteer.matching.idf import read_documents, read_table, write_table
+from nuggeteer.records import RunInfo
+from nuggeteer.settings import read_settings
+from nuggeteer.trust.experiments.definition import read_definition
+from tests.test_fuzz import FILES, fill
+
+SECONDS, SECONDS_PER_BYTE = 2.0, 20e-6  # of processor time; readers need a hundredth of it on a machine at rest
+HANG = 30  # seconds after which an input is given up
+MEMORY = 3 << 30  # bytes of addresses that the whole process may have
+
+# Functions that take a path or bytes and read nothing from it, or only through a reader below. Names that begin with
+# `write` are left out anyway.
+NOT_READERS = {
+    "collection.contradictions.set_aside": "lists names",
+    "collection.convert.convert_annotation": "read_snippets",
+    "collection.convert.convert_into": "the readers of formats",
+    "collection.convert.convert_out": "read_bundle",
+    "collection.folder.find_collection": "looks for a name",
+    "collection.sample.copy_sample": "writes",
+    "collection.simulation.simulate": "writes",
+    "formats.append.append": "writes; tests/collection/test_ledger.py",
+    "formats.append.append_line": "writes",
+    "formats.append.quiet": "locks",
+    "formats.bundle.Bundle.not_understood": "a name",
+    "formats.cache.own_path": "a name",
+    "formats.jsonl.is_regular": "looks at the kind of a file",
+    "history.store.History.of": "tests/history",
+    "judging.proposals.propose": "writes",
+    "scoring.fitting.load": "only bytes that this user's key has proved; test_own_files.py",
+    "testing.assert_no_vital_lost": "read_collection",
+    "testing.assert_not_worse": "read_collection",
+}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads the file `name` in a folder, and valid contents of it. `around` writes the other files."""
+
+    read: Callable[[Path], Any]
+    name: str
+    seeds: tuple[bytes, ...]
+    around: Callable[[Path], Any] | None = None
+
+
+def lines(*records: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
+
+
+VERDICTS = FILES["judgements/x.jsonl"] + lines(
+    {"qid": "q1", "nugget": "1", "text": "x", "assessor": "a", "at": "2026-01-31T09:30:00Z", "retracted": True},
+    {"qid": "q1", "nugget": "2", "text": "all", "verdict": True, "scope": "answer", "machine": True, "span": [0, 3]},
+)
+SHEET = 'qid,nugget,text,verdict,partial\nq1,1,He built a reactor.,yes,\nq2,1,"It\nsank",no,y\n'
+SHEETS = (SHEET.encode(), SHEET.replace(",", ";").encode("utf-8-sig"), SHEET.replace(",", "\t").encode())
+ASSIGNED = {
+    "query": "Who was Fermi?",
+    "qid": "q1",
+    "answer_text": "He built a reactor.",
+    "response_length": 4,
+    "run_id": "x",
+    "nuggets": [{"text": "built a reactor", "importance": "vital", "assignment": "support"}],
+}
+MATCHES = lines(
+    {"qid": "q1", "nugget": "1", "text": "He built a reactor.", "score": 0.5},
+    {"qid": "q1", "nugget": "2", "text": "x", "verdict": True},
+    {"qid": "q1", "nugget": "2", "text": "y", "assignment": "partial_support"},
+    ASSIGNED,
+)
+KEY = (
+    b"Qid 87.8: 'other' question for target Enrico Fermi\n1 vital belived in partical's existence\n3 okay x\n",
+    b"87.8 1 vital belived in it\n87.8 3 okay Achieved the first\n# a comment\n",
+)
+RUN = (b"87.8 lcc05 NYT19990714.0382 1 Fermi and his team\n87.8 lcc05 NIL 2 in Chicago\n",)
+JUDGED_RUN = (b"87.8 lcc05 NYT19990714.0382 1,4 Fermi and his team\n87.8 lcc05 NIL - in Chicago\n",)
+RAG = (
+    lines(
+        {
+            "run_id": "x",
+            "topic_id": "q1",
+            "topic": "What?",
+            "references": ["D1", "D2"],
+            "response_length": 4,
+            "answer": [{"text": "He built a reactor.", "citations": [0, 1]}, {"text": "Born.", "citations": []}],
+        },
+        {
+            "metadata": {"team_id": "t", "run_id": "x", "type": "automatic", "narrative_id": 2, "narrative": "Why?"},
+            "references": ["D1"],
+            "answer": [{"text": "It sank.", "citations": ["D1"]}],
+        },
+    ),
+)
+BRACKETS = (
+    b"Language: English\nQuery: q7\nSnippet 1: A U.N. policeman from Kerala, was shot to death\n"
+    b"Nugget 1: [[A U.N. policeman]] from Kerala, [[was shot to death]]\n"
+    b"Nugget 2 (location): A U.N. policeman [[from Kerala]], was shot to death\n\nMedium:\n"
+    b"Snippet 2: Chen visited \\[Taiwan\\] in January\nNugget: Chen visited \\[[[Taiwan]]-LOC\\] [[in  January]]-TMP\n",
+)
+OFFSETS = (
+    lines(
+        {"qid": "q", "snippet": "a", "text": "Iraq can import food", "nuggets": [{"spans": [[0, 4], [9, 20]]}]},
+        {"snippet": "b", "text": "x y", "nuggets": [{"spans": [[0, 1]], "type": "LOC"}], "medium": "speech"},
+    ),
+)
+STANDOFF = (b"T1\tLOC 20 26\tTaiwan\nT2\tNugget 0 9;13 19\tChen Yuan visits\nR1\tx\n",)
+STANDOFF_TEXT = "Chen Yuan on visits Taiwan"
+TEXTS = (
+    lines({"text": "He came to Rome.", "qid": "q", "query": "WHERE IS [he]?", "language": "English"}, {"text": "x"}),
+)
+JUDGED = (
+    lines(
+        {"qid": "q", "distiller": "d", "text": "in Rome", "judged": "relevant", "relevant": [[3, 7]], "query": "W [x]"},
+        {"qid": "q", "distiller": "d", "text": "in Rome", "judged": "relevant", "relevant": "Rome"},
+        {"qid": "q", "distiller": "e", "text": "no", "judged": "irrelevant"},
+    ),
+)
+DISTILLED = (
+    lines(
+        {"type": "corpus", "other": 1e5, "characters_per_nug": 40},
+        {"type": "query", "qid": "q", "text": "What?"},
+        {"type": "distiller", "distiller": "d", "kind": "machine"},
+        {"type": "nug", "qid": "q", "nug": "1", "relevance": 0.5, "support": ["D1"]},
+        {"type": "nug", "qid": "q", "nug": "2", "relevance": 1},
+        {
+            "type": "nugget",
+            "qid": "q",
+            "distiller": "d",
+            "text": "t",
+            "nugs": {"1": 0.7, "2": 0.3},
+            "citations": ["D1"],
+        },
+        {"type": "answer", "qid": "q", "distiller": "d", "irrelevant": 80},
+    ),
+)
+TEMPLATES = (
+    b'[[template]]\nname = "x"\nquery = "List [EVT]"\nalso = ["Find [EVT]"]\ntypes = ["NUM"]\nonce = ["NUM"]\n',
+)
+DEFINITION = (
+    b'title = "t"\nsource = "s"\nwhat = "found"\nmeasure = "f3"\nsteps = 5\n[[match]]\nn = [1, 2]\nstem = true\n',
+    b'title = "t"\nsource = "s"\nwhat = "found"\n',
+)
+SETTINGS = (
+    FILES["nuggeteer.toml"],
+    b'[match]\nmatcher = "external"\nexternal = "m.jsonl"\n[answers]\nsplit = "sentences"\n[nightly]\npage = "p.html"\n'
+    b'fail_if_worse = 0.1\nmax_lost_vital = 3\nundecided = 1\n[threshold]\nmodel = "fixed"\nvalue = 0.5\n',
+)
+
+
+def _made(make: Callable[[Path], Any]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(folder) / "x")
+        return (Path(folder) / "x").read_bytes()
+
+
+def _audit(path: Path) -> None:
+    head = audits.Head("a", "x", "00", "00", "f3", 5, 1, "2026-01-31T09:30:00Z", "s", {"f3": (0.5, 0.4, 0.6)})
+    audits.write_audit(path, head, [audits.Unit("q1", "1", 0.5, 1.0), audits.Unit("q1", "2", 0.25, 2.0)])
+
+
+def _table(path: Path) -> None:
+    write_table(path, ["he built a reactor", "it sank"])
+
+
+def _folder(path: Path, name: str) -> Path:
+    """The collection around the file `name`."""
+    root = path
+    for _ in Path(name).parts:
+        root = root.parent
+    return root
+
+
+def of_collection(read: Callable[[Path], Any], name: str) -> Reader:
+    return Reader(
+        lambda path: read(_folder(path, name)), name, (FILES[name],), lambda folder: fill_around(folder, name)
+    )
+
+
+def fill_around(folder: Path, name: str) -> None:
+    """A collection without the file `name`."""
+    for file, content in FILES.items():
+        if file != name:
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_bytes(content)
+
+
+def _key_of(path: Path) -> Any:
+    return read_collection(path.parent / "around").key
+
+
+def _import(path: Path) -> Any:
+    collection = read_collection(path.parent / "around")
+    for ledger in (collection.root / "judgements").glob("new*"):
+        ledger.unlink()
+    return import_verdicts(collection, path, "new")
+
+
+def _around(folder: Path) -> None:
+    fill(folder / "around", {})
+
+
+def _listed(read: Callable[..., Any]) -> Callable[[Path], Any]:
+    return lambda path: list(read(path, []))
+
+
+READERS: dict[str, list[Reader]] = {
+    "collection.folder.check": [of_collection(check, name) for name in FILES],
+    "collection.folder.read_collection": [of_collection(read_collection, name) for name in FILES],
+    "collection.importing.import_verdicts": [
+        Reader(_import, "v.jsonl", (FILES["judgements/x.jsonl"], VERDICTS, lines(ASSIGNED)), _around),
+        Reader(_import, "v.csv", SHEETS, _around),
+    ],
+    "collection.log.read_log": [of_collection(read_log, "judgements/x.jsonl")],
+    "collection.runs.read_run": [
+        Reader(
+            lambda path, split=split: read_run(path, RunInfo("x"), _key_of(path), split, []),
+            "x.jsonl",
+            (FILES["runs/x.jsonl"], lines({"qid": "q1", "text": "# A\n\n- one [1]. Two!\n| a | b |\n|---|---|\n"})),
+            _around,
+        )
+        for split in ("none", "sentences")
+    ],
+    "formats.annotation_files.read_snippets": [
+        Reader(lambda path: read_snippets(path, []), "x.jsonl", OFFSETS),
+        Reader(lambda path: read_snippets(path, []), "x.txt", BRACKETS),
+    ],
+    "formats.append.torn": [Reader(lambda path: torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
+    "formats.audits.read_audit": [Reader(audits.read_audit, "judgements/audits/a.jsonl", (_made(_audit),))],
+    "formats.autonuggetizer.read_assignments": [Reader(autonuggetizer.read_assignments, "x.jsonl", (lines(ASSIGNED),))],
+    "formats.autonuggetizer.read_nuggets": [Reader(autonuggetizer.read_nuggets, "x.jsonl", (lines(ASSIGNED),))],
+    "formats.brackets.read_brackets": [Reader(_listed(brackets.read_brackets), "x.txt", BRACKETS)],
+    "formats.brat.read_brat": [
+        Reader(_listed(brat.read_brat), "x.ann", STANDOFF, lambda folder: (folder / "x.txt").write_text(STANDOFF_TEXT)),
+        Reader(
+            lambda path: brat.read_brat(path.parent, []),
+            "x.txt",
+            (STANDOFF_TEXT.encode(),),
+            lambda folder: (folder / "x.ann").write_bytes(STANDOFF[0]),
+        ),
+    ],
+    "formats.bundle.read_bundle": [of_collection(bundle.read_bundle, name) for name in FILES if name.endswith("jsonl")],
+    "formats.bundle.read_objects": [
+        Reader(lambda path: list(bundle.read_objects(path, bundle.Bundle(), ("qid",))), "x.jsonl", RAG)
+    ],
+    "formats.cache.read_cache": [
+        Reader(
+            lambda path: cache.read_cache(path.parent.parent, "x", 10**6),
+            ".nuggeteer/x",
+            (b"nuggeteer cache 1 " + b"0" * 64 + b"\ncontent",),
+        )
+    ],
+    "formats.canonical.Layout.read": [
+        Reader(_listed(layout.read), "x.jsonl", (content,))
+        for layout, content in (
+            (canonical.QUESTIONS, FILES["questions.jsonl"]),
+            (canonical.NUGGETS, FILES["nuggets.jsonl"]),
+            (canonical.MANIFEST, FILES["runs.jsonl"]),
+            (canonical.RESPONSES, FILES["runs/x.jsonl"]),
+            (canonical.JUDGEMENTS, VERDICTS),
+            (canonical.RETRACTIONS, VERDICTS),
+        )
+    ],
+    "formats.distillation.read_distillation": [
+        Reader(lambda path, ready=ready: distillation.read_distillation([path], ready), "x.jsonl", DISTILLED)
+        for ready in (True, False)
+    ],
+    "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
+    "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS,))],
+    "formats.judgements.read_file": [Reader(_listed(judgements.read_file), "x.jsonl", (VERDICTS,))],
+    "formats.judgements.read_folder": [
+        Reader(lambda path: judgements.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))
+    ],
+    "formats.matches.read_matches": [
+        Reader(lambda path: matches.read_matches(path, _key_of(path), []), "m.jsonl", (MATCHES,), _around)
+    ],
+    "formats.snippets.read_judged": [Reader(lambda path: snippets.read_judged(path, []), "x.jsonl", JUDGED)],
+    "formats.snippets.read_texts": [
+        Reader(_listed(snippets.read_texts), "x.jsonl", TEXTS),
+        Reader(_listed(snippets.read_texts), "x.txt", (b"He came to Rome.\n\nIt sank.\n",)),
+    ],
+    "formats.spreadsheet.read_verdicts": [Reader(lambda path: spreadsheet.read_verdicts(path, []), "x.csv", SHEETS)],
+    "formats.trec_qa.read_judgements": [Reader(trec_qa.read_judgements, "x.txt", JUDGED_RUN)],
+    "formats.trec_qa.read_key": [Reader(trec_qa.read_key, "x.txt", KEY)],
+    "formats.trec_qa.read_runs": [Reader(trec_qa.read_runs, "x.txt", RUN)],
+    "formats.trec_rag.read_answers": [Reader(trec_rag.read_answers, "x.jsonl", RAG)],
+    "gale.annotation.agree_on": [
+        Reader(lambda path: agree_on(path, path, 1, []), "x.jsonl", OFFSETS),
+        Reader(lambda path: agree_on(path, path, 1, []), "x.txt", BRACKETS),
+    ],
+    "gale.templates.read_templates": [Reader(read_templates, "x.toml", TEMPLATES)],
+    "matching.idf.read_documents": [
+        Reader(lambda path: list(read_documents([path], [])), "x.jsonl", (FILES["runs/x.jsonl"],)),
+        Reader(lambda path: list(read_documents([path], [])), "x.txt", (b"He came to Rome.\n",)),
+    ],
+    "matching.idf.read_table": [
+        Reader(read_table, "x.idf", (_made(lambda path: write_table(path, ["he built a reactor", "it sank"])),))
+    ],
+    "settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
+    "trust.experiments.definition.read_definition": [Reader(read_definition, "x.toml", DEFINITION)],
+}
+
+
+def takers() -> Iterator[str]:
+    """Every public function of the package that takes a path or bytes, except those that are called write."""
+    for module in pkgutil.walk_packages(nuggeteer.__path__, "nuggeteer."):
+        if module.name.endswith(("__main__", "pymc_models")):
+            continue
+        members = vars(importlib.import_module(module.name))
+        for name, member in members.items():
+            if name.startswith("_") or getattr(member, "__module__", None) != module.name:
+                continue
+            functions = {name: member} if inspect.isfunction(member) else {}
+            if inspect.isclass(member):
+                functions = {f"{name}.{key}": getattr(value, "__func__", value) for key, value in vars(member).items()}
+            for key, function in functions.items():
+                own = key.rpartition(".")[2]
+                if own.startswith(("_", "write")) or not inspect.isfunction(function):
+                    continue
+                taken = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+                if any("Path" in str(kind) or str(kind) == "bytes" for kind in taken.values()):
+                    yield f"{module.name.removeprefix('nuggeteer.')}.{key}"
+
+
+TOKENS = [
+    *(bytes([byte]) for byte in b'"{}[],:;|=#-.()\\'),
+    *(b'\\"', b"\\ud800", b"\\u0000"),
+    *(b"NaN", b"null", b"true", b"1e999", b"-1", b"0x", b"[["),
+    *(b"\n", b"\n\n", b"\r\n", b"\r", b"\t", b" ", b"\0", b"\x1b[2J", b"\xff", b"\xef\xbb\xbf", b"\xc3", b"''' "),
+    *("é\u0301\u0316".encode(), "\u200b\u202e".encode(), "٣".encode(), "\U0001f600".encode(), "İ".encode()),
+    *(b"[" * 500, b'{"a":' * 200, b"9" * 400, b"9" * 5000, b" " * 3000, "a\u0301".encode() * 500, b"[[" * 300),
+    *(b'"qid"', b'"nuggets"', b"1979-05-27", b"[0, 1]", b"[[0, 1]]", b'"q1"', b"1e-400", b"18446744073709551616"),
+]
+
+
+def mutated(rng: random.Random, content: bytes) -> bytes:
+    """The content with a few changes: bytes cut, doubled, moved, flipped or put in, numbers and lines exchanged."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+        begin = rng.randint(0, len(content))
+        end = min(len(content), begin + rng.choice((0, 1, 1, 2, 8, 40)))
+        way = rng.randrange(6)
+        if way == 0:
+            middle = b""
+        elif way == 1:
+            middle = content[begin:end] * rng.choice((2, 2, 3, 100))
+        elif way == 2:
+            middle = bytes(byte ^ (1 << rng.randrange(8)) for byte in content[begin:end])
+        elif way == 3:
+            middle = rng.randbytes(rng.randint(0, 6))
+        elif way == 4 and (cut := content.split(b"\n")):
+            cut.insert(rng.randint(0, len(cut)), cut.pop(rng.randrange(len(cut))))
+            content, middle = b"\n".join(cut), content[begin:end]
+        else:
+            middle = rng.choice(TOKENS)
+        content = content[:begin] + middle + content[end:]
+    return content
+
+
+@dataclass
+class Findings:
+    """How many inputs each reader had, the longest time for one, and what fell, with the input."""
+
+    inputs: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    slowest: dict[str, float] = field(default_factory=dict)
+    fell: list[tuple[str, bytes, str]] = field(default_factory=list)
+
+
+class TooLong(BaseException):
+    """An input for which a reader needed more than `HANG` seconds; no reader catches it."""
+
+
+def _give_up(*_: object) -> None:
+    raise TooLong
+
+
+def fuzz(name: str, count: int, seed: int, folder: Path, findings: Findings, until: float = float("inf")) -> None:
+    """Give `count` torn inputs to a reader, until a time at most."""
+    rng = random.Random(f"{name} {seed}")
+    ready = []
+    for number, reader in enumerate(READERS[name]):
+        place = folder / f"{name}-{number}"
+        shutil.rmtree(place, ignore_errors=True)
+        (place / reader.name).parent.mkdir(parents=True)
+        if reader.around:
+            reader.around(place)
+        ready.append((reader, place / reader.name))
+    everything = [content for reader in READERS[name] for content in reader.seeds]
+    before = signal.signal(signal.SIGALRM, _give_up)
+    try:
+        for _ in range(count):
+            if time.monotonic() > until:
+                return
+            reader, path = rng.choice(ready)
+            content = mutated(rng, rng.choice(everything if rng.random() < 0.05 else reader.seeds))
+            path.write_bytes(content)
+            findings.inputs[name] += 1
+            if wrong := _given(reader, path, content, name, findings):
+                findings.fell.append((name, content, wrong))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _given(reader: Reader, path: Path, content: bytes, name: str, findings: Findings) -> str | None:
+    """What was wrong when the reader had its input."""
+    signal.alarm(HANG)
+    begun = time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            reader.read(path)
+    except NuggeteerError as error:
+        findings.refused[name] += 1
+        str(error)
+    except (Exception, TooLong):
+        return traceback.format_exc()
+    finally:
+        signal.alarm(0)
+    seconds = time.process_time() - begun
+    findings.slowest[name] = max(seconds, findings.slowest.get(name, 0))
+    if seconds > SECONDS + SECONDS_PER_BYTE * len(content):
+        return f"{seconds:.1f} s for {len(content):,} bytes"
+    return None
+
+
+def limit_memory() -> None:
+    """Make more than `MEMORY` a MemoryError, which is a finding."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+
+
+def peak() -> int:
+    """The most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (
+        1 << 20 if os.uname().sysname == "Darwin" else 1 << 10
+    )
