@@ -10,7 +10,7 @@ having seen it, since that is the question asked of a new build; nuggets count a
 those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise. What is left
 of each answer, all its nuggets together, varies more than it would if they were independent: by how much tells ρ.
 
-Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼).
+Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, verdicts of judges).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from nuggeteer.thresholds.smooth import (
     decode_cells,
     encode_cells,
     features,
+    heard,
     rise,
 )
 
@@ -47,7 +48,8 @@ ROUNDS = 40
 
 @dataclass(frozen=True)
 class Cells:
-    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score and size."""
+    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score and size, and with the
+    same verdicts of judges."""
 
     nugget: Ints
     group: Ints
@@ -55,19 +57,20 @@ class Cells:
     size: Vector
     count: Vector
     yes: Vector
+    opinions: Matrix  # cells × clues of judges
 
 
 def cells_of(evidence: Evidence) -> Cells:
     groups = max(len(evidence.groups), 1)
     codes, cell, count = np.unique(
-        encode_cells(evidence.nugget * groups + evidence.group, evidence.scores, evidence.size),
+        encode_cells(evidence.nugget * groups + evidence.group, evidence.pairs),
         return_inverse=True,
         return_counts=True,
     )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    owner, score, size, _ = decode_cells(codes)
-    nugget, group = np.divmod(owner, groups)
-    return Cells(nugget, group, score, size, count.astype(float), yes.astype(float))
+    found = decode_cells(codes, evidence.opinions)
+    nugget, group = np.divmod(found.cell, groups)
+    return Cells(nugget, group, found.score, found.size, count.astype(float), yes.astype(float), found.opinions)
 
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
@@ -76,14 +79,15 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
 
     # The matrices are small: a second thread costs twenty times what it brings, and may change the last bit.
     with threadpool_limits(1):
-        return _fit(evidence, prior)
+        return _fit(replace(evidence, opinions=heard(evidence.opinions, len(evidence), prior.b)), prior)
 
 
 def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
-    base = newton.b[0] + newton.b[CURVE] * cells.size + newton.question[evidence.question_of_nugget[cells.nugget]]
+    base = newton.b[0] + newton.b[CURVE] * cells.size + cells.opinions @ newton.b[COEFFICIENTS:]
+    base += newton.question[evidence.question_of_nugget[cells.nugget]]
     likelihood = _GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
     nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
     x = rise(cells.score, newton.b) + newton.b[CURVE] * cells.size
@@ -120,8 +124,9 @@ class _Newton:
         self.question_of_nugget = evidence.question_of_nugget
         self.nuggets, self.groups = evidence.nuggets, len(evidence.groups)
         self.questions = int(evidence.question_of_nugget.max(initial=-1)) + 1
-        self.features = features(cells.score, cells.size)
+        self.features = features(cells.score, cells.size, cells.opinions)
         self.b = prior.b.copy()
+        self.coefficients = len(self.b)
         self.nugget = np.zeros(self.nuggets)
         self.group = np.zeros(self.groups)
         self.question = np.zeros(self.questions)
@@ -139,7 +144,7 @@ class _Newton:
                     break
             if self._spread() < 0.01:
                 break
-        self.b_covariance = self._inverse[:COEFFICIENTS, :COEFFICIENTS]
+        self.b_covariance = self._inverse[: self.coefficients, : self.coefficients]
 
     def _blocks(self) -> Curvature:
         """Curvature of the log posterior, and what is left of each pair."""
@@ -149,7 +154,7 @@ class _Newton:
         w = cells.count * mean * (1 - mean)
         self._residual = cells.yes - cells.count * mean
         weighted = self.features * w[:, None]
-        at = COEFFICIENTS
+        at = self.coefficients
         core = np.zeros((at + self.groups, at + self.groups))
         with_nugget = np.zeros((len(core), self.nuggets))
         core[:at, :at] = self.features.T @ weighted + self._b_precision
@@ -185,8 +190,8 @@ class _Newton:
         longest = float(max(np.abs(part).max(initial=0) for part in (step, question_step, nugget_step)))
         # Far from the mode the quadratic picture overshoots.
         shorter = min(1.0, 3.0 / longest) if longest > 0 else 1.0
-        self.b = self.b + step[:COEFFICIENTS] * shorter
-        self.group = self.group + step[COEFFICIENTS:] * shorter
+        self.b = self.b + step[: self.coefficients] * shorter
+        self.group = self.group + step[self.coefficients :] * shorter
         self.question = self.question + question_step * shorter
         self.nugget = self.nugget + nugget_step * shorter
         return longest
@@ -204,7 +209,7 @@ class _Newton:
             return float(np.sqrt((weight * at_first**2 + seen) / (weight + len(effects))))
 
         self.spread_nugget = spread(self.nugget, nugget_variance, prior.nugget)
-        self.spread_group = spread(self.group, np.diag(self._inverse)[COEFFICIENTS:], prior.group)
+        self.spread_group = spread(self.group, np.diag(self._inverse)[self.coefficients :], prior.group)
         self.spread_question = spread(self.question, self.question_variance, prior.question)
         after = np.array([self.spread_nugget, self.spread_group, self.spread_question])
         return float(np.abs(np.log(after / before)).max())

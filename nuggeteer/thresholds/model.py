@@ -14,22 +14,40 @@ ROWS = 1024  # of orders that are read at once
 
 
 @dataclass(frozen=True)
+class Opinions:
+    """What judges (language models) say of pairs: of each pair, the row of `rows` with the clues of their verdicts.
+    Row 0 has zeros only, for pairs of which no judge says anything."""
+
+    which: Ints
+    rows: Vector  # combinations of verdicts × clues
+
+    def __getitem__(self, pairs: Ints | Bools | slice) -> Opinions:
+        return Opinions(self.which[pairs], self.rows)
+
+    @classmethod
+    def none(cls, pairs: int, clues: int = 0) -> Opinions:
+        return cls(np.zeros(pairs, dtype=np.int32), np.zeros((1, clues)))
+
+
+@dataclass(frozen=True)
 class Pairs:
     """(nugget, response) pairs with all that a model needs to know about them: the match score, the nugget's position
-    in the key, the response's size (`size_of`), and the log odds that similar judged texts add (None if they add
-    nothing)."""
+    in the key, the response's size (`size_of`), the log odds that similar judged texts add, and what judges say (None
+    if they add or say nothing)."""
 
     scores: Vector
     nugget: Ints
     size: Vector
     carried: Vector | None = None
+    opinions: Opinions | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def __getitem__(self, which: Ints | Bools | slice) -> Pairs:
         carried = None if self.carried is None else self.carried[which]
-        return Pairs(self.scores[which], self.nugget[which], self.size[which], carried)
+        opinions = None if self.opinions is None else self.opinions[which]
+        return Pairs(self.scores[which], self.nugget[which], self.size[which], carried, opinions)
 
     @classmethod
     def of_usual_size(cls, scores: Vector, nugget: Ints) -> Pairs:
@@ -66,6 +84,7 @@ class Evidence:
 
     `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
     group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
+    `opinions` are those of judges on the same pairs, None if there are no judges.
     """
 
     scores: Vector
@@ -76,6 +95,7 @@ class Evidence:
     groups: tuple[str, ...]
     question_of_nugget: Ints
     weight_of_nugget: Vector
+    opinions: Opinions | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -87,7 +107,7 @@ class Evidence:
     @property
     def pairs(self) -> Pairs:
         """The pairs, without the verdicts."""
-        return Pairs(self.scores, self.nugget, self.size)
+        return Pairs(self.scores, self.nugget, self.size, opinions=self.opinions)
 
     def only(self, kept: Bools) -> Evidence:
         """The same evidence, but only the `kept` pairs."""
@@ -98,6 +118,7 @@ class Evidence:
             yes=self.yes[kept],
             nugget=self.nugget[kept],
             group=self.group[kept],
+            opinions=None if self.opinions is None else self.opinions[kept],
         )
 
 

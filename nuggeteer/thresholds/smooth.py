@@ -12,7 +12,8 @@ is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²), c_q
 and a system that nobody judged may differ from the others.
 
 Judged texts that are similar to a response add log odds of their own (`Pairs.carried`), where somebody worked them out
-(`carry_over` in scoring/outcomes.py).
+(`carry_over` in scoring/outcomes.py). Judges (language models) add w · o, for the clues o of their verdicts
+(`Pairs.opinions`): the weights w follow the coefficients in `b`, and are learned with them.
 
 An answer may be better or worse as a whole than its words show. So the nuggets of an answer are correlated: their
 verdicts are the signs of normal variables with correlation ρ. This is a Gaussian copula, which does not change the
@@ -24,7 +25,7 @@ probability of any nugget.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -33,7 +34,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Pairs, random_orders
+from nuggeteer.thresholds.model import Opinions, Pairs, random_orders
 
 Matrix = Vector
 BINS = 100
@@ -54,6 +55,8 @@ SLOPES = np.array([-1.3998, -0.5320, 0.0, 0.5320, 1.3998])  # the normal distrib
 SHIFT_STEP = 0.25
 SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
+JUDGES = 2  # and as many more, at most, of the uncertainty about what judges are worth
+JUDGED = 0.5  # about what a judge's clue is after a yes, and less after a no
 SLICE = 1 << 20  # pairs whose levels are worked out at once
 NUGGETS = 1024  # whose states are drawn at once
 BLOCK = 8192  # (cell, score, size) whose tables are held at once
@@ -70,9 +73,10 @@ def curve(scores: Vector) -> Matrix:
     return np.concatenate([smooth, np.maximum(root[:, None] - KNOTS, 0)], axis=1)
 
 
-def features(scores: Vector, size: Vector) -> Matrix:
-    """pairs × COEFFICIENTS: what b multiplies, at t = 1."""
-    return np.concatenate([curve(scores), np.asarray(size, dtype=float)[:, None]], axis=1)
+def features(scores: Vector, size: Vector, opinions: Matrix | None = None) -> Matrix:
+    """pairs × coefficients: what b multiplies, at t = 1. `opinions` are pairs × clues of judges."""
+    parts = [curve(scores), np.asarray(size, dtype=float)[:, None]]
+    return np.concatenate(parts if opinions is None else [*parts, opinions], axis=1)
 
 
 def rise(scores: Vector, b: Vector) -> Vector:
@@ -80,29 +84,55 @@ def rise(scores: Vector, b: Vector) -> Vector:
     return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
 
 
-def encode_cells(cell: Ints, scores: Vector, size: Vector, carried: Vector | None = None) -> Ints:
-    """One number for all pairs of a cell that have the same score, size and carried-over log odds, after rounding."""
-    level = np.rint(np.sqrt(scores) * BINS).astype(np.int64)
-    size_level = np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
+def encode_cells(cell: Ints, pairs: Pairs) -> Ints:
+    """One number for all pairs of a cell that have the same score, size, carried-over log odds and verdicts of judges,
+    after rounding."""
+    level = np.rint(np.sqrt(pairs.scores) * BINS).astype(np.int64)
+    size_level = np.clip(np.rint((pairs.size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
     codes = ((cell * np.int64(BINS + 1) + level) * SIZES + size_level) * CARRIED_LEVELS + CARRIED_LEVELS // 2
-    if carried is not None:
-        codes += np.rint(np.clip(carried, -CARRIED_MOST, CARRIED_MOST) / CARRIED_STEP).astype(np.int64)
+    if pairs.carried is not None:
+        codes += np.rint(np.clip(pairs.carried, -CARRIED_MOST, CARRIED_MOST) / CARRIED_STEP).astype(np.int64)
+    if pairs.opinions is not None:
+        codes = codes * len(pairs.opinions.rows) + pairs.opinions.which
     return np.asarray(codes)
 
 
-def decode_cells(codes: Ints) -> tuple[Ints, Vector, Vector, Vector]:
-    """The cell, score, size and log odds carried over of each code."""
+@dataclass(frozen=True)
+class DecodedCells:
+    """What `encode_cells` made into codes: for each code the cell, the score, the size, the log odds that are carried
+    over, and codes × clues of judges."""
+
+    cell: Ints
+    score: Vector
+    size: Vector
+    carried: Vector
+    opinions: Matrix
+
+
+def decode_cells(codes: Ints, opinions: Opinions | None = None) -> DecodedCells:
+    """`opinions` are those of the pairs that were encoded."""
+    clues: Matrix = np.zeros((len(codes), 0))
+    if opinions is not None:
+        codes, which = np.divmod(codes, len(opinions.rows))
+        clues = opinions.rows[which]
     rest, carried_level = np.divmod(codes, CARRIED_LEVELS)
     rest, size_level = np.divmod(rest, SIZES)
     cell, level = np.divmod(rest, BINS + 1)
     carried = (carried_level - CARRIED_LEVELS // 2) * CARRIED_STEP
-    return cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * size_level, carried
+    return DecodedCells(cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * size_level, carried, clues)
+
+
+def heard(opinions: Opinions | None, pairs: int, b: Vector) -> Opinions | None:
+    """The opinions on so many pairs, for a model with the coefficients b; None if these are none of judges."""
+    clues = len(b) - COEFFICIENTS
+    return (Opinions.none(pairs, clues) if opinions is None else opinions) if clues else None
 
 
 @dataclass(frozen=True)
 class Prior:
     """The assumptions before the first judgement. The spreads count as much as `weight` observed effects, and the
-    correlation within answers as much as `answers` observed answers."""
+    correlation within answers as much as `answers` observed answers. After the COEFFICIENTS of the curve and the size,
+    `b` has those of the judges' clues."""
 
     b: Vector
     b_covariance: Matrix
@@ -150,8 +180,7 @@ class SmoothFit:
         """A fit from its fields as arrays, of the shapes that belong together."""
         nuggets, groups = len(values["question_of_nugget"]), len(values["group_names"])
         shapes = {
-            "b": (COEFFICIENTS,),
-            "b_covariance": (COEFFICIENTS, COEFFICIENTS),
+            "b_covariance": (len(values["b"]), len(values["b"])),
             "question_spread": values["question"].shape,
             "steepness": (len(STEEPNESS),),
             "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
@@ -162,7 +191,8 @@ class SmoothFit:
             "slope_spread": (groups,),
             "spreads": (5,),
         }
-        if any(values[name].shape != shape for name, shape in shapes.items()):
+        known = values["b"].ndim == 1 and len(values["b"]) >= COEFFICIENTS
+        if not known or any(values[name].shape != shape for name, shape in shapes.items()):
             raise ValueError("arrays of other shapes")
         typed: dict[str, Any] = {
             **values,
@@ -179,7 +209,9 @@ class SmoothFit:
     @property
     def signature(self) -> str:
         a, t, c, v, k = self.spreads
-        b = ",".join(f"{value:.3g}" for value in self.b)
+        b = ",".join(f"{value:.3g}" for value in self.b[:COEFFICIENTS])
+        if len(self.b) > COEFFICIENTS:
+            b += ",judges=" + ",".join(f"{value:.3g}" for value in self.b[COEFFICIENTS:])
         spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g}"
         return f"smooth(b={b},{spreads},answer={self.answer:.3g},pairs={self.pairs})"
 
@@ -199,27 +231,30 @@ class SmoothFit:
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all unknowns integrated out."""
-        codes, place = np.unique(
-            encode_cells(pairs.nugget, pairs.scores, pairs.size, pairs.carried), return_inverse=True
-        )
-        chance = np.concatenate(
-            [self._probability(codes[i : i + BLOCK], group) for i in range(0, len(codes), BLOCK)] or [np.zeros(0)]
-        )
+        pairs = self.heard(pairs)
+        codes, place = np.unique(encode_cells(pairs.nugget, pairs), return_inverse=True)
+        blocks = [decode_cells(codes[i : i + BLOCK], pairs.opinions) for i in range(0, len(codes), BLOCK)]
+        chance = np.concatenate([self._probability(block, group) for block in blocks] or [np.zeros(0)])
         return np.asarray(chance[place])
 
-    def _probability(self, codes: Ints, group: str | None) -> Vector:
+    def heard(self, pairs: Pairs) -> Pairs:
+        """The pairs with the opinions of the judges whose worth this fit knows."""
+        return replace(pairs, opinions=heard(pairs.opinions, len(pairs), self.b))
+
+    def _probability(self, cells: DecodedCells, group: str | None) -> Vector:
         mean, spread = self.effect_of_group(group)
         slope, slope_spread = self.slope_of_group(group)
-        nugget, scores, size, carried = decode_cells(codes)
+        nugget, scores, size = cells.cell, cells.score, cells.size
         question = self.question_of_nugget[nugget]
-        given = features(scores, size)
+        given = features(scores, size, cells.opinions)
         # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
         noise = np.einsum("pk,km,pm->p", given, self.b_covariance, given) + self.question_spread[question] ** 2
         rises = rise(scores, self.b)
         x = rises + self.b[CURVE] * size - self.centre
         scale = 1 / np.sqrt(1 + np.pi * (noise + (spread**2).mean() + (slope_spread * x) ** 2) / 8)
-        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x + carried
-        result = np.zeros(len(codes))
+        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x
+        shift += cells.carried + cells.opinions @ self.b[COEFFICIENTS:]
+        result = np.zeros(len(nugget))
         for i, t in enumerate(self.steepness):
             own = self.nugget_weights[nugget, i * len(GRID) : (i + 1) * len(GRID)]
             result += (own * expit(((shift + t * rises)[:, None] + GRID) * scale[:, None])).sum(axis=1)
@@ -295,6 +330,7 @@ class SmoothDraws:
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
         effect, slope = self._effect(group)
+        pairs = self.fit.heard(pairs)
         if cell is None:
             cell, nugget_of_cell = pairs.nugget, np.arange(len(self.fit.nugget_weights))
         else:
@@ -303,9 +339,7 @@ class SmoothDraws:
         mean, spread = self.fit.slope_of_group(group)
         slopes = mean + spread * SLOPES
         parts = [
-            np.unique(
-                encode_cells(cell[part], pairs.scores[part], pairs.size[part], pairs[part].carried), return_counts=True
-            )
+            np.unique(encode_cells(cell[part], pairs[part]), return_counts=True)
             for part in (slice(i, i + SLICE) for i in range(0, len(pairs), SLICE))
         ]
         result = np.zeros((len(nugget_of_cell), self.count), dtype=np.float32)
@@ -313,20 +347,20 @@ class SmoothDraws:
             codes, place = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
             counts = np.bincount(place, weights=np.concatenate([counts for _, counts in parts])).astype(float)
             # A block of cells at a time, so that the tables of a million responses stay small.
-            cells = codes // (CARRIED_LEVELS * SIZES * (BINS + 1))
-            ends = np.append(np.flatnonzero(np.diff(cells)) + 1, len(codes))
+            ends = np.append(np.flatnonzero(np.diff(decode_cells(codes, pairs.opinions).cell)) + 1, len(codes))
             begin = 0
             while begin < len(codes):
                 at = max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))
                 end = int(ends[at])
-                self._fill_chances(result, codes[begin:end], counts[begin:end], nugget_of_cell, effect, slope, slopes)
+                cells = decode_cells(codes[begin:end], pairs.opinions)
+                self._fill_chances(result, cells, counts[begin:end], nugget_of_cell, effect, slope, slopes)
                 begin = end
         return result.T
 
     def _fill_chances(
         self,
         result: Matrix,
-        codes: Ints,
+        cells: DecodedCells,
         counts: Vector,
         nugget_of_cell: Ints,
         effect: Vector,
@@ -336,21 +370,22 @@ class SmoothDraws:
         """Fill the rows of some cells. `counts` says how many of their pairs have each score and size."""
         from scipy.sparse import csr_array
 
-        owner, scores, size, carried = decode_cells(codes)
+        owner = cells.cell
         asked = np.unique(owner)
         start = np.append(np.searchsorted(owner, asked), len(owner)) * 2
         nugget = nugget_of_cell[asked]
         rows = np.arange(len(asked), dtype=np.int32)[:, None]
         scenario = np.arange(self.count) * len(self.b) // self.count
         for which, b in enumerate(self.b):
-            rises, of_size = rise(scores, b), b[CURVE] * size
+            rises, of_size = rise(cells.score, b), b[CURVE] * cells.size
+            heard = cells.carried + cells.opinions @ b[COEFFICIENTS:]
             for kind, k in enumerate(slopes):
                 columns = np.flatnonzero((scenario == which) & (slope == kind))
                 if not len(columns):
                     continue
                 # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
                 # A response counts at the two logits next to its own.
-                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre) + carried
+                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre) + heard
                 table = np.zeros((len(self.fit.steepness), len(asked), len(SHIFTS)), dtype=np.float32)
                 for i, t in enumerate(self.fit.steepness):
                     at = np.clip((shift + t * rises - LOGITS[0]) / STEP, 0, len(LOGITS) - 1.001)
@@ -377,12 +412,19 @@ class SmoothDraws:
         """Curves that represent the posterior of b. If it is narrow, this is one curve. Otherwise these are the points
         of the spherical cubature rule, which have its mean and covariance, in the directions that change the curve
         most."""
-        x = features((np.arange(BINS + 1) / BINS) ** 2, np.full(BINS + 1, fit.usual_size))
-        x = np.concatenate([x, x + np.eye(COEFFICIENTS)[CURVE], x - np.eye(COEFFICIENTS)[CURVE]])  # longer and shorter
+        clues = len(fit.b) - COEFFICIENTS
+        x = features((np.arange(BINS + 1) / BINS) ** 2, np.full(BINS + 1, fit.usual_size), np.zeros((BINS + 1, clues)))
+        one = np.eye(len(fit.b))
+        changes = [one[CURVE], *(JUDGED * clue for clue in one[COEFFICIENTS:])]
+        if clues > 1:  # where judges agree
+            changes.append(JUDGED * one[COEFFICIENTS:].sum(axis=0))
+        # Longer and shorter; of each judge, a yes and a no.
+        x = np.concatenate([x, *(x + sign * change for change in changes for sign in (1, -1))])
         widest = np.einsum("lk,km,lm->l", x, fit.b_covariance, x).max()
         if widest < NARROW**2:
             return fit.b[None, :]
         root = np.linalg.cholesky(fit.b_covariance)
         _, _, directions = np.linalg.svd(x @ root, full_matrices=False)
-        axes = np.sqrt(DIRECTIONS) * directions[:DIRECTIONS]
+        wanted = DIRECTIONS + min(clues, JUDGES)
+        axes = np.sqrt(wanted) * directions[:wanted]
         return np.asarray(fit.b + np.concatenate([axes, -axes]) @ root.T)
