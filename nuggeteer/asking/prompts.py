@@ -25,7 +25,8 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from nuggeteer.errors import fail
+from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.formats.jsonl import is_regular
 
 LONGEST_TEMPLATE = 100_000  # characters
 OWN = ("assign-1",)
@@ -85,7 +86,12 @@ def one_line(text: str) -> str:
 
 
 def _read(path: Path) -> Prompt:
+    problems: list[Problem] = []
+    if not is_regular(path, problems):
+        raise InputError(problems)
     try:
+        if path.stat().st_size > 4 * LONGEST_TEMPLATE:  # UTF-8 has at most four bytes for a character
+            raise fail(path, f"has more than {LONGEST_TEMPLATE:,} characters", "shorten the template")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = f"cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}"

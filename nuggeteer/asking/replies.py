@@ -18,7 +18,7 @@ LABELS: Final = ("support", "partial_support", "not_support")
 LONGEST_REPLY: Final = 200_000  # characters; the rest of a longer one is not read
 ATTEMPTS: Final = 200  # opening braces that are tried
 ENOUGH: Final = 0.5  # of the probability that must lie on the labels, or it says nothing about them
-_thinking = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_tag_of_thinking = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 
 class WrongShape(Exception):
@@ -68,9 +68,7 @@ def read_labels(content: str, count: int, tokens: Sequence[Token] | None = None)
 
 def objects(content: str) -> list[Any]:
     """The JSON objects that a reply holds, outside of its thinking. An object with a key twice is None."""
-    text = _thinking.sub(" ", content[:LONGEST_REPLY])
-    if re.search(r"<think(?:ing)?>", text, re.IGNORECASE):
-        raise WrongShape("the reply ends within its thinking")
+    text = _without_thinking(content[:LONGEST_REPLY])
     decoder = json.JSONDecoder(object_pairs_hook=_unique)
     found: list[Any] = []
     position = text.find("{")
@@ -84,6 +82,20 @@ def objects(content: str) -> list[Any]:
             position += 1
         position = text.find("{", position)
     return found
+
+
+def _without_thinking(content: str) -> str:
+    """The reply with a space in place of each block of thinking."""
+    kept, position, thinking = list[str](), 0, False
+    for tag in _tag_of_thinking.finditer(content):
+        if not thinking and not tag[1]:
+            kept.append(content[position : tag.start()])
+            thinking = True
+        elif thinking and tag[1]:
+            position, thinking = tag.end(), False
+    if thinking:
+        raise WrongShape("the reply ends within its thinking")
+    return " ".join([*kept, content[position:]])
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:

@@ -21,11 +21,17 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import nuggeteer
+from nuggeteer.asking.calls import Identity
+from nuggeteer.asking.client import Unavailable, read_reply
+from nuggeteer.asking.prompts import Prompt, find_prompt
+from nuggeteer.asking.replies import WrongShape, read_labels
+from nuggeteer.asking.store import VerdictStore
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.log import read_log
@@ -56,13 +62,14 @@ from nuggeteer.matching.idf import read_documents, read_table, write_table
 from nuggeteer.records import RunInfo
 from nuggeteer.settings import read_settings
 from nuggeteer.trust.experiments.definition import read_definition
+from tests.asking.fake_server import as_tokens, reply_of
 from tests.test_fuzz import FILES, fill
 
 SECONDS, SECONDS_PER_BYTE = 2.0, 20e-6  # of processor time; readers need a hundredth of it on a machine at rest
 HANG = 30  # seconds after which an input is given up
 MEMORY = 3 << 30  # bytes of addresses that the whole process may have
 
-# Functions that take a path or bytes and read nothing from it, or only through a reader below. Names that begin with
+# What takes a path or bytes and reads nothing from it, or only through a reader below. Names that begin with
 # `write` are left out anyway.
 NOT_READERS = {
     "collection.contradictions.set_aside": "lists names",
@@ -72,14 +79,21 @@ NOT_READERS = {
     "collection.folder.find_collection": "looks for a name",
     "collection.sample.copy_sample": "writes",
     "collection.simulation.simulate": "writes",
+    "asking.client.Secret.hidden": "replaces a key",
+    "collection.ledger.merge_by_union": "writes",
+    "collection.ledger.Ledger.__init__": "lists names",
+    "formats.append.append_bytes": "writes",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
     "formats.append.quiet": "locks",
     "formats.bundle.Bundle.not_understood": "a name",
     "formats.cache.own_path": "a name",
     "formats.jsonl.is_regular": "looks at the kind of a file",
+    "history.database.Database.__init__": "a name",
+    "history.store.History.__init__": "a name",
     "history.store.History.of": "tests/history",
     "judging.proposals.propose": "writes",
+    "settings.with_truth": "read_settings",
     "scoring.fitting.load": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
@@ -255,7 +269,49 @@ def _listed(read: Callable[..., Any]) -> Callable[[Path], Any]:
     return lambda path: list(read(path, []))
 
 
+def _reply(path: Path) -> None:
+    """What a model's server sends, and what the model itself says."""
+    with suppress(Unavailable, WrongShape):
+        reply = read_reply(path.read_bytes())
+        read_labels(reply.content, 2, reply.tokens)
+    with suppress(WrongShape):
+        read_labels(path.read_text("utf-8", "replace"), 2)
+
+
+def _prompt(path: Path) -> Prompt:
+    return find_prompt(str(path))
+
+
+LABELS = reply_of(["support", "not_support"])
+CHOICE = {"index": 0, "message": {"content": LABELS}, "logprobs": {"content": as_tokens(LABELS)}}
+REPLY = {"model": "m", "system_fingerprint": "f", "choices": [CHOICE], "usage": {"prompt_tokens": 9}}
+IDENTITY = Identity("gpt", "m", "", "loopback", find_prompt("assign-1"))
+JUDGE = {"judge": "gpt", "model": "m", "prompt": IDENTITY.prompt.name, "key": "00"}
+ASKED = (
+    lines(
+        {"qid": "q1", "nugget": "1", "assignment": "support", "text": "x", "scope": "answer", "pair": "0f", **JUDGE},
+        {"qid": "q1", "nugget": "2", "assignment": "not_support", "probability": 0.25, "text": "x", **JUDGE},
+    ),
+    lines(
+        {"qid": "q1", "run": "x", "nuggets": ["1"], "outcome": "answered", "requests": 1, "cost": 0.5, **JUDGE},
+        {"qid": "q1", "run": "x", "nuggets": ["1"], "outcome": "failed", "pairs": ["0f"], "requests": 1, **JUDGE},
+    ),
+)
+
+
 READERS: dict[str, list[Reader]] = {
+    "asking.client.read_reply": [Reader(_reply, "x", (lines(REPLY), LABELS.encode()))],
+    "asking.prompts.find_prompt": [
+        Reader(_prompt, "x.txt", (b"Read.\n---\n{question} {nuggets} {answer} {boundary} {reply}\n",))
+    ],
+    "asking.store.VerdictStore.__init__": [
+        Reader(lambda path: VerdictStore(_folder(path, "judges/gpt.jsonl"), IDENTITY), "judges/gpt.jsonl", ASKED[:1]),
+        Reader(
+            lambda path: VerdictStore(_folder(path, "judges/calls/gpt.jsonl"), IDENTITY),
+            "judges/calls/gpt.jsonl",
+            ASKED[1:],
+        ),
+    ],
     "collection.folder.check": [of_collection(check, name) for name in FILES],
     "collection.folder.read_collection": [of_collection(read_collection, name) for name in FILES],
     "collection.importing.import_verdicts": [
@@ -278,7 +334,9 @@ READERS: dict[str, list[Reader]] = {
     ],
     "formats.append.torn": [Reader(lambda path: torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
     "formats.audits.read_audit": [Reader(audits.read_audit, "judgements/audits/a.jsonl", (_made(_audit),))],
-    "formats.autonuggetizer.read_assignments": [Reader(autonuggetizer.read_assignments, "x.jsonl", (lines(ASSIGNED),))],
+    "formats.autonuggetizer.read_assignments": [
+        Reader(lambda path: autonuggetizer.read_assignments([path]), "x.jsonl", (lines(ASSIGNED),))
+    ],
     "formats.autonuggetizer.read_nuggets": [Reader(autonuggetizer.read_nuggets, "x.jsonl", (lines(ASSIGNED),))],
     "formats.brackets.read_brackets": [Reader(_listed(brackets.read_brackets), "x.txt", BRACKETS)],
     "formats.brat.read_brat": [
@@ -366,7 +424,8 @@ def takers() -> Iterator[str]:
                 functions = {f"{name}.{key}": getattr(value, "__func__", value) for key, value in vars(member).items()}
             for key, function in functions.items():
                 own = key.rpartition(".")[2]
-                if own.startswith(("_", "write")) or not inspect.isfunction(function):
+                made = own == "__init__" and not is_dataclass(member)
+                if (own.startswith(("_", "write")) and not made) or not inspect.isfunction(function):
                     continue
                 taken = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
                 if any("Path" in str(kind) or str(kind) == "bytes" for kind in taken.values()):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.errors import InputError
@@ -134,3 +135,9 @@ def test_settings_of_gigabytes_are_not_read(root):
         file.truncate(3 << 30)
     with pytest.raises(InputError, match="larger than"):
         read_collection(root)
+
+
+def test_a_prompt_is_no_pipe(root):
+    os.mkfifo(root / "own.txt")
+    with pytest.raises(InputError, match="a pipe"):
+        find_prompt(str(root / "own.txt"))

@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from nuggeteer.asking.replies import WrongShape, read_labels
 from nuggeteer.collection.convert import FORMATS
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import sentences
@@ -50,6 +51,8 @@ TEXTS = [
     "|",
     "\u200b",
     "'",
+    "<think>",
+    '{"1":',
 ]
 SIZE, TIMES = 4_000, 8
 SQUARE = TIMES**2 / 2  # what needs the square of the length takes 64 times as long for 8 times the length
@@ -74,7 +77,14 @@ READERS = {
     "templates": from_file(read_templates, ".toml"),
     "settings": from_file(read_settings, ".toml"),
 }
-FUNCTIONS = {"pieces": sentences.pieces, "verdict_form": verdict_form, "words": words}
+
+
+def labels(text):
+    with suppress(WrongShape):
+        read_labels(text, 3)
+
+
+FUNCTIONS = {"read_labels": labels, "pieces": sentences.pieces, "verdict_form": verdict_form, "words": words}
 
 
 def seconds(run, text):
