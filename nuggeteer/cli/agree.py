@@ -65,7 +65,7 @@ def _annotations(args: argparse.Namespace) -> int:
     from nuggeteer.reports import annotators
 
     problems: list[Problem] = []
-    result = agree_on(args.files[0], args.files[1], args.seed, problems)
+    result = agree_on(args.files[0], args.files[1], problems)
     output.warn(problems)
     output.show(args, annotators, result, listed=args.list)
     return 0

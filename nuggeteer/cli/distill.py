@@ -34,7 +34,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="put nuggets that are in no nug into proposed nugs, and write them to NEW",
     )
     options.report(parser)
-    options.seed(parser)
 
 
 def prior(text: str) -> tuple[float, ...]:
@@ -69,5 +68,5 @@ def run(args: argparse.Namespace) -> int:
         write_distillation(args.propose, proposed.distillation)
         output.show(args, nug_proposal, proposed, file=str(args.propose))
         return 0
-    output.show(args, distillation, distill(evaluation, args.prior or PRIOR, args.seed))
+    output.show(args, distillation, distill(evaluation, args.prior or PRIOR))
     return 0

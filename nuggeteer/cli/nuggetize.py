@@ -57,7 +57,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--question", metavar="QID", help="with --propose: the question that the texts answer")
     options.collection(parser)
     options.report(parser)
-    options.seed(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -145,7 +144,7 @@ def _score(args: argparse.Namespace) -> int:
     problems: list[Problem] = []
     templates, _ = _templates(args)
     snippets, asked = read_judged(args.score, problems)
-    result = score(snippets, asked, _nuggetizer(args), templates, args.seed)
+    result = score(snippets, asked, _nuggetizer(args), templates)
     output.warn(problems)
     output.show(args, automatic_scores, result)
     return 0

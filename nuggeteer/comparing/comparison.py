@@ -15,18 +15,20 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.scorer import Scorer, Scores
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals
 from nuggeteer.statistics.tukey import Tukey, tukey_test
 from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
 
 MEASURES = ("f3", "pyramid_f3", "macro_f3")
 BY = ("kind", "tag", "target")
+NORMAL_REACH = 1.959964  # standard deviations
 
 
 @dataclass(frozen=True)
 class PairOfRuns:
     """Two runs, by position: `difference` is the first one's mean less the other's, with its interval and p-value by
-    Tukey's test. `above` is the share of draws in which the first run is above the other, None with one question."""
+    Tukey's test. `above` is the share of draws in which the first run is above the other, None with few questions."""
 
     higher: int
     lower: int
@@ -44,8 +46,8 @@ class Standing:
 
     `questions` counts those in which the measure is defined. `order` has the indices of the runs, the highest mean
     first. `ranks`, runs × (low, high), and `above`, runs × runs, come from draws of guesses and questions together and
-    are None with one question. `above` is the share of draws in which the first run's mean is above the second's, with
-    ties counted as half.
+    are None with fewer than MIN_QUESTIONS. `above` is the share of draws in which the first run's mean is above the
+    second's, with ties counted as half.
     """
 
     measure: Measure
@@ -198,10 +200,15 @@ def mean_draws(values: Vector, resamples: Vector) -> Vector:
 
 def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamples: Vector) -> Standing:
     variance = analyse_variance(_defined(values))
-    tukey = tukey_test(variance.means, variance.error, variance.freedom)
+    enough = variance.size >= MIN_QUESTIONS
+    tukey = tukey_test(variance.means, variance.error, variance.freedom if enough else 0)
     ranks = above = None
-    if variance.size > 1:
+    if enough:
         draws = np.stack([mean_draws(own, resamples) for own in values])
+        # Resampled means vary less than Student's t, and with few questions much less.
+        widened = student_reach(variance.size) / NORMAL_REACH * np.sqrt(variance.size / (variance.size - 1))
+        centre = draws.mean(axis=1, keepdims=True)
+        draws = centre + widened * (draws - centre)
         ranks = rank_intervals(draws.T)
         above = np.stack([np.mean((run > draws) + (run == draws) / 2, axis=1) for run in draws])
     means = np.array([run.measures[measure.name].value for run in scores.runs], dtype=float)

@@ -22,8 +22,8 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vec
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.statistics.intervals import Interval, mean_interval
-from nuggeteer.statistics.significance import bootstrap_difference, randomisation
+from nuggeteer.statistics.intervals import DIFFERENCES, Interval, mean_interval, p_of_no_difference
+from nuggeteer.statistics.significance import bootstrap_p, randomisation
 from nuggeteer.text import verdict_form
 
 LONGER_ANSWER = 1.5  # times as long
@@ -93,9 +93,9 @@ class NuggetChange:
 class Delta:
     """NEW − OLD by one measure. None stands for a value that is undefined.
 
-    `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, from the
-    draws of verdicts and questions. The other two are tests of the expected scores by question: `p_randomisation` flips
-    signs, `p_bootstrap` resamples questions."""
+    `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, and below
+    5 % where the interval does not contain 0. The other two are tests of the expected scores by question:
+    `p_randomisation` flips signs, `p_bootstrap` resamples questions."""
 
     measure: Measure
     old: float | None
@@ -220,7 +220,8 @@ def diff_matched_runs(
     drawn = scorer.draw_together(pair)
     sides = [DecidedRun(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
     before, after = reversed(sides) if turned else sides
-    deltas = {measure.name: _delta(scorer, measure, before, after) for measure in measures or scorer.measures}
+    same = bool(identical.all())
+    deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
 
     found = before.outcome.found, after.outcome.found
     which = {"gained": ~found[0] & found[1], "lost": found[0] & ~found[1], "kept": found[0] & found[1]}
@@ -328,7 +329,8 @@ def _unify_identical(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
     return [first, replace(second, found=found, probability=probability)]
 
 
-def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -> Delta:
+def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, same: bool) -> Delta:
+    """The difference by a measure; `same` means that both runs give the same answers."""
     hard = [measure(side.decided_answers) for side in (old, new)]
     certain = bool(old.outcome.known.all() and new.outcome.known.all())
     if certain or old.drawn_answers is None or new.drawn_answers is None:
@@ -338,31 +340,23 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun) -
         values = measure(old.drawn_answers), measure(new.drawn_answers)
         drawn, expected = values[1] - values[0], [each.mean(axis=0) for each in values]
         difference = drawn.mean(axis=0)
-    interval = mean_interval(difference, scorer.resamples, drawn, hard[1] - hard[0], certain=certain)
+    interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, DIFFERENCES)
     defined = ~np.isnan(difference)
-    enough = interval.low is not None
+    p = p_of_no_difference(interval, int(defined.sum()))
+    if same and interval.value is not None:
+        interval, p = Interval(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0)), 1.0
     means = [float(each[defined].mean()) if defined.any() else None for each in expected]
     return Delta(
         measure,
         means[0],
         means[1],
         interval,
-        _p(difference if drawn is None else drawn, scorer.resamples, defined) if enough else None,
-        number_or_none(randomisation(difference[:, None], scorer.seed)[0]) if enough else None,
-        number_or_none(bootstrap_difference(difference, scorer.seed).p) if enough else None,
+        p,
+        number_or_none(randomisation(difference[:, None], scorer.seed)[0]) if p is not None else None,
+        number_or_none(bootstrap_p(difference, scorer.seed)) if p is not None else None,
         expected[0],
         expected[1],
     )
-
-
-def _p(drawn: Vector, resamples: Vector, defined: Bools) -> float:
-    """Twice the share of draws on the smaller side of zero difference."""
-    counts = resamples[:, defined]
-    size = counts.sum(axis=1)
-    total = (counts * drawn[..., defined]).sum(axis=1)[size > 0]
-    rounding = 1e-12 * np.abs(drawn[..., defined]).sum(axis=-1).max()
-    fewer = min(int((total <= rounding).sum()), int((total >= -rounding).sum()))
-    return min(1.0, 2 * (fewer + 1) / (len(total) + 1))
 
 
 def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sighting]:

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from nuggeteer.comparing.diff import Diff, NuggetChange
+from nuggeteer.comparing.diff import Delta, Diff, NuggetChange
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING
 
 PROBABLE_LOSS = 0.5
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
@@ -46,13 +47,13 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
     difference is below −`by`. With `p`, fails if the difference is below −`by` and its p-value below `p`."""
     delta = diff.headline
     title, interval = delta.measure.title, delta.interval
-    if interval.value is None or interval.low is None or interval.high is None or delta.p is None:
-        raise NuggeteerError(
-            f"{title} has no interval here, because that takes two questions for which it is defined: "
-            "whether it is worse cannot be decided"
-        )
     rule = f"{title} not worse by more than {by:g}"
-    if p is None:
+    if _changed_alike(diff.headline):
+        passed = (interval.value or 0.0) >= -by
+        why = _alike(diff.headline)
+    elif interval.value is None or interval.low is None or interval.high is None or delta.p is None:
+        raise NuggeteerError(f"{_none(title)}: whether it is worse cannot be decided")
+    elif p is None:
         passed = interval.high >= -by
         limits = f"{signed(interval.low)} to {signed(interval.high, -by)}"
         why = f"95 % interval of the change {limits}, {'not all' if passed else 'all'} of it below {_limit(by)}"
@@ -85,9 +86,10 @@ def surely_not_worse(diff: Diff, by: float) -> Gate:
     is below, and is undecided otherwise."""
     title, interval = diff.headline.measure.title, diff.headline.interval
     rule = f"{title} not worse by more than {by:g}"
+    if _changed_alike(diff.headline):
+        return Gate(rule, (interval.value or 0.0) >= -by, f"{title}: {_alike(diff.headline)}")
     if interval.low is None or interval.high is None:
-        why = f"{title} has no interval here, because that takes two questions for which it is defined"
-        return Gate(rule, True, why, decided=False)
+        return Gate(rule, True, _none(title), decided=False)
     worse = f"worse by more than {by:g}" if by else "worse"
     is_worse = "may or may not be" if interval.low < -by <= interval.high else "is" if interval.high < -by else "is not"
     limits = f"{signed(interval.low, -by)} and {signed(interval.high, -by)}"
@@ -116,6 +118,21 @@ def possibly_lost(diff: Diff, sure: float) -> list[int]:
     lost = ~diff.new.found & diff.old.found
     probability = np.where(np.isnan(diff.loss), lost, diff.loss)
     return [int(i) for i in np.flatnonzero(diff.key.vital & (probability > 1 - sure))]
+
+
+def _changed_alike(delta: Delta) -> bool:
+    """Whether all of several questions changed by the same amount, which leaves no interval and no doubt."""
+    changes = delta.by_question[~np.isnan(delta.by_question)]
+    alike = len(changes) >= MIN_QUESTIONS and float(np.ptp(changes)) < ROUNDING
+    return alike and delta.interval.low is None
+
+
+def _alike(delta: Delta) -> str:
+    return f"the change is {signed(delta.interval.value or 0.0)} in every question"
+
+
+def _none(title: str) -> str:
+    return f"{title} has no interval here, because that takes {MIN_QUESTIONS} questions for which it is defined"
 
 
 def _count(nuggets: int) -> str:

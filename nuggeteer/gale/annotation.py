@@ -69,8 +69,8 @@ class SnippetPair:
 class AnnotationAgreement:
     """The agreement of two files: `rows` by condition, the total last.
 
-    `alone` counts the snippets that only the first and only the second annotator has. `resampled` says what the
-    intervals resample.
+    `alone` counts the snippets that only the first and only the second annotator has. `resampled` says which
+    choice the intervals cover.
     """
 
     files: tuple[str, str]
@@ -109,15 +109,13 @@ def union(nuggets: Iterable[Extent]) -> Spans:
     return tuple(merged)
 
 
-def agree_on(first: Path, second: Path, seed: int, problems: list[Problem]) -> AnnotationAgreement:
+def agree_on(first: Path, second: Path, problems: list[Problem]) -> AnnotationAgreement:
     """The agreement of two files of annotations."""
     files = str(first), str(second)
-    return agree(files, read_snippets(first, problems), read_snippets(second, problems), seed)
+    return agree(files, read_snippets(first, problems), read_snippets(second, problems))
 
 
-def agree(
-    files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Snippet], seed: int = 0
-) -> AnnotationAgreement:
+def agree(files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Snippet]) -> AnnotationAgreement:
     """The agreement of two annotators on the snippets that both have."""
     by_name = {snippet.name: snippet for snippet in second}
     shared = [(snippet, by_name[snippet.name]) for snippet in first if snippet.name in by_name]
@@ -131,12 +129,12 @@ def agree(
     by_query = len(queries) > 1 and None not in queries
     question = np.array([queries.index(pair.first.qid) if by_query else i for i, pair in enumerate(compared)])
     rows = [
-        _row(compared, question, [i for i, own in enumerate(values) if own == value], condition, value, seed)
+        _row(compared, question, [i for i, own in enumerate(values) if own == value], condition, value)
         for condition in CONDITIONS
         for values in [[_condition(pair, condition) for pair in compared]]
         for value in sorted({value for value in values if value is not None})
     ]
-    rows.append(_row(compared, question, range(len(compared)), None, None, seed))
+    rows.append(_row(compared, question, range(len(compared)), None, None))
     alone = (len(first) - len(shared), len(second) - len(shared))
     return AnnotationAgreement(files, compared, tuple(rows), alone, "queries" if by_query else "snippets")
 
@@ -186,7 +184,6 @@ def _row(
     which: Iterable[int],
     condition: str | None,
     value: str | None,
-    seed: int,
 ) -> AgreementRow:
     own = list(which)
     both = [i for i in own if compared[i].relevant]
@@ -197,7 +194,7 @@ def _row(
         summed = np.zeros((int(question.max()) + 1, 4))
         for i in pairs:
             summed[question[i]] += table(compared[i])
-        return estimate(coefficient, summed, seed)
+        return estimate(coefficient, summed)
 
     def relevance(pair: SnippetPair) -> Vector:
         return pair.relevance

@@ -22,7 +22,7 @@ from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces, select
 from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
 from nuggeteer.records import Vector
-from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval, question_draws
+from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval
 from nuggeteer.text import normalised
 
 ORDER = ("structure", "medium", "language")  # the order of the conditions in table 4
@@ -91,7 +91,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class AutomaticScores:
-    """Every distiller's answer to every query, and means over queries. Their intervals resample the queries."""
+    """Every distiller's answer to every query, and means over queries, whose intervals cover the choice of queries."""
 
     model: str
     templates: dict[str, Template]
@@ -105,7 +105,6 @@ def score(
     queries: Mapping[str, str],
     nuggetizer: Nuggetizer,
     templates: Mapping[str, Template],
-    seed: int = 0,
 ) -> AutomaticScores:
     """Precision and recall by distiller and query.
 
@@ -120,12 +119,11 @@ def score(
         judged.append((snippet, nuggets))
     distillers = list(dict.fromkeys(snippet.distiller for snippet in snippets))
     answers = [answer for qid in chosen for answer in _answers(qid, distillers, judged)]
-    resamples = question_draws(len(chosen), seed)
     means = {}
     for distiller in distillers:
         own = [answer for answer in answers if answer.distiller == distiller]
         means[distiller] = {
-            name: mean_interval(_defined([getattr(answer, name) for answer in own]), resamples, certain=True)
+            name: mean_interval(_defined([getattr(answer, name) for answer in own]), certain=True)
             for name in ("precision", "recall")
         }
     return AutomaticScores(nuggetizer.name, chosen, tuple(answers), means, tuple(judged))

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr, ndtri, xlogy
+from scipy.special import xlogy
 
 from nuggeteer.formats.distillation import Distillation, DistilledNugget, Nug
 from nuggeteer.measures.base import ratio
 from nuggeteer.records import WORLD_KNOWLEDGE, Bools, Ints, Vector
-from nuggeteer.statistics.intervals import CONFIDENCE, question_draws
+from nuggeteer.statistics.intervals import RATIOS, SCORES, Scale, jackknife_interval
 
 RIGHT, WRONG, MISSING, OTHER = range(4)
 CELLS = ("right", "wrong", "missing", "other")
@@ -208,7 +208,6 @@ class Distilled:
     prior: tuple[float, ...]
     models: Mapping[str, DistillerScores]
     ratios: Mapping[str, DistillerScores]
-    seed: int
 
     @property
     def names(self) -> list[str]:
@@ -229,7 +228,7 @@ class Distilled:
         return _of_kind(self.distillation, "machine") if _of_kind(self.distillation, "human") else []
 
 
-def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: int = 0) -> Distilled:
+def distill(distillation: Distillation, prior: Sequence[float] = PRIOR) -> Distilled:
     """Score distillers on all queries together.
 
     `prior` are the counts, in the order of CELLS, that the Bayesian model adds to every distiller's table.
@@ -240,8 +239,7 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: in
     machines, humans = _of_kind(distillation, "machine"), _of_kind(distillation, "human")
     other = np.nan if distillation.corpus.other is None else distillation.corpus.other
     whole = np.ones((1, queries))
-    # All queries, then all but each one (for the BCa intervals), then the resamples.
-    weights = np.concatenate([whole, 1 - np.eye(queries), question_draws(queries, seed)])
+    weights = np.concatenate([whole, 1 - np.eye(queries)])  # all queries, then all but each one
     summed = np.einsum("wq,dqc->wdc", weights, tables)
     summed[..., OTHER] += other
     credit = np.einsum("wq,dqc->wdc", weights, cited)
@@ -253,11 +251,11 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR, seed: in
         values = {name: measure(table) for name, measure in TABLE_MEASURES.items()}
         values["cw_recall"] = cw_recall
         values["cw_f"] = harmonic(values["precision"], cw_recall)
-        scores[model] = DistillerScores(*_with_intervals(values, queries))
+        scores[model] = _with_intervals(values, SCORES)
         if machines and humans:
             against = {name: _share(v[:, machines], v[:, humans].mean(axis=1)[:, None]) for name, v in values.items()}
-            ratios[model] = DistillerScores(*_with_intervals(against, queries))
-    return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios, seed)
+            ratios[model] = _with_intervals(against, RATIOS)
+    return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios)
 
 
 def _notes(distillation: Distillation) -> Iterator[str]:
@@ -281,32 +279,10 @@ def _of_kind(distillation: Distillation, kind: str) -> list[int]:
     return [i for i, distiller in enumerate(distillation.distillers) if distiller.kind == kind]
 
 
-def _with_intervals(values: Mapping[str, Vector], queries: int) -> tuple[dict[str, Vector], dict[str, list[Range]]]:
-    """Split columns that hold the value of all queries, then without each query, then of each resample."""
-    own = {name: value[0] for name, value in values.items()}
+def _with_intervals(values: Mapping[str, Vector], scale: Scale) -> DistillerScores:
+    """The measures from rows that hold the value of all queries, then without each query."""
     intervals = {
-        name: [_interval(*np.split(column, [1, 1 + queries])) for column in value.T] for name, value in values.items()
+        name: [None if np.isnan(own[0]) else jackknife_interval(own[0], own[1:], scale) for own in value.T]
+        for name, value in values.items()
     }
-    return own, intervals
-
-
-def _interval(value: Vector, left_out: Vector, draws: Vector) -> Range:
-    """The BCa interval of a statistic (Efron & Tibshirani 1993, §14.3), from its values without each query and in
-    resamples. None if the undefined resamples would fill a tail of the interval."""
-    if np.isnan(value[0]) or len(left_out) < 2:
-        return None
-    tails = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    if np.isnan(draws).mean() > tails[0]:
-        return None
-    draws, left_out = draws[~np.isnan(draws)], left_out[~np.isnan(left_out)]
-    below = (np.mean(draws < value[0]) + np.mean(draws <= value[0])) / 2
-    deviation = left_out.mean() - left_out if len(left_out) else left_out
-    spread = (deviation**2).sum()
-    if spread == 0 or not 0 < below < 1:
-        levels = tails
-    else:
-        acceleration = (deviation**3).sum() / (6 * spread**1.5)
-        z = ndtri(below) + ndtri(tails)
-        levels = ndtr(ndtri(below) + z / (1 - acceleration * z))
-    low, high = np.quantile(draws, levels)
-    return float(low), float(high)
+    return DistillerScores({name: value[0] for name, value in values.items()}, intervals)

@@ -13,7 +13,8 @@ from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
 from nuggeteer.reports.formatting import UNDEFINED, number
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import MIN_QUESTIONS, CoefficientEstimate
+from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
 
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     out.print(
         "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "
         "and digits in snippets that both found relevant, those in both's nuggets / (those + half of those in only "
-        f"one's nuggets). κ is Cohen's, of snippets and of characters. 95 %: over resampled {result.resampled}, if "
+        f"one's nuggets). κ is Cohen's, of snippets and of characters. 95 %: for the choice of {result.resampled}, if "
         f"there are {MIN_QUESTIONS} or more."
     )
     for one_snippet in result.differing[:listed]:

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import MIN_QUESTIONS, CoefficientEstimate
+from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
 
@@ -143,7 +144,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
         )
     yield (
         "shared: pairs that another person judged too. agree: the share on which both have the same verdict. κ is "
-        f"Cohen's and α is Krippendorff's, with its 95 % interval over resampled questions (if there are "
+        f"Cohen's and α is Krippendorff's, with its 95 % interval for the choice of questions (if there are "
         f"{MIN_QUESTIONS} or more). F1 is that of yes. For its guesses the tool did not see: {result.left_out}."
     )
     if result.tool.known:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.gale.automatic import Answer, AutomaticScores
-from nuggeteer.reports.formatting import between, counted, number
+from nuggeteer.reports.formatting import between, counted, lacks_interval, no_interval, number
 from nuggeteer.reports.snippet_nuggets import nugget_as_json
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.intervals import Interval
@@ -88,12 +88,14 @@ def draw(out: Console, result: AutomaticScores) -> None:
         )
     )
     out.print()
+    means = [mean for by_distiller in result.means.values() for mean in by_distiller.values()]
     templates = ", ".join(dict.fromkeys(template.name for template in result.templates.values()))
     for line in (
         f"Templates: {templates}. right: nuggets in the selected text of relevant snippets. precision: the share of "
         "nuggets that is right. nugs: right nuggets that say the same count once. recall: the share of the nugs that "
         "any distiller found.",
         "The intervals cover the choice of queries.",
+        *([no_interval("queries")] if any(map(lacks_interval, means)) else []),
     ):
         out.print(plain(line))
     out.print(plain(result.model, "dim"))

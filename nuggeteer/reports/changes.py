@@ -22,7 +22,7 @@ from nuggeteer.reports.change_words import (
     texts_in_words,
     verdict,
 )
-from nuggeteer.reports.formatting import judging_share, number, p_value, percent
+from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, number, p_value, percent
 from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import plain, table
@@ -301,9 +301,11 @@ def _remarks(result: Diff) -> Iterator[str]:
         )
     elif some:
         yield "yes and no are known; with a question mark they are guessed, by match score and threshold."
+    if lacks_interval(delta.interval):
+        yield no_interval()
     if delta.p is not None and delta.p < 1 and result.expected_gained is not None:
         yield (
-            "p comes from draws of the guessed verdicts and of the questions. If the expected scores were certain, p "
-            f"for {delta.measure.title} would be {p_value(delta.p_randomisation)} by randomisation and "
+            "p and the interval allow for wrong guesses and for other questions. If the expected scores were certain, "
+            f"p for {delta.measure.title} would be {p_value(delta.p_randomisation)} by randomisation and "
             f"{p_value(delta.p_bootstrap)} by bootstrap."
         )

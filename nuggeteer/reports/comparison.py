@@ -15,6 +15,7 @@ from nuggeteer.reports.formatting import (
     UNDEFINED,
     between,
     judging_share,
+    no_interval,
     number,
     p_value,
     percent,
@@ -255,7 +256,7 @@ def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
         listed = "; draws: the share of draws in which the first run is above the second" if len(runs) <= MANY else ""
         yield f"ranks: the ranks that the run has in 95 % of the draws of {drawn}{listed}."
     if not first.tukey.tested:
-        yield "One question says nothing about others, so there is no interval and no test."
+        yield f"{no_interval()} There are no tests either."
     elif _lettered(first, wide):
         yield "groups: runs that share a letter cannot be told apart (Tukey's honestly significant difference)."
     else:

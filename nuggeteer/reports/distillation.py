@@ -13,7 +13,7 @@ from rich.text import Text
 
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, DistillerScores, Range
 from nuggeteer.records import Vector, number_or_none
-from nuggeteer.reports.formatting import UNDEFINED, counted, number
+from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
 from nuggeteer.reports.terminal import plain, table
 
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
@@ -26,7 +26,6 @@ def as_json(result: Distilled) -> dict[str, Any]:
     return {
         "queries": [query.qid for query in result.distillation.queries],
         "prior": dict(zip(CELLS, result.prior, strict=True)),
-        "seed": result.seed,
         "notes": list(result.notes),
         "distillers": [
             {
@@ -144,10 +143,10 @@ def _remarks(result: Distilled) -> Iterator[str]:
     """The notes below the tables."""
     yield from result.notes
     queries = len(result.distillation.queries)
-    if queries > 1:
+    if any(interval for scores in result.models.values() for own in scores.intervals.values() for interval in own):
         yield f"Below each value is its 95 % interval, for the choice of {queries} queries."
     else:
-        yield "One query says nothing about others, so there are no intervals."
+        yield no_interval("queries")
     undefined = [
         who for i, who in enumerate(result.names) if np.isnan(result.models["empirical"].values["precision"][i])
     ]

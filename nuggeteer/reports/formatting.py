@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
 UNDEFINED = "–"
 
@@ -26,6 +26,15 @@ def span(low: float | None, high: float | None) -> str:
 
 def between(interval: Interval) -> str:
     return span(interval.low, interval.high)
+
+
+def no_interval(questions: str = "questions") -> str:
+    """Why a value has no interval."""
+    return f"No 95 % interval: that takes {MIN_QUESTIONS} {questions} or more that do not all have the same value."
+
+
+def lacks_interval(interval: Interval) -> bool:
+    return interval.value is not None and interval.low is None
 
 
 def signed_span(low: float | None, high: float | None) -> str:

@@ -10,7 +10,16 @@ from rich.text import Text
 
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, number_or_none
-from nuggeteer.reports.formatting import between, chance, judging_share, listed, number, percent
+from nuggeteer.reports.formatting import (
+    between,
+    chance,
+    judging_share,
+    lacks_interval,
+    listed,
+    no_interval,
+    number,
+    percent,
+)
 from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scorer import RunScore, Scores
@@ -125,6 +134,8 @@ def remarks(result: Scores) -> list[str]:
             f"{known}. The other pairs are guessed, by match score and threshold. The interval covers the choice of "
             "questions. It does not cover wrong guesses."
         )
+    if any(lacks_interval(score.measures[result.measures[0].name]) for score in result.runs):
+        lines.append(no_interval())
     undefined = np.isnan(result.runs[0].by_question[result.measures[0].name]) if result.runs else np.zeros(0)
     if undefined.any():
         qids = listed([q.qid for q, missing in zip(result.key.questions, undefined, strict=True) if missing])

@@ -212,7 +212,7 @@ class Scorer:
 
     def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run, without other runs."""
-        return _run_score(matched.run, self.key, self.find(matched), self.measures, self.resamples)
+        return _run_score(matched.run, self.key, self.find(matched), self.measures)
 
     def draw_together(self, matched_runs: Sequence[MatchedRun]) -> list[Bools] | None:
         """draws × nuggets for each run: found, with verdicts that runs with equal texts share. None if nothing
@@ -229,7 +229,7 @@ class Scorer:
             outcome = self.find(matched)
             if together is not None and outcome.drawn is not None:
                 outcome = replace(outcome, drawn=together[i], probability=together[i].mean(axis=0))
-            scores.append(_run_score(matched.run, self.key, outcome, self.measures, self.resamples))
+            scores.append(_run_score(matched.run, self.key, outcome, self.measures))
         return self.scores(scores)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
@@ -288,7 +288,7 @@ def material(collection: Collection, known: VerdictIndex) -> Material:
     return Material(collection.key, settings, _idf(settings, collection), verdicts, words)
 
 
-def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure], resamples: Vector) -> RunScore:
+def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:
     hard = Answers(key, outcome.found, outcome.partly, outcome.length)
     intervals, by_question, hard_by_question = {}, {}, {}
     drawn = None
@@ -299,11 +299,11 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
         if drawn is None:
             by_question[measure.name] = decided
             certain = bool(outcome.known.all())
-            intervals[measure.name] = mean_interval(decided, resamples, certain=certain)
+            intervals[measure.name] = mean_interval(decided, certain=certain)
         else:
             values = measure(drawn)
             by_question[measure.name] = expected = values.mean(axis=0)
-            intervals[measure.name] = mean_interval(expected, resamples, values, decided)
+            intervals[measure.name] = mean_interval(expected, values, decided)
     return RunScore(run, outcome, intervals, by_question, hard_by_question)
 
 

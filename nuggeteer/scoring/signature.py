@@ -52,7 +52,7 @@ class Signature:
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.basis}|threshold:{self.threshold}|interval:bca({self.draws})|seed:{self.seed}"
+        return f"{self.basis}|threshold:{self.threshold}|interval:t({self.draws})|seed:{self.seed}"
 
 
 def differing_parts(one: str, other: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 A table has four counts: yes from both raters, from the first only, from the second only, and from neither. The tables
 of several questions add up. The pairs (or characters) of one question have something in common and are not independent,
-so intervals resample questions.
+so intervals come from the questions.
 """
 
 from __future__ import annotations
@@ -13,11 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.statistics.intervals import bca_levels, question_draws
-
-MIN_QUESTIONS = 10  # with fewer, an interval holds the true value too seldom (experiments/agreement.md)
-MIN_DEFINED = 0.95  # if the coefficient is defined in a smaller share of the resamples, there is no interval
-ROUNDING = 1e-12  # values that differ by less are equal
+from nuggeteer.statistics.intervals import DIFFERENCES, SCORES, jackknife_interval
 
 
 class CoefficientEstimate(NamedTuple):
@@ -77,36 +73,18 @@ def coincidences(yes: Ints, raters: Ints, question: Ints, questions: int) -> Vec
     return np.stack([np.bincount(question, cell / others, minlength=questions) for cell in cells], axis=-1)
 
 
-def estimate(coefficient: Callable[[Vector], Vector], tables: Vector, seed: int) -> CoefficientEstimate:
-    """The coefficient of all questions together, and its BCa interval over resampled questions.
+def estimate(coefficient: Callable[[Vector], Vector], tables: Vector) -> CoefficientEstimate:
+    """The coefficient of all questions together, and its interval from its values without each question.
 
     There is a value without an interval if there are few questions, if one question decides whether the coefficient is
-    defined, or if all resamples have the same value, because that shows nothing about how raters vary."""
+    defined, or if it is the same without any of them, because that shows nothing about how raters vary."""
     tables = tables[tables.any(axis=-1)]
     whole = tables.sum(axis=0)
     value = float(coefficient(whole))
     if np.isnan(value):
         return CoefficientEstimate(None)
-    if len(tables) < MIN_QUESTIONS:
-        return CoefficientEstimate(value)
-    draws = coefficient(question_draws(len(tables), seed) @ tables)
-    without = coefficient(whole - tables)
-    defined = ~np.isnan(draws)
-    draws = draws[defined]
-    if (
-        np.isnan(without).any()
-        or defined.mean() < MIN_DEFINED
-        or np.ptp(draws) < ROUNDING
-        or np.ptp(without) < ROUNDING
-    ):
-        return CoefficientEstimate(value)
-    jackknife = value + without.mean() - without
-    draws = np.where(abs(draws - value) < ROUNDING, jackknife.mean(), draws)  # restores exact ties
-    levels = bca_levels(jackknife, draws)
-    if np.isnan(levels).any():
-        return CoefficientEstimate(value)
-    low, high = np.quantile(draws, levels)
-    return CoefficientEstimate(value, float(low), float(high))
+    scale = SCORES if coefficient in (percent, positive) else DIFFERENCES
+    return CoefficientEstimate(value, *(jackknife_interval(value, coefficient(whole - tables), scale) or (None, None)))
 
 
 def _ratio(part: Vector, whole: Vector) -> Vector:

@@ -6,48 +6,30 @@ Questions without a score (NaN) are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.statistics.intervals import CONFIDENCE, bca_levels
+from nuggeteer.statistics.intervals import CONFIDENCE
 
 LEVEL = 1 - CONFIDENCE
 DRAWS = 10_000
 CHUNK = 2_000_000  # numbers at a time: 16 MB
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A mean difference over questions, with its 95 % interval and two-sided p. NaN stands for unknown."""
-
-    value: float
-    low: float
-    high: float
-    p: float
-
-
-def bootstrap_difference(differences: Vector, seed: int = 0, draws: int = DRAWS) -> Difference:
-    """The mean of paired differences with a BCa interval from resampled questions. p is how often the resampled means,
-    shifted to be centred on 0, lie at least as far out as this one (Efron & Tibshirani 1993, §16.4). With one question
-    there is only a value."""
+def bootstrap_p(differences: Vector, seed: int = 0, draws: int = DRAWS) -> float:
+    """Two-sided p of the mean of paired differences: how often the means of resampled questions, shifted to be centred
+    on 0, lie at least as far out as this one (Efron & Tibshirani 1993, §16.4). NaN with fewer than two questions."""
     own = differences[~np.isnan(differences)]
-    if len(own) == 0:
-        return Difference(*[float("nan")] * 4)
+    if len(own) < 2:
+        return float("nan")
     value = float(own.mean())
-    if len(own) == 1:
-        return Difference(value, float("nan"), float("nan"), float("nan"))
     rng = np.random.default_rng([seed, 5])
     means = np.concatenate(
         [own[rng.integers(len(own), size=(rows, len(own)))].mean(axis=1) for rows in _chunks(draws, len(own))]
     )
     far = np.abs(means - value) >= abs(value) - _rounding(own)
-    p = (int(far.sum()) + 1) / (draws + 1)
-    if np.ptp(own) == 0:
-        return Difference(value, value, value, p)
-    low, high = np.quantile(means, bca_levels(own, means))
-    return Difference(value, float(low), float(high), p)
+    return (int(far.sum()) + 1) / (draws + 1)
 
 
 def randomisation(differences: Vector, seed: int = 0, draws: int = DRAWS) -> Vector:

@@ -147,12 +147,12 @@ def agree(
 
     def two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> RaterAgreement | None:
         have = (a != NO_VERDICT) & (b != NO_VERDICT)
-        return _two(called, a[have] == 1, b[have] == 1, of[have], questions, seed) if have.any() else None
+        return _two(called, a[have] == 1, b[have] == 1, of[have], questions) if have.any() else None
 
     def several(called: tuple[str, ...], rows: Ints) -> RaterAgreement | None:
         shared = raters > 1
         rows, of = rows[:, shared], verdicts.question[shared]
-        return _several(called, rows, of, questions, seed) if shared.any() else None
+        return _several(called, rows, of, questions) if shared.any() else None
 
     def beside(name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
         each = (two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
@@ -275,7 +275,7 @@ def _chances(evidence: Evidence, out: Bools) -> Vector:
     return fit_smooth(evidence.only(~out), PRIOR).probability(evidence.only(out).pairs)
 
 
-def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int, seed: int) -> RaterAgreement:
+def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int) -> RaterAgreement:
     table = contingency_tables(a, b, question, questions)
     return RaterAgreement(
         names,
@@ -283,14 +283,14 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
         int(table.any(axis=1).sum()),
         int((a != b).sum()),
         (float(a.mean()), float(b.mean())) if len(a) else None,
-        estimate(percent, table, seed),
-        estimate(kappa, table, seed),
-        estimate(alpha, two_rater_coincidences(table), seed),
-        estimate(positive, table, seed),
+        estimate(percent, table),
+        estimate(kappa, table),
+        estimate(alpha, two_rater_coincidences(table)),
+        estimate(positive, table),
     )
 
 
-def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int, seed: int) -> RaterAgreement:
+def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -> RaterAgreement:
     """The agreement of several raters, who need not all have judged every pair."""
     yes, raters = (rows == 1).sum(axis=0), (rows != NO_VERDICT).sum(axis=0)
     table = coincidences(yes, raters, question, questions)
@@ -300,10 +300,10 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int,
         int(table.any(axis=1).sum()),
         int(((yes > 0) & (yes < raters)).sum()),
         None,
-        estimate(percent, table, seed),
+        estimate(percent, table),
         CoefficientEstimate(None),
-        estimate(alpha, table, seed),
-        estimate(positive, table, seed),
+        estimate(alpha, table),
+        estimate(positive, table),
     )
 
 

@@ -10,6 +10,7 @@ from nuggeteer.reports.change_words import (
 from nuggeteer.reports.formatting import (
     between,
     judging_share,
+    no_interval,
     number,
     p_value,
     percent,
@@ -78,7 +79,7 @@ class Headline:
             return "same", f"No difference from {against}."
         change = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
         if low is None or high is None:
-            return "same", f"{change}; one question says nothing about others."
+            return "same", f"{difference(delta)} against {against}. {no_interval()}"
         if high < 0:
             return "worse", f"Worse: {change}."
         if low > 0:
