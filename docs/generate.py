@@ -18,7 +18,7 @@ TASKS = {
     "Start": ("demo", "check", "convert", "simulate"),
     "Every night": ("nightly", "score", "diff", "history", "report"),
     "Judge by hand": ("judge", "agree"),
-    "Ask a language model": ("ask",),
+    "Ask a language model": ("ask", "plan"),
     "Compare, and check the tool itself": ("compare", "thresholds", "crossval", "experiment", "idf"),
     "Text, nuggets and distillers": ("nuggetize", "distill"),
 }

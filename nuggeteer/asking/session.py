@@ -43,8 +43,19 @@ class Asked:
     seconds: float = 0.0
     labels: Counter[str] = field(default_factory=Counter)
     failed: list[FailedPair] = field(default_factory=list)
-    left: int = 0  # nuggets that were not asked about
+    left: int = 0  # nuggets that were to be asked about and were not
+    unneeded: int = 0  # nuggets that were not asked about, because their verdicts would tell hardly anything
     stopped: str | None = None
+
+    def add(self, later: Asked) -> None:
+        """Count a later session too."""
+        self.calls += later.calls
+        self.requests += later.requests
+        self.spent += later.spent
+        self.seconds += later.seconds
+        self.labels.update(later.labels)
+        self.failed += later.failed
+        self.left, self.stopped = later.left, later.stopped or self.stopped
 
 
 Progress = Callable[[int, int, float], None]  # nuggets done, of how many, and the price so far
@@ -132,6 +143,7 @@ class Session:
             return
         try:
             self._store.refresh()
+            self._store.recover(call)
             count = len(call.nuggets)
             call = call.only(self._store.is_open)
             with self._lock:
@@ -175,7 +187,8 @@ class Session:
         else:
             self._check_model(call, reply, spending)
             lines = store.verdict_lines(call, labels, reply.model, reply.fingerprint)
-            line = store.call_line(call, "answered", spending.cost, spending.requests, **_server_said(reply))
+            said = {**_server_said(reply), "fingerprint": reply.fingerprint}
+            line = store.call_line(call, "answered", spending.cost, spending.requests, labels=labels, **said)
             store.write(lines, line)
             with self._lock:
                 self._asked.calls += 1

@@ -2,13 +2,16 @@
 
     {"qid", "nugget", "assignment": "support" | "partial_support" | "not_support", "probability"?, "text": the answer,
      "scope": "answer", "run", "judge", "model", "revision"?, "prompt", "served"?, "fingerprint"?, "key", "pair", "at"}
-    {"key", "qid", "run", "nuggets", "outcome": "answered" | "malformed" | "failed" | "unavailable", "reason"?,
-     "reply"?, "pairs"?, "requests", "input_tokens"?, "output_tokens"?, "cost", "judge", "model", "revision"?, "prompt",
-     "served"?, "at"}
+    {"key", "qid", "run", "nuggets", "pairs", "outcome": "answered" | "malformed" | "failed" | "unavailable",
+     "labels"?, "reason"?, "reply"?, "requests", "input_tokens"?, "output_tokens"?, "cost", "judge", "model",
+     "revision"?, "prompt", "served"?, "fingerprint"?, "at"}
 
 Both only grow, as the ledgers of assessors do: under a lock, never through a link, on the disk before `write` returns.
-What several workers have ready is written at once. A pair (question, answer, nugget) with a line here is not asked
-again. A reply that could not be used is here too, and is not paid for again either.
+A call is written as soon as its reply is there. Then its verdicts follow, together with those of other workers, in one
+flush. If the process ends in between, the next one takes the labels from the call.
+
+A pair (question, answer, nugget) that was answered is not asked again. A reply that could not be used is not paid for
+again either.
 
 While a process asks about an answer, it holds a lock on it, so two processes share the work. The lock ends with the
 process, however that ends.
@@ -19,7 +22,9 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -28,16 +33,24 @@ from typing import Any, Final, Literal
 import orjson
 
 from nuggeteer.asking.calls import Call, Identity
-from nuggeteer.asking.replies import Label
+from nuggeteer.asking.replies import LABELS, Label
 from nuggeteer.collection.ledger import assessor_name, merge_by_union
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.formats.append import append_bytes, torn
+from nuggeteer.formats.append import append_bytes, flush, torn
 from nuggeteer.formats.cache import FOLDER, own_path, write_own
 from nuggeteer.formats.jsonl import is_regular
 
 Outcome = Literal["answered", "malformed", "failed", "unavailable"]
 DIGITS: Final = 6  # of probabilities
 _KEPT = 2000  # characters of a reply that could not be used
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A label in the record of a call, and what its line says besides."""
+
+    label: Label
+    said: dict[str, Any]
 
 
 class VerdictStore:
@@ -54,11 +67,12 @@ class VerdictStore:
         self.served: str | None = None
         self.spent = 0.0
         self._known: dict[str, str] = {}
+        self._answered: dict[str, _Answer] = {}  # pairs of calls that were answered; most of them are known by now
         self._position = {self.path: 0, self.calls_path: 0}
         self._held: Counter[str] = Counter()
         self._lock_file: int | None = None
-        self._state, self._writing = threading.RLock(), threading.Lock()
-        self._waiting: list[tuple[bytes, bytes]] = []
+        self._state, self._writing, self._journal = threading.RLock(), threading.Lock(), threading.Lock()
+        self._waiting: list[bytes] = []
         self._broken: NuggeteerError | None = None
         self.refresh()
 
@@ -81,7 +95,7 @@ class VerdictStore:
     def refresh(self) -> None:
         """Read what was written since, by whichever process."""
         with self._state:
-            for path, take in ((self.path, self._take_verdict), (self.calls_path, self._take_call)):
+            for path, take in ((self.calls_path, self._take_call), (self.path, self._take_verdict)):
                 for number, line in self._new_lines(path):
                     try:
                         record = orjson.loads(line)
@@ -94,8 +108,23 @@ class VerdictStore:
 
     def write(self, lines: list[dict[str, Any]], call: dict[str, Any]) -> None:
         """Append verdicts and the call that they come from. They are on the disk when this returns."""
-        data = b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
-        own = (data, orjson.dumps(call, option=orjson.OPT_APPEND_NEWLINE))
+        with self._journal:
+            self._append(self.calls_path, orjson.dumps(call, option=orjson.OPT_APPEND_NEWLINE), flush=not lines)
+        if lines:
+            self._write_verdicts(lines)
+
+    def recover(self, call: Call) -> None:
+        """Write the verdicts of which only the call was written."""
+        lines = []
+        for nugget, pair in zip(call.nuggets, call.digests(), strict=True):
+            if self.is_open(pair) and (answer := self._answered.get(pair)):
+                lines += self._lines(replace(call, nuggets=(nugget,)), [answer.label], answer.said)
+        if lines:
+            self._write_verdicts(lines)
+            self.refresh()
+
+    def _write_verdicts(self, lines: list[dict[str, Any]]) -> None:
+        own = b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
         with self._state:
             self._waiting.append(own)
         with self._writing:
@@ -106,8 +135,8 @@ class VerdictStore:
                     return  # another worker has written it with its own
                 ready, self._waiting = self._waiting, []
             try:
-                self._append(self.path, b"".join(verdicts for verdicts, _ in ready))
-                self._append(self.calls_path, b"".join(calls for _, calls in ready))
+                self._append(self.path, b"".join(ready))
+                flush(self.calls_path)
             except NuggeteerError as error:
                 self._broken = error  # for the others whose lines were among these
                 raise
@@ -116,9 +145,11 @@ class VerdictStore:
         self, call: Call, labels: list[Label], served: str | None, fingerprint: str | None
     ) -> list[dict[str, Any]]:
         """The lines of a call that was answered."""
-        common = {**self.identity.line(), **_present(served=served, fingerprint=fingerprint)}
-        common |= {"key": call.key(self.identity)}
-        lines = []
+        key = call.key(self.identity)
+        return self._lines(call, labels, {**_present(served=served, fingerprint=fingerprint), "key": key})
+
+    def _lines(self, call: Call, labels: list[Label], said: dict[str, Any]) -> list[dict[str, Any]]:
+        common, lines = {**self.identity.line(), **said}, []
         for nugget, pair, label in zip(call.nuggets, call.digests(), labels, strict=True):
             line: dict[str, Any] = {"qid": nugget.qid, "nugget": nugget.nugget, "assignment": label.label}
             if label.probabilities:
@@ -129,14 +160,22 @@ class VerdictStore:
         return lines
 
     def call_line(
-        self, call: Call, outcome: Outcome, cost: float, requests: int, reason: str = "", reply: str = "", **more: Any
+        self,
+        call: Call,
+        outcome: Outcome,
+        cost: float,
+        requests: int,
+        reason: str = "",
+        reply: str = "",
+        labels: Sequence[Label] = (),
+        **more: Any,
     ) -> dict[str, Any]:
-        """The line of a call, however it ended. A call that is given up names its pairs."""
+        """The line of a call, however it ended."""
         line: dict[str, Any] = {"key": call.key(self.identity), "qid": call.question.qid, "run": call.run}
-        line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "outcome": outcome}
+        line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}
+        if labels:
+            line["labels"] = [[label.label, *(label.probabilities or ())] for label in labels]
         line |= _present(reason=reason, reply=reply[:_KEPT])
-        if outcome == "failed":
-            line["pairs"] = call.digests()
         numbers = {"requests": requests, **_present(**more), "cost": cost}
         return {**line, **numbers, **self.identity.line(), "at": _now()}
 
@@ -193,15 +232,13 @@ class VerdictStore:
                 raise fail(path, f"cannot be locked: {error.strerror}", "make it a file that you can write") from error
         return self._lock_file
 
-    def _append(self, path: Path, data: bytes) -> None:
-        if not data:
-            return
+    def _append(self, path: Path, data: bytes, flush: bool = True) -> None:
         if not path.exists():
             with suppress(FileExistsError):
                 (self.root / "judges").mkdir()
             own_path(self.root, f"judges/calls/{path.name}")
             merge_by_union(self.root / "judges")
-        aside = append_bytes(path, data)
+        aside = append_bytes(path, data, flush)
         if aside:
             what = f"its last line was torn, because it was not completely written; it is now in {aside.name}"
             self.problems.append(Problem(str(path), None, what, "delete that file", "warning"))
@@ -243,17 +280,37 @@ class VerdictStore:
         if isinstance(pair, str) and isinstance(assignment, str):
             self._known[pair] = assignment
             self.failed.pop(pair, None)
-        self.served = record.get("served") or self.served
+            self._answered.pop(pair, None)
+        served = record.get("served")
+        self.served = served if isinstance(served, str) else self.served
 
     def _take_call(self, record: dict[str, Any]) -> None:
         outcome, cost = record.get("outcome"), record.get("cost")
-        self.spent += cost if isinstance(cost, int | float) else 0.0
+        self.spent += float(cost) if isinstance(cost, int | float) else 0.0
         if outcome == "malformed":
             self.malformed.add(str(record.get("key")))
-        if outcome == "failed":
-            for pair in record.get("pairs") or ():
-                if pair not in self._known:
-                    self.failed[str(pair)] = str(record.get("reason", ""))
+        elif outcome == "failed":
+            for pair in _list(record, "pairs"):
+                if isinstance(pair, str) and pair not in self._known:
+                    self.failed[pair] = str(record.get("reason", ""))
+        elif outcome == "answered":
+            said: dict[str, Any] = {key: record[key] for key in ("served", "fingerprint", "key") if key in record}
+            for pair, found in zip(_list(record, "pairs"), _list(record, "labels"), strict=False):
+                if isinstance(pair, str) and pair not in self._known and (label := _read_label(found)):
+                    self._answered[pair] = _Answer(label, said)
+
+
+def _list(record: dict[str, Any], key: str) -> list[Any]:
+    value = record.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _read_label(found: Any) -> Label | None:
+    """A label with its probabilities, as `call_line` writes it."""
+    if not isinstance(found, list) or not found or found[0] not in LABELS:
+        return None
+    chances = [float(value) for value in found[1:] if isinstance(value, int | float) and 0 <= value <= 1]
+    return Label(found[0], (chances[0], chances[1], chances[2]) if len(chances) == 3 else None)
 
 
 def _present(**values: Any) -> dict[str, Any]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
+    from nuggeteer.asking.calls import Call
     from nuggeteer.asking.session import Progress
 
-SUMMARY = "ask a language model which nuggets the answers contain"
+SUMMARY = "ask a language model, where its verdicts narrow the score's interval most"
 EXAMPLES = """\
   nuggeteer ask build-103 --judge gpt --dry-run
   nuggeteer ask build-103 --judge gpt --max-cost 2.50
-  nuggeteer ask build-103 --judge gpt --minutes 10
+  nuggeteer ask build-103 --judge gpt --against build-102 --width 0.1
+  nuggeteer ask aurora --judge gpt --all
 """
 
 
@@ -26,27 +28,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", metavar="NAME", help="the judge, a section [judge.NAME] of nuggeteer.toml (default: the only one)"
     )
+    where = parser.add_argument_group("where to ask")
+    where.add_argument(
+        "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
+    )
+    where.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    where.add_argument("--width", type=options.width, metavar="W", help="stop when the judging part is W wide")
+    where.add_argument(
+        "--all", action="store_true", help="ask about every nugget, also of answers that people have judged"
+    )
     parser.add_argument("--again", action="store_true", help="ask also for what failed before")
     limits = parser.add_argument_group("limits, which hold to the request")
     limits.add_argument(
         "--dry-run", action="store_true", help="send nothing; say how many calls, tokens and what price"
     )
     limits.add_argument("--max-calls", type=options.positive, metavar="N", help="send at most N requests")
-    limits.add_argument("--max-cost", type=amount, metavar="X", help="spend at most X, by the prices in the settings")
-    limits.add_argument("--minutes", type=amount, metavar="M", help="send nothing after M minutes")
+    limits.add_argument(
+        "--max-cost", type=options.amount, metavar="X", help="spend at most X, by the prices in the settings"
+    )
+    limits.add_argument("--minutes", type=options.amount, metavar="M", help="send nothing after M minutes")
     options.collection(parser)
     options.report(parser)
-
-
-def amount(text: str) -> float:
-    """A number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
+    options.seed(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,16 +57,18 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.asking.calls import Identity, every_call
     from nuggeteer.asking.client import Client
     from nuggeteer.asking.estimate import estimate
+    from nuggeteer.asking.narrowing import AskingPlan, AskingSubject, narrow
     from nuggeteer.asking.prompts import find_prompt
     from nuggeteer.asking.sender import Sender
-    from nuggeteer.asking.session import Session
+    from nuggeteer.asking.session import Asked, Session
     from nuggeteer.asking.store import VerdictStore
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import asked as report
 
+    if args.all and (args.width or args.against or args.measure):
+        raise NuggeteerError("--all asks about everything; --width, --against and --measure say where to begin")
     collection = options.read(args)
-    judges = collection.settings.judges
-    judge = collection.settings.judge(args.judge or (judges[0].name if len(judges) == 1 else "NAME"))
+    judge = options.judge(collection, args.judge)
     if args.max_cost is not None and not judge.input_price and not judge.output_price:
         raise NuggeteerError(f"--max-cost needs prices: write input_price and output_price into [judge.{judge.name}]")
     prompt = find_prompt(judge.prompt)
@@ -72,8 +77,18 @@ def run(args: argparse.Namespace) -> int:
         store.ask_again()
     run = collection.run(args.run)
     output.warn(collection.problems)
-    calls = list(every_call(collection.key, [run]))
+    subject = AskingSubject(collection.root, args.run, args.against, args.measure, args.seed)
+
+    def read(subject: AskingSubject) -> AskingPlan:
+        with output.waiting("Finding out where verdicts tell most"):
+            return AskingPlan.read(subject, judge, prompt, store)
+
     if args.dry_run:
+        if args.all:
+            calls = list(every_call(collection.key, [run]))
+        else:
+            plan = read(subject)
+            calls = plan.ordered.calls[: plan.ordered.enough(args.width)]
         found = estimate(calls, store, judge, prompt)
         if args.json:
             output.write_json(args.json, report.estimate_as_json(judge, run.name, found))
@@ -84,13 +99,19 @@ def run(args: argparse.Namespace) -> int:
         return 0
     Client(judge).close()  # what is wrong with the address or the key is said before anything starts
     sender = Sender(judge, prompt, Budget(args.max_calls, args.max_cost, args.minutes))
-    try:
+
+    def ask(calls: Iterable[Call]) -> Asked:
         with _progress(f"Asking {judge.name}") as progress:
-            asked = Session(store, sender, progress).run(calls)
+            return Session(store, sender, progress).run(calls)
+
+    try:
+        narrowed = None if args.all else narrow(subject, args.width, read, ask)
+        asked = ask(every_call(collection.key, [run])) if narrowed is None else narrowed.asked
     finally:
         output.warn(store.problems)
         store.close()
-    output.show(args, report, judge, run.name, asked, str(store.path.relative_to(collection.root)))
+    ledger = str(store.path.relative_to(collection.root))
+    output.show(args, report, judge, run.name, asked, ledger, narrowed)
     if asked.stopped and asked.stopped not in report.STOPPED:
         raise NuggeteerError(f"{judge.name}: {asked.stopped}; what was answered before is kept")
     return 0

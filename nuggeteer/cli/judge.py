@@ -42,7 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the name to record verdicts under (default: $NUGGETEER_ASSESSOR, else the login name)",
     )
     parser.add_argument(
-        "--width", type=width, metavar="W", help="say how many verdicts are left until the judging part is W wide"
+        "--width",
+        type=options.width,
+        metavar="W",
+        help="say how many verdicts are left until the judging part is W wide",
     )
     how = parser.add_argument_group("where to judge")
     how.add_argument(
@@ -67,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only list the pairs most worth judging (default: 10)",
     )
     what.add_argument(
-        "--plan", type=width, metavar="WIDTH", help="only say how many verdicts an interval of this width needs"
+        "--plan", type=options.width, metavar="WIDTH", help="only say how many verdicts an interval of this width needs"
     )
     what.add_argument(
         "--import",
@@ -87,17 +90,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
-
-
-def width(text: str) -> float:
-    """A width of an interval, above 0 and below 2."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a width: give a number above 0 and below 2")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:

@@ -27,6 +27,7 @@ COMMANDS = (
     "crossval",
     "judge",
     "ask",
+    "plan",
     "history",
     "report",
     "convert",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
+    from nuggeteer.settings import JudgeSettings
 
 
 def collection(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +88,34 @@ def _whole(text: str, least: int) -> int:
     if value < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
     return value
+
+
+def width(text: str) -> float:
+    """A width of an interval, above 0 and below 2."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a width: give a number above 0 and below 2")
+    return value
+
+
+def amount(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def judge(collection: Collection, name: str | None) -> JudgeSettings:
+    """The judge of that name; without a name, the only one."""
+    judges = collection.settings.judges
+    return collection.settings.judge(name or (judges[0].name if len(judges) == 1 else "NAME"))
 
 
 def read(args: argparse.Namespace) -> Collection:

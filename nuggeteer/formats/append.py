@@ -38,12 +38,15 @@ def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
     return _append(path, FileIO.readall, lines)
 
 
-def append_bytes(path: Path, data: bytes) -> Path | None:
-    """Append whole lines, like `append`, but read only the last line of the file, however large it is."""
-    return _append(path, _last_line, lambda _: data)
+def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
+    """Append whole lines, like `append`, but read only the last line of the file, however large it is. What is not
+    flushed survives the end of the process, and not a power cut."""
+    return _append(path, _last_line, lambda _: data, flush)
 
 
-def _append(path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes]) -> Path | None:
+def _append(
+    path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes], flush: bool = True
+) -> Path | None:
     """`read` returns the content of the file, or the end of it from the beginning of a line."""
     aside = None
     try:
@@ -62,12 +65,26 @@ def _append(path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes]
                 added = lines(before)
                 if before and not before.endswith(b"\n"):
                     added = b"\n" + added
-                _write(file, path, added, size)
+                _write(file, path, added, size, flush)
                 if _is_named(file, path):  # otherwise git, for example, has just replaced the file
                     return aside
         raise _restless(path)
     except OSError as error:
         raise _cannot(path, error) from error
+
+
+def flush(path: Path) -> None:
+    """Flush to the disk what was appended without that."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def append_line(path: Path, line: dict[str, object]) -> Path | None:
@@ -171,12 +188,13 @@ def _is_named(file: FileIO, path: Path) -> bool:
         return False
 
 
-def _write(file: FileIO, path: Path, added: bytes, size: int) -> None:
+def _write(file: FileIO, path: Path, added: bytes, size: int, flush: bool = True) -> None:
     """Write at once and flush to the disk. If that fails, cut the file back to `size` bytes."""
     try:
         if file.write(added) != len(added):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(file.fileno())
+        if flush:
+            os.fsync(file.fileno())
         if size == 0:
             _sync_folder(path.parent)
     except BaseException as error:

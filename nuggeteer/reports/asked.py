@@ -7,9 +7,10 @@ from typing import Any
 from rich.console import Console
 
 from nuggeteer.asking.estimate import Estimate
+from nuggeteer.asking.narrowing import Narrowed
 from nuggeteer.asking.replies import LABELS
 from nuggeteer.asking.session import Asked
-from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.formatting import counted, number
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
 
@@ -18,10 +19,11 @@ STOPPED = {
     "max-calls": "--max-calls is reached",
     "max-cost": "the next request might cost more than --max-cost leaves",
     "minutes": "--minutes are over",
+    "no-gain": "the verdicts do not narrow the score",
 }
 
 
-def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str) -> dict[str, Any]:
+def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed: Narrowed | None) -> dict[str, Any]:
     """What was asked now; `left` nuggets were not, because of `stopped`."""
     return {
         "judge": judge.name,
@@ -35,13 +37,18 @@ def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str) -> dict[s
             {"qid": pair.qid, "nugget": pair.nugget, "run": pair.run, "reason": pair.reason} for pair in asked.failed
         ],
         "left": asked.left,
+        "unneeded": asked.unneeded,
+        "width": None if narrowed is None else {"before": narrowed.before, "after": narrowed.after},
+        "checked": None if narrowed is None else narrowed.checked,
         "stopped": asked.stopped,
         "price": asked.spent,
         "seconds": asked.seconds,
     }
 
 
-def draw(out: Console, judge: JudgeSettings, run: str, asked: Asked, ledger: str) -> None:
+def draw(
+    out: Console, judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed: Narrowed | None = None
+) -> None:
     """A few lines, and the nuggets that have no verdict."""
     verdicts = ", ".join(f"{asked.labels[label]:,} {label}" for label in LABELS)
     requests = f" ({counted(asked.requests, 'request')})" if asked.requests != asked.calls else ""
@@ -61,6 +68,19 @@ def draw(out: Console, judge: JudgeSettings, run: str, asked: Asked, ledger: str
     if asked.left:
         why = STOPPED.get(asked.stopped or "", asked.stopped or "stopped")
         out.print(plain(f"{counted(asked.left, 'nugget')} not asked about: {why}. The same command goes on."))
+    if narrowed is not None:
+        _draw_narrowed(out, narrowed)
+
+
+def _draw_narrowed(out: Console, narrowed: Narrowed) -> None:
+    asked, checked = narrowed.asked, counted(narrowed.checked, "nugget")
+    if asked.unneeded:
+        rest = f"{counted(asked.unneeded, 'nugget')} not asked about: more verdicts would hardly narrow the score."
+        out.print(plain(rest))
+    widths = f"{number(narrowed.before)} → about {number(narrowed.after)}"
+    out.print(plain(f"The guesses make the score's interval {widths} wide, as far as people have checked this judge:"))
+    hint = " The more they check, the more its verdicts tell." if asked.unneeded else ""
+    out.print(plain(f"they have judged {checked} of what it has read.{hint}"))
 
 
 def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 import threading
 import time
@@ -29,6 +30,7 @@ class Request:
     connection: int  # the client's port
     at: float
     answered: bool = False
+    unread: bool = False  # the client was gone before it had read the reply
 
     @property
     def prompt(self) -> str:
@@ -69,6 +71,16 @@ def labels_of(request: Request) -> list[str]:
     return found
 
 
+def is_gone(connection: socket.socket) -> bool:
+    """Whether the client has closed its end, for example because it was killed."""
+    if not select.select([connection], [], [], 0)[0]:
+        return False
+    try:
+        return not connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return True
+
+
 def reply_of(labels: Iterable[str]) -> str:
     return json.dumps({str(number): label for number, label in enumerate(labels, 1)})
 
@@ -96,8 +108,18 @@ class FakeServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            last: Request | None = None
+
+            def handle(self) -> None:
+                """Whoever closes a connection with a reply that was not read resets it."""
+                try:
+                    super().handle()
+                except ConnectionError:
+                    if self.last is not None:
+                        self.last.unread = True
+
             def do_POST(self) -> None:
-                outer._serve(self)
+                self.last = outer._serve(self)
 
             def log_message(self, *args: Any) -> None:
                 pass
@@ -129,7 +151,7 @@ class FakeServer:
     def answered(self) -> list[Request]:
         return [request for request in self.requests if request.answered]
 
-    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+    def _serve(self, handler: BaseHTTPRequestHandler) -> Request:
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in handler.headers.items()}
         request = Request(body, headers, handler.client_address[1], time.monotonic())
@@ -145,6 +167,9 @@ class FakeServer:
         content = fault.raw if fault.raw is not None else self._completion(request, fault)
         with self._lock:
             self._now -= 1
+        if is_gone(handler.connection):
+            handler.close_connection = True
+            return request
         handler.send_response(fault.status)
         for name, value in {"Content-Type": "application/json", **fault.headers}.items():
             handler.send_header(name, value)
@@ -155,9 +180,10 @@ class FakeServer:
             handler.wfile.flush()
             handler.connection.shutdown(socket.SHUT_RDWR)
             handler.close_connection = True
-            return
+            return request
         handler.wfile.write(content)
         request.answered = fault.status == 200
+        return request
 
     def _completion(self, request: Request, fault: Fault) -> bytes:
         if fault.status != 200:

@@ -395,7 +395,7 @@ def test_two_sessions_at_once_share_the_work(ask_folder):
 
 
 def start(root):
-    command = [sys.executable, "-m", "nuggeteer", "ask", "night", "--collection", str(root)]
+    command = [sys.executable, "-m", "nuggeteer", "ask", "night", "--all", "--collection", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
@@ -404,11 +404,11 @@ def test_a_full_disk_stops_everybody_and_nothing_is_lost(ask_folder, monkeypatch
 
     real, calls = store_module.append_bytes, []
 
-    def full(path, data):
+    def full(path, data, flush=True):
         calls.append(path)
-        if len(calls) > 6:
+        if len(calls) > 12:
             raise NuggeteerError("no room")
-        return real(path, data)
+        return real(path, data, flush)
 
     with FakeServer() as server:
         root = ask_folder(server, questions=20, concurrency=4)
@@ -418,6 +418,23 @@ def test_a_full_disk_stops_everybody_and_nothing_is_lost(ask_folder, monkeypatch
         monkeypatch.undo()
         ask(root)
     assert len(verdicts(root)) == 100
+
+
+@pytest.mark.parametrize("torn", [0, 1, 30, 400, 1000])
+def test_verdicts_of_which_only_the_call_was_written_are_taken_from_it(ask_folder, torn):
+    """As if the process had been killed between the two files, or within the second."""
+    with FakeServer(logprobs=True) as server:
+        root = ask_folder(server)
+        ask(root)
+        whole = lines(root)
+        path = root / "judges" / "fake.jsonl"
+        path.write_bytes(path.read_bytes()[:torn])
+        asked = ask(root)
+        assert (asked.requests, len(server.requests)) == (0, 2)
+    again = {(line["qid"], line["nugget"]): line for line in lines(root)}
+    assert len(again) == len(lines(root)) == 10
+    for line in whole:
+        assert {**again[line["qid"], line["nugget"]], "at": ""} == {**line, "at": ""}
 
 
 def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, monkeypatch):

@@ -72,6 +72,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "help-report": (["report", "--help"], [], 0),
     "help-history": (["history", "--help"], [], 0),
     "help-ask": (["ask", "--help"], [], 0),
+    "help-plan": (["plan", "--help"], [], 0),
     "help-nuggetize": (["nuggetize", "--help"], [], 0),
 }
 # Made for other programs, whose lines may be long.

@@ -1,0 +1,159 @@
+"""How many verdicts of each judge and of a person narrow a score to a width, and at which price.
+
+Each judge is asked first where its verdicts tell most for their price, and a person where most is left after that. All
+mixtures on a grid of so many calls of each judge are compared by their prices. Judges are taken to err independently of
+each other, given the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from nuggeteer.asking.order import DEVIATIONS, OpenNuggets, OrderedCalls, remaining_variance
+from nuggeteer.asking.worth import Worth
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+
+STEPS: Final = 12  # of each judge's calls that are tried, beside none
+PERSON: Final = "person"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Somebody who gives verdicts: calls in their order, each with its price and its nuggets."""
+
+    name: str
+    worth: Worth
+    price: Vector  # of each call
+    members: list[Ints]  # the open nuggets of each call, by their positions
+
+    def nuggets(self, calls: int, size: int) -> Bools:
+        """The nuggets of the first so many calls."""
+        chosen = np.zeros(size, dtype=bool)
+        chosen[np.concatenate([np.zeros(0, dtype=np.int64), *self.members[:calls]])] = True
+        return chosen
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one source does in a mixture."""
+
+    name: str
+    calls: int
+    verdicts: int
+    price: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A way to reach a width: what each source does, and the width that is expected then."""
+
+    shares: tuple[Share, ...]
+    width: float
+
+    @property
+    def price(self) -> float:
+        return sum(share.price for share in self.shares)
+
+
+@dataclass(frozen=True)
+class VerdictPlan:
+    """The cheapest mixture that reaches a width, and the cheapest without each source; None where there is none."""
+
+    run: str
+    against: str | None
+    measure: str
+    now: float
+    width: float
+    open_nuggets: int
+    checked: dict[str, int]
+    best: Mixture | None
+    without: dict[str, Mixture | None]
+    alone: dict[str, Mixture | None]
+
+
+def source_of(name: str, key: AnswerKey, open_: OpenNuggets, ordered: OrderedCalls, worth: Worth) -> Source:
+    """A judge, whose calls are about open nuggets of one or two runs."""
+    place = {(int(s), int(n)): i for i, (s, n) in enumerate(zip(open_.side, open_.nugget, strict=True))}
+    members = [
+        np.array([place[side, key.nugget_position[nugget.qid, nugget.nugget]] for nugget in call.nuggets])
+        for call, side in zip(ordered.calls, ordered.side, strict=True)
+    ]
+    return Source(name, worth, ordered.price, members)
+
+
+def cheapest(open_: OpenNuggets, sources: Sequence[Source], person: float | None, width: float) -> Mixture | None:
+    """The cheapest mixture of judges, and of a person whose verdict has this price."""
+    best: Mixture | None = None
+    grids = [sorted({round(len(source.members) * step / STEPS) for step in range(STEPS + 1)}) for source in sources]
+    for counts in product(*grids):
+        found = _with_persons(open_, sources, counts, person, width)
+        if found and (best is None or (found.price, found.width) < (best.price, best.width)):
+            best = found
+    return best
+
+
+def _with_persons(
+    open_: OpenNuggets, sources: Sequence[Source], counts: tuple[int, ...], person: float | None, width: float
+) -> Mixture | None:
+    """So many calls of each judge, and as many verdicts of a person as it then takes; None if it cannot be reached."""
+    size = len(open_.nugget)
+    asked = [source.nuggets(count, size) for source, count in zip(sources, counts, strict=True)]
+    left = np.ones(size)
+    for source, own in zip(sources, asked, strict=True):
+        left *= np.where(own, 1 - source.worth.explained(open_.probability), 1.0)
+    # A person takes the nuggets with the most left first; position m of these arrays is after m verdicts.
+    order = np.argsort(-open_.share * left, kind="stable")
+
+    def after(values: Vector) -> Vector:
+        """The sum over nuggets that no person has judged."""
+        ordered = values[order]
+        return np.asarray(ordered.sum(axis=0) - np.cumsum([np.zeros_like(values[0]), *ordered], axis=0))
+
+    if not size:
+        return None
+    by_person = np.concatenate([[0.0], np.cumsum(open_.share[order])]) * open_.variance
+    by_judges = after(open_.share * (1 - left)).clip(0, None) * open_.variance
+    doubt = np.zeros(size + 1)
+    for source, own in zip(sources, asked, strict=True):
+        doubt += source.worth.doubt(after(source.worth.sways(open_.weight * own, open_.probability)))
+    widths = DEVIATIONS * np.sqrt(remaining_variance(np.maximum(open_.variance - by_person, 0), by_judges, doubt))
+    if person is None:
+        widths = widths[:1]
+    enough = np.flatnonzero(widths <= width)
+    if not len(enough):
+        return None
+    verdicts = int(enough[0])
+    shares = [
+        Share(source.name, count, sum(map(len, source.members[:count])), float(source.price[:count].sum()))
+        for source, count in zip(sources, counts, strict=True)
+    ]
+    if person is not None:
+        shares.append(Share(PERSON, verdicts, verdicts, verdicts * person))
+    return Mixture(tuple(shares), float(widths[verdicts]))
+
+
+def plan_verdicts(
+    open_: OpenNuggets,
+    sources: Sequence[Source],
+    person: float,
+    width: float,
+    run: str,
+    against: str | None,
+    measure: str,
+) -> VerdictPlan:
+    """The cheapest mixture of all, without each, and of each alone."""
+    without: dict[str, Mixture | None] = {
+        source.name: cheapest(open_, [other for other in sources if other is not source], person, width)
+        for source in sources
+    }
+    without[PERSON] = cheapest(open_, sources, None, width)
+    alone = {source.name: cheapest(open_, [source], None, width) for source in sources}
+    alone[PERSON] = cheapest(open_, [], person, width)
+    checked = {source.name: source.worth.checked for source in sources}
+    best = cheapest(open_, sources, person, width)
+    return VerdictPlan(run, against, measure, open_.width, width, len(open_.nugget), checked, best, without, alone)

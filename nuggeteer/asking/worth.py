@@ -1,0 +1,95 @@
+"""What a judge's verdicts are worth: how often it gives each label where humans say yes, and where they say no.
+
+The rates are learned from pairs that both have judged, and start from those of SummHay's six LLM judges
+(experiments/asking.md). So a judge that nobody has checked counts for something, and for how little is known too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from nuggeteer.asking.calls import every_call
+from nuggeteer.asking.replies import LABELS
+from nuggeteer.asking.store import VerdictStore
+from nuggeteer.collection.folder import Collection
+from nuggeteer.judging.audits.estimate import NuggetState
+from nuggeteer.records import Bools, Vector
+from nuggeteer.scoring.scorer import Scorer
+
+# The mean rates of the six judges, times how many verdicts the spread between the judges is worth.
+PRIOR: Final = np.array([[1.65, 4.86, 4.80], [12.84, 6.44, 0.79]])  # no, yes × LABELS
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Counts of labels where the answer lacks the nugget, and where it has it; (no, yes) × `LABELS`, prior included.
+    `checked` is how many pairs humans have judged too."""
+
+    counts: Vector
+    checked: int = 0
+
+    @classmethod
+    def unchecked(cls) -> Worth:
+        return cls(PRIOR)
+
+    @classmethod
+    def learned(cls, labels: Vector, yes: Bools) -> Worth:
+        """From labels, as positions in `LABELS`, of pairs with human verdicts."""
+        seen = np.zeros_like(PRIOR)
+        np.add.at(seen, (yes.astype(int), labels.astype(int)), 1)
+        return cls(PRIOR + seen, len(labels))
+
+    @property
+    def rates(self) -> Vector:
+        return np.asarray(self.counts / self.counts.sum(axis=1, keepdims=True))
+
+    def posterior(self, probability: Vector) -> Vector:
+        """nuggets × labels: how probable a nugget is after each label."""
+        no, yes = self.rates
+        joint = probability[:, None] * yes
+        return np.asarray(joint / (joint + (1 - probability)[:, None] * no))
+
+    def explained(self, probability: Vector) -> Vector:
+        """The share of the variance of each nugget that a verdict is expected to remove."""
+        no, yes = self.rates
+        chance = probability[:, None] * yes + (1 - probability)[:, None] * no
+        variance = np.maximum(probability * (1 - probability), 1e-12)
+        after = self.posterior(probability)
+        return np.asarray((chance * (after - probability[:, None]) ** 2).sum(axis=1) / variance)
+
+    def sways(self, weight: Vector, probability: Vector) -> Vector:
+        """nuggets × (no, yes) × labels: how a score moves when the rates move, if a nugget counts with its `weight`."""
+        after = weight[:, None] * self.posterior(probability)
+        return np.stack([(1 - probability)[:, None] * after, probability[:, None] * after], axis=1)
+
+    def doubt(self, sways: Vector) -> Vector:
+        """The variance that unknown rates put into a score, which all verdicts of the judge have in common, so more of
+        them do not average it out. `sways` are sums over nuggets."""
+        total = self.counts.sum(axis=1)
+        mean = (sways * self.rates).sum(axis=-1)
+        spread = (sways**2 * self.rates).sum(axis=-1) - mean**2  # of a Dirichlet distribution
+        return np.asarray((spread / (total + 1)).sum(axis=-1))
+
+
+def learn_worth(collection: Collection, scorer: Scorer, store: VerdictStore) -> Worth:
+    """From all answers in the collection that the judge has read, and humans have judged too."""
+    labels: list[int] = []
+    truth: list[bool] = []
+    for name in collection.run_names:
+        run = collection.run(name)
+        read: dict[int, int] = {}
+        for call in every_call(collection.key, [run]):
+            for nugget, pair in zip(call.nuggets, call.digests(), strict=True):
+                if (label := store.assignment(pair)) in LABELS:
+                    read[collection.key.nugget_position[nugget.qid, nugget.nugget]] = LABELS.index(label)
+        if not read:
+            continue
+        state = NuggetState.of(scorer.read(run), collection.key)
+        for position, code in read.items():
+            if not state.open_[position]:
+                labels.append(code)
+                truth.append(bool(state.found[position]))
+    return Worth.learned(np.array(labels, dtype=int), np.array(truth, dtype=bool))

@@ -1,0 +1,80 @@
+"""`nuggeteer plan`"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nuggeteer.cli import options, output
+
+if TYPE_CHECKING:
+    from nuggeteer.collection.folder import Collection
+
+SUMMARY = "say how many verdicts of each judge and of a person a width takes, at which price"
+EXAMPLES = """\
+  nuggeteer plan --width 0.1
+  nuggeteer plan build-103 --width 0.1 --judge mini --judge large
+  nuggeteer plan build-103 --against build-102 --width 0.1 --person 0.40
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run",
+        nargs="?",
+        metavar="RUN",
+        help="the run to score, a name or a file (default: the last one that was not judged completely)",
+    )
+    parser.add_argument(
+        "--width", type=options.width, required=True, metavar="W", help="how wide the judging part may be"
+    )
+    parser.add_argument("--against", metavar="OLD", help="plan for the difference from this run")
+    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    parser.add_argument(
+        "--judge",
+        action="append",
+        metavar="NAME",
+        help="a judge, a section [judge.NAME] of nuggeteer.toml; up to three (default: all)",
+    )
+    parser.add_argument(
+        "--person",
+        type=options.amount,
+        default=0.5,
+        metavar="X",
+        help="what a person's verdict costs, in the currency of the settings (default: 0.5)",
+    )
+    options.collection(parser)
+    options.report(parser)
+    options.seed(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.asking.narrowing import AskingSubject, plan_mixture
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.reports import mixture as report
+
+    collection = options.read(args)
+    names = args.judge or [judge.name for judge in collection.settings.judges]
+    judges = [collection.settings.judge(name) for name in dict.fromkeys(names)]
+    if len(judges) > 3:
+        raise NuggeteerError("plan compares up to three judges; name them with --judge")
+    subject = AskingSubject(collection.root, args.run or _newest(collection), args.against, args.measure, args.seed)
+    with output.waiting("Finding out where verdicts tell most"):
+        found = plan_mixture(subject, judges, args.person, args.width)
+    output.warn(collection.problems)
+    output.show(args, report, found)
+    return 0
+
+
+def _newest(collection: Collection) -> str:
+    """The last run that was not judged completely."""
+    from nuggeteer.errors import NuggeteerError
+
+    open_ = [
+        name
+        for name in collection.run_names
+        if name not in collection.manifest or collection.manifest[name].judged == "none"
+    ]
+    if not open_:
+        raise NuggeteerError("every run was judged completely, so there is nothing to plan; name a run")
+    return open_[-1]
