@@ -10,7 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
 
-SUMMARY = "say how many verdicts of each judge and of a person a width takes, at which price"
+SUMMARY = "say how many verdicts of whom a width takes, and at which price"
 EXAMPLES = """\
   nuggeteer plan --width 0.1
   nuggeteer plan build-103 --width 0.1 --judge mini --judge large
