@@ -50,8 +50,11 @@ def run(args: argparse.Namespace) -> int:
             output.say(f"{count} builds scored again" if count else "no build needs scoring again")
     found = trends(history, args.measure)
     if args.nugget:
-        output.show(args, nugget_history, timelines_of(history, found, args.nugget))
+        stories = timelines_of(history, found, args.nugget)
+        output.warn(history.problems)
+        output.show(args, nugget_history, stories)
         return 0
     result = [(trend, nugget_timelines(history, trend.builds[-args.limit - 1 :])) for trend in found]
+    output.warn(history.problems)
     output.show(args, report, result, args.limit)
     return 0

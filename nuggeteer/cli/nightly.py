@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         page is not None,
         output.write_status,
     )
-    output.warn(collection.problems)
+    output.warn([*collection.problems, *night.problems])
     if night.briefing and page:
         from nuggeteer.reports import html
 

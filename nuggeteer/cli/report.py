@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
     collection = options.read(args)
     found = brief(collection, args.run, args.against, args.seed, args.jobs, output.write_status)
-    output.warn(collection.problems)
+    output.warn([*collection.problems, *found.problems])
     html.write(args.output, found)
     if args.json:
         output.write_json(args.json, briefing.as_json(found))

@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.history.store import History
 
         history = History.of(collection.root)
+        output.warn(history.problems)
         recorded = history.record(result, args.label)
     if args.json:
         data = scores.as_json(result)

@@ -235,8 +235,8 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     known = [verdict for verdict in verdicts if counts_as_known(verdict.record, as_truth)]
     problems.extend(contradictions(known))
     problems.extend(contradicted_answers(known, settings.answers.split))
-    judgements = tuple(verdict.record for verdict in known)
-    machine = tuple(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
+    judgements = _in_order(verdict.record for verdict in known)
+    machine = _in_order(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
     names = {judgement.assessor for judgement in judgements if judgement.machine}
     problems.extend(_without_verdicts(root, [name for name in as_truth if name not in names]))
     return Collection(root, key, judgements, manifest, settings, machine=machine), entries
@@ -248,6 +248,16 @@ def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
         what = f"[judgements] as_truth names {name!r}, and no verdict of a machine is by that assessor"
         remedy = "correct the name, or delete it"
         yield Problem(str(root / "nuggeteer.toml"), None, what, remedy, "warning")
+
+
+def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
+    """In an order of their own, whatever that of lines and files: sums depend on the order of what is added."""
+
+    def content(j: Judgement) -> tuple[object, ...]:
+        said = (j.qid, j.nugget, j.text, j.verdict, j.partial, j.scope)
+        return *said, j.run or "", j.assessor or "", j.at or "", j.reason or "", "" if j.span is None else str(j.span)
+
+    return tuple(sorted(judgements, key=content))
 
 
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:

@@ -47,13 +47,14 @@ def counts_as_known(judgement: Judgement, as_truth: Collection[str]) -> bool:
 def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     """Every good line of every file, by file and line. Repeated lines count once, because a merge may repeat them."""
     found: list[Anything] = []
-    seen: dict[tuple[str | None, ...], Judgement | Retraction] = {}
+    seen: dict[tuple[str | None, ...], list[Judgement | Retraction]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         for entry in read_file(path, problems) if is_regular(path, problems, folder.parent) else ():
             record = entry.record
             identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
-            first = seen.setdefault(identity, record)
-            if first is record or first != record:
+            same = seen.setdefault(identity, [])
+            if record not in same:
+                same.append(record)
                 found.append(entry)
     return found
 

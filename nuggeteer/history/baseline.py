@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.store import History
-from nuggeteer.history.trend import Build, trends
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.history.store import DamagedBuild, History
+from nuggeteer.history.trend import Build, trends_if_any
 from nuggeteer.records import Run
 
 
@@ -27,18 +29,29 @@ class BriefedRun:
         return f"{self.run.name} ({self.label})" if self.label else self.run.name
 
 
+def newest_readable(history: History, collection: Collection, builds: Sequence[Build]) -> BriefedRun | None:
+    """The last of these builds whose answers are not damaged; None if there is none."""
+    for build in reversed(builds):
+        with suppress(DamagedBuild):  # the history's `problems` have it
+            return BriefedRun(history.run(build.scoring.build, collection), build)
+    return None
+
+
 def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:
     """The run that `--against` names: a run of the collection or a file, or else a recorded build by its run's name or
     its label. A run's own name stands for the build that was recorded under that name before it."""
     if name != new.name and collection.has_run(name):
         return BriefedRun(collection.run(name))
-    builds = [build for trend in trends(history) for build in trend.builds] if history.path.exists() else []
+    builds = [build for trend in trends_if_any(history) for build in trend.builds]
     named = [build for build in builds if name in (build.scoring.run, build.scoring.label)]
     named.sort(key=lambda build: (build.scoring.time, build.scoring.build))
     if name == new.name and named and history.is_last(new, collection.key):
         named.pop()
     if named:
-        return BriefedRun(history.run(named[-1].scoring.build, collection), named[-1])
+        if old := newest_readable(history, collection, named):
+            return old
+        if not collection.has_run(name):
+            raise InputError(history.problems)
     if name == new.name:
         raise NuggeteerError(f"{name}: no earlier build of this name is recorded; name another run")
     return BriefedRun(collection.run(name))  # which says what there is

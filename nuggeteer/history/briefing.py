@@ -13,10 +13,10 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_matched_runs, explained, sightings_of
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.baseline import BriefedRun
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.history.baseline import BriefedRun, newest_readable
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends
+from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends_if_any
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Measure
@@ -53,6 +53,7 @@ class Briefing:
     timelines: NuggetTimelines | None
     suggested: tuple[SuggestedPair, ...]
     trust: TrustReport | None
+    problems: tuple[Problem, ...]  # of the history
 
     @property
     def key(self) -> AnswerKey:
@@ -81,7 +82,7 @@ def brief(
     It is compared with `against`; by default with the build recorded before it, or with the run before it in
     its group, else in the collection."""
     history = History.of(collection.root)
-    recorded = trends(history) if history.path.exists() else ()
+    recorded = trends_if_any(history)
     new, trend = _newest(collection, history, recorded, run)
     old = _before(collection, history, trend, new, against)
 
@@ -123,6 +124,7 @@ def brief_matched_run(
         nugget_timelines(history, trend.builds) if trend else None,
         tuple(SuggestedPair(suggestion, _passage(marker, new.run, suggestion)) for suggestion in suggestions),
         trust(scorer, notify),
+        tuple(history.problems),
     )
 
 
@@ -132,11 +134,12 @@ def _newest(
     """The requested run, and the trend it belongs to."""
     wanted = [trend for trend in recorded if run is None or any(b.scoring.run == run for b in trend.builds)]
     if wanted:
-        trend, build = max(
-            ((trend, build) for trend in wanted for build in trend.builds if run in (None, build.scoring.run)),
-            key=lambda pair: (pair[1].scoring.time, pair[1].scoring.build),
-        )
-        return BriefedRun(history.run(build.scoring.build, collection), build), trend
+        builds = [build for trend in wanted for build in trend.builds if run in (None, build.scoring.run)]
+        builds.sort(key=lambda build: (build.scoring.time, build.scoring.build))
+        if newest := newest_readable(history, collection, builds):
+            return newest, next(trend for trend in wanted if newest.build in trend.builds)
+        if run is not None and not collection.has_run(run):
+            raise InputError(history.problems)
     if run is None:
         names = collection.run_names
         if not names:
@@ -154,12 +157,12 @@ def _before(
     builds = trend.builds if trend else ()
     if against is not None:
         named = [build for build in builds if build.scoring.run == against and build is not new.build]
-        if named:
-            return BriefedRun(history.run(named[-1].scoring.build, collection), named[-1])
+        if named and (old := newest_readable(history, collection, named)):
+            return old
         return BriefedRun(collection.run(against))
     position = builds.index(new.build) if new.build else len(builds)
-    if position > 0:
-        return BriefedRun(history.run(builds[position - 1].scoring.build, collection), builds[position - 1])
+    if old := newest_readable(history, collection, builds[:position]):
+        return old
     names = list(collection.run_names)
     earlier = names[: names.index(new.run.name)] if new.run.name in names else names
     own = [name for name in earlier if collection.group(name) == collection.group(new.run.name)]

@@ -6,16 +6,27 @@ is reported and left unchanged.
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import sqlite3
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import cache
+from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from nuggeteer.errors import NuggeteerError, fail
+from nuggeteer.history.soundness import read_through_views
 
+T = TypeVar("T")
 APPLICATION_ID = 0x4E554747  # "NUGG": marks the file as ours
 LOCK_TIMEOUT = 60.0  # seconds to wait for another process that is recording
+FULL = (errno.ENOSPC, errno.EDQUOT)
+ROOM = 1 << 17  # bytes
 
 MIGRATIONS = [
     """
@@ -63,51 +74,123 @@ MIGRATIONS = [
 
 
 class Database:
-    """The file at a path. It is created by the first connection that writes."""
+    """The file at a path. It comes into being with the first transaction that succeeds."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._recovered: bytes | None = None
 
     @contextmanager
-    def connect(self, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection within one transaction. Errors say what to do."""
-        if not write and not self.path.exists():
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection within one transaction, which sees sound rows only. Errors say what to do."""
+        if not self.path.exists():
             raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
+        self._check_kind()
+        with self._told(), closing(self._readable()) as db:
+            db.execute("BEGIN")
+            yield db
+
+    def write(self, act: Callable[[sqlite3.Connection], T]) -> T:
+        """The result of what `act` does in one transaction. A new file takes its place when it is complete, so that a
+        failure leaves none; if another process is faster, `act` is called again for that one's file."""
+        self._check_kind()
+        with self._told():
+            if not self.path.exists():
+                with suppress(FileExistsError):
+                    return self._create(act)
+            return self._transact(self.path, act)
+
+    def keep_copy(self, db: sqlite3.Connection) -> Path:
+        """Copy what a connection sees to a new file beside this one."""
+        for number in count(1):
+            path = self.path.with_name(f"{self.path.stem}-damaged-{number}{self.path.suffix}")
+            if not os.path.lexists(path):
+                with closing(self._connect(path, "mode=rwc")) as other:
+                    db.backup(other)
+                return path
+        raise AssertionError("unreachable")
+
+    def _create(self, act: Callable[[sqlite3.Connection], T]) -> T:
+        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent) as folder:
+            new = Path(folder) / self.path.name
+            result = self._transact(new, act)
+            try:
+                os.link(new, self.path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                new.rename(self.path)
+            return result
+
+    def _transact(self, path: Path, act: Callable[[sqlite3.Connection], T]) -> T:
+        with closing(self._ready(self._connect(path, "mode=rwc"), write=True)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                result = act(db)
+                db.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a full disk has rolled it back already
+                    db.execute("ROLLBACK")
+                raise
+            return result
+
+    def _check_kind(self) -> None:
         if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             raise fail(self.path, "is a link or no regular file", "replace it with the file itself")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
         try:
-            with closing(self._open(write)) as db:
-                db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                try:
-                    yield db
-                    db.execute("COMMIT")
-                except BaseException:
-                    with suppress(sqlite3.Error):  # a full disk has rolled it back already
-                        db.execute("ROLLBACK")
-                    raise
+            yield
         except sqlite3.Error as error:
             raise self._error(error) from error
         except UnicodeEncodeError as error:
             raise fail(self.path, "a text that is not valid Unicode cannot be recorded", "correct the run") from error
+        except OSError as error:
+            if error.errno in FULL:
+                raise self._full() from error
+            raise fail(self.path, f"cannot be written: {error.strerror}", "check the folder") from error
 
-    def _open(self, write: bool) -> sqlite3.Connection:
-        if not write:
-            try:
-                return self._ready(self._file("mode=rw"), write)
-            except sqlite3.OperationalError as error:
-                if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-                    raise
-            # Without permission to write, SQLite cannot create its two helper files beside this one. If they are
-            # absent, nobody else is writing either.
-            alone = not Path(f"{self.path}-wal").exists()
-            return self._ready(self._file("immutable=1" if alone else "mode=ro"), write)
-        return self._ready(self._file("mode=rwc"), write)
+    def _readable(self) -> sqlite3.Connection:
+        try:
+            return self._ready(self._connect(self.path, "mode=rw"))
+        except sqlite3.OperationalError as error:
+            if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+        # Without permission to write, SQLite cannot create its two helper files beside this one. If they are absent,
+        # nobody else is writing either.
+        if not Path(f"{self.path}-wal").exists():
+            return self._ready(self._connect(self.path, "immutable=1"))
+        try:
+            return self._ready(self._connect(self.path, "mode=ro"))
+        except sqlite3.OperationalError as error:
+            if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+        if self._recovered is None:
+            self._recovered = self._recover()
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        db.deserialize(self._recovered)
+        return self._ready(db)
 
-    def _file(self, how: str) -> sqlite3.Connection:
-        uri = f"{self.path.absolute().as_uri()}?{how}"
+    def _recover(self) -> bytes:
+        """The file with what its write-ahead log holds. SQLite would do this in place, and cannot: nothing may be
+        written here."""
+        log = Path(f"{self.path}-wal")
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "history.sqlite3"
+            before = None
+            while before != (before := [(file.stat().st_size, file.stat().st_mtime_ns) for file in (self.path, log)]):
+                shutil.copyfile(self.path, copy)
+                shutil.copyfile(log, f"{copy}-wal")
+            with closing(self._connect(copy, "mode=rw")) as db:
+                db.execute("PRAGMA journal_mode = DELETE")
+            return copy.read_bytes()
+
+    def _connect(self, path: Path, how: str) -> sqlite3.Connection:
+        uri = f"{path.absolute().as_uri()}?{how}"
         return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT, isolation_level=None)
 
-    def _ready(self, db: sqlite3.Connection, write: bool) -> sqlite3.Connection:
+    def _ready(self, db: sqlite3.Connection, write: bool = False) -> sqlite3.Connection:
         """Check that the file is a history and not damaged, and migrate it to the newest version."""
         try:
             db.execute("PRAGMA trusted_schema = OFF")  # the file may come from anybody
@@ -118,10 +201,19 @@ class Database:
                     raise self._damaged(verdict)
             if self._version(db) < len(MIGRATIONS):
                 self._migrate(db)
+            self._check_tables(db)
+            read_through_views(db)
         except BaseException:
             db.close()
             raise
         return db
+
+    def _check_tables(self, db: sqlite3.Connection) -> None:
+        present = set(db.execute(_COLUMNS))
+        if missing := sorted(_columns(tuple(MIGRATIONS)) - present):
+            raise self._damaged(f"the table {missing[0][0]} is not as it was made")
+        if trigger := db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone():
+            raise self._damaged(f"it holds a trigger, {trigger[0]!r}")
 
     def _version(self, db: sqlite3.Connection) -> int:
         """The version of the file; 0 if it is new."""
@@ -155,12 +247,15 @@ class Database:
         remedy = "nothing was changed in it; move it away, and score --record starts a new one"
         return fail(self.path, f"is damaged ({what})", remedy)
 
+    def _full(self) -> NuggeteerError:
+        return fail(self.path, "the disk is full; nothing was recorded", "make room and record again")
+
     def _error(self, error: sqlite3.Error) -> NuggeteerError:
         code = _code(error)
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode" in str(error):
             return self._damaged(error)
-        if code == sqlite3.SQLITE_FULL:
-            return fail(self.path, "the disk is full; nothing was recorded", "make room and record again")
+        if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_full(self.path.parent)):
+            return self._full()
         if code == sqlite3.SQLITE_BUSY:
             return fail(
                 self.path, f"another process has kept it locked for {LOCK_TIMEOUT:.0f} s", "try again when it is done"
@@ -168,6 +263,32 @@ class Database:
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return fail(self.path, "cannot be opened or written", "check the permissions of the file and its folder")
         return fail(self.path, f"SQLite says: {error}", "check the disk, the permissions and the file")
+
+
+_COLUMNS = """
+    SELECT m.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master m, pragma_table_info(m.name) c
+    WHERE m.type = 'table'
+"""
+_UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # what SQLite says of a full disk when it opens a file
+
+
+@cache
+def _columns(migrations: tuple[str, ...]) -> set[tuple[object, ...]]:
+    """The columns of all tables after these migrations."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for steps in migrations:
+            db.executescript(steps)
+        return set(db.execute(_COLUMNS))
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether the disk of a folder has no room for what SQLite needs beside its file."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+    except OSError as error:
+        return error.errno in FULL
+    return False
 
 
 def _retry(db: sqlite3.Connection, statement: str) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import Diff, NuggetChange, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, Gate, decide, possibly_lost, surely_kept, surely_not_worse
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.baseline import BriefedRun, find_old_run
+from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.store import History, RecordedRun
 from nuggeteer.history.trend import Trend, trends
 from nuggeteer.judging.suggest import Forecast, forecast
@@ -64,6 +64,7 @@ class Night:
     notes: tuple[str, ...]
     as_truth: tuple[str, ...]
     briefing: Briefing | None
+    problems: tuple[Problem, ...]  # of the history
 
     @property
     def decision(self) -> Decision:
@@ -119,9 +120,8 @@ def nightly(
     trend = _trend_of(history, recorded.build)
     at = next(i for i, build in enumerate(trend.builds) if build.scoring.build == recorded.build)
     new = BriefedRun(loaded, trend.builds[at])
-    if old is None and at > 0:
-        before = trend.builds[at - 1]
-        old = BriefedRun(history.run(before.scoring.build, collection), before)
+    if old is None:
+        old = newest_readable(history, collection, trend.builds[:at])
     new_questions: tuple[str, ...] = ()
     if old and old.build:
         asked = history.asked(old.build.scoring.build)
@@ -164,6 +164,7 @@ def nightly(
         scorer.notes,
         tuple(collection.machine_truth),
         briefing,
+        tuple(history.problems),
     )
 
 

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import blake2b
+from functools import partial
 from importlib.metadata import version
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import NuggeteerError, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.history.answers import as_run, digest, docids, stored_responses
 from nuggeteer.history.database import Database
-from nuggeteer.measures import DEFAULT
+from nuggeteer.history.row_ids import RowIds, store_texts
+from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
+from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
 from nuggeteer.scoring.scorer import RunScore, Scores, score
 from nuggeteer.statistics.intervals import Interval
@@ -75,18 +78,48 @@ class RecordedNugget:
     description: str
 
 
+class DamagedBuild(InputError):
+    """A build whose answers cannot be read whole."""
+
+
 class History:
     """The history of a collection. The file is created when a build is first recorded."""
 
     def __init__(self, path: Path | str, clock: Callable[[], datetime] | None = None) -> None:
         self.path = Path(path)
         self._database = Database(self.path)
+        self._found: list[Problem] | None = None
+        self._mended: list[Problem] = []
+        self._unreadable: dict[int, Problem] = {}
         self._clock = clock or (lambda: now())
 
     @classmethod
     def of(cls, collection: Path | str, clock: Callable[[], datetime] | None = None) -> History:
         """The history of the collection in a folder."""
         return cls(Path(collection) / FILE_NAME, clock)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is damaged in the file, as far as it has been read. All of it is left out."""
+        if self._found is None:
+            self._found = self._find_problems() if self.path.exists() else []
+        return [*self._mended, *self._found, *self._unreadable.values()]
+
+    def _find_problems(self) -> list[Problem]:
+        with self._database.read() as db:
+            names = dict(db.execute("SELECT id, run FROM builds"))
+            unknown = [measure for (measure,) in db.execute(_MEASURES) if not is_measure(measure)]
+            damage = find_damage(db)
+        found = [
+            self._problem(f"scores by {measure!r} are left out", "this version of nuggeteer has no such measure")
+            for measure in sorted(unknown)
+        ]
+        for what, can_be_scored_again in described(damage, names):
+            found.append(self._problem(what, _RESCORE if can_be_scored_again else _RECORD_AGAIN))
+        return found
+
+    def _problem(self, what: str, remedy: str) -> Problem:
+        return Problem(str(self.path), None, what, remedy, "warning")
 
     def record(self, scores: Scores, label: str | None = None, rerun: bool = False) -> list[RecordedRun]:
         """Record the scored runs, all or none. A run with the name, label, responses and signature of an earlier build
@@ -96,52 +129,59 @@ class History:
         that build, and gets another scoring if verdicts or settings have changed since."""
         for name in [label or "", *(run.name for run in scores.runs)]:
             _storable(name)
-        with self._database.connect(write=True) as db:
-            ids = _RowIds(db, scores.key)
+
+        def record(db: sqlite3.Connection) -> list[RecordedRun]:
+            ids = RowIds(db, scores.key)
             return [self._record(db, ids, scores, run, label or None, rerun) for run in scores.runs]
 
+        return self._database.write(record)
+
     def _rerun(
-        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None
+        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, label: str | None
     ) -> RecordedRun | None:
         """The last build of a run's name, with this scoring; None if that build is another."""
         last = db.execute(_LAST, (run.name,)).fetchone()
-        if last is None or last[1:] != (label, _content(run.run, scores.key)):
+        if last is None or last[1:] != (label, digest(run.run, scores.key)):
             return None
         build = int(last[0])
         stored = dict(db.execute("SELECT signature, id FROM scorings WHERE build = ?", (build,)))
         if scores.signature not in stored:
-            self._add_scoring(db, ids, scores, run, build, ids.texts(run.run))
+            self._add_scoring(db, ids, scores, run, build, store_texts(db, run.run))
             return RecordedRun(run.name, build, False, 0, tuple(run.measures))
         return RecordedRun(run.name, build, False, 0, self._add_scores(db, ids, stored[scores.signature], run))
 
     def _record(
-        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, label: str | None, rerun: bool
+        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, label: str | None, rerun: bool
     ) -> RecordedRun:
         if rerun and (recorded := self._rerun(db, ids, scores, run, label)):
             return recorded
-        content = _content(run.run, scores.key)
+        content = digest(run.run, scores.key)
         copies = db.execute(_COPIES, (scores.signature, label, run.name, content)).fetchall()
         for build, scoring, same in copies:
             if same and not rerun:
                 added = self._add_scores(db, ids, scoring, run)
                 return RecordedRun(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
-        build = _insert(db, "builds", (None, run.name, label, self._time(), content))
+        build = _insert(db, "builds", (free_id(db, "builds"), run.name, label, self._time(), content))
         lengths = run.outcome.length.tolist()
-        db.executemany("INSERT INTO answers VALUES (?, ?, ?)", zip(repeat(build), ids.questions, lengths, strict=False))
-        texts, question = ids.texts(run.run), run.run.question
+        db.executemany(
+            "INSERT INTO main.answers VALUES (?, ?, ?)", zip(repeat(build), ids.questions, lengths, strict=False)
+        )
+        texts, question = store_texts(db, run.run), run.run.question
         ranks = np.arange(len(run.run)) - run.run.offsets[question] + 1
         asked = (ids.questions[q] for q in question.tolist())
-        rows = zip(repeat(build), asked, ranks.tolist(), texts, _docids(run.run), strict=False)
-        db.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?)", rows)
+        rows = zip(repeat(build), asked, ranks.tolist(), texts, docids(run.run), strict=False)
+        db.executemany("INSERT INTO main.responses VALUES (?, ?, ?, ?, ?)", rows)
         self._add_scoring(db, ids, scores, run, build, texts)
         return RecordedRun(run.name, build, True, len({build for build, *_ in copies}))
 
     def _add_scoring(
-        self, db: sqlite3.Connection, ids: _RowIds, scores: Scores, run: RunScore, build: int, texts: list[int]
+        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, build: int, texts: list[int]
     ) -> None:
         outcome = run.outcome
         made_by = (self._time(), version("nuggeteer"), scores.signature, run.run.info.group)
-        scoring = _insert(db, "scorings", (None, build, *made_by, outcome.pairs_known, outcome.pairs_guessed))
+        scoring = _insert(
+            db, "scorings", (free_id(db, "scorings"), build, *made_by, outcome.pairs_known, outcome.pairs_guessed)
+        )
         self._add_scores(db, ids, scoring, run)
         rows = zip(
             repeat(scoring),
@@ -153,9 +193,9 @@ class History:
             (texts[response] if response >= 0 else None for response in outcome.response.tolist()),
             strict=False,
         )
-        db.executemany("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        db.executemany("INSERT INTO main.outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _add_scores(self, db: sqlite3.Connection, ids: _RowIds, scoring: int, run: RunScore) -> tuple[str, ...]:
+    def _add_scores(self, db: sqlite3.Connection, ids: RowIds, scoring: int, run: RunScore) -> tuple[str, ...]:
         """Add the measures that a scoring does not have yet, and return them."""
         stored = {measure for (measure,) in db.execute("SELECT measure FROM scores WHERE scoring = ?", (scoring,))}
         added = tuple(measure for measure in run.measures if measure not in stored)
@@ -166,74 +206,100 @@ class History:
             _insert(db, "scores", (scoring, measure, *whole, *judging, *sampling))
             values, hard = run.by_question[measure].tolist(), run.hard_by_question[measure].tolist()
             rows = zip(repeat(scoring), repeat(measure), ids.questions, values, hard, strict=False)
-            db.executemany("INSERT INTO question_scores VALUES (?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT OR REPLACE INTO main.question_scores VALUES (?, ?, ?, ?, ?)", rows)
         return added
 
     def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1) -> int:
         """Score the stored builds with the verdicts known today, by every measure that any build was scored by. Returns
         how many builds needed it.
 
-        The group of a build is the one the manifest names for its run, or else the one recorded with it."""
-        measures = self.measures()
-        with self._database.connect() as db:
+        Scores that are damaged are made anew; a build whose responses are damaged is left out. The group of a build is
+        the one the manifest names for its run, or else the one recorded with it."""
+        self._mend()
+        measures = self.measures() or [measure.name for measure in DEFAULT]
+        with self._database.read() as db:
             latest = db.execute(_LATEST).fetchall()
         then = {run: RunInfo(run, group) for _, run, group, *_ in latest if group}
         collection = replace(collection, manifest=then | collection.manifest)
         today = score(collection, [], measures, seed=seed, jobs=jobs)
         wanted = {measure.name for measure in today.measures}
         stale = [
-            (build, run, scoring if signature == today.signature else None)
-            for build, run, _, scoring, signature, by in latest
+            (build, scoring if signature == today.signature else None)
+            for build, _, _, scoring, signature, by in latest
             if signature != today.signature or wanted - set(by.split())
         ]
+        done = 0
         for start in range(0, len(stale), RESCORE_BATCH):
-            some = stale[start : start + RESCORE_BATCH]
-            with self._database.connect() as db:
-                runs = [_stored_run(db, collection, build, run) for build, run, _ in some]
-            scores = score(collection, runs, measures, seed=seed, jobs=jobs)
-            with self._database.connect(write=True) as db:
-                ids = _RowIds(db, scores.key)
-                for (build, _, scoring), run in zip(some, scores.runs, strict=True):
-                    if scoring is None:
-                        self._add_scoring(db, ids, scores, run, build, ids.texts(run.run))
-                    else:
-                        self._add_scores(db, ids, scoring, run)
-        return len(stale)
+            some = []
+            for build, scoring in stale[start : start + RESCORE_BATCH]:
+                with suppress(DamagedBuild):  # `problems` has it
+                    some.append((build, scoring, self.run(build, collection)))
+            scores = score(collection, [run for *_, run in some], measures, seed=seed, jobs=jobs)
+            self._database.write(partial(self._add_again, scores=scores, builds=[(b, s) for b, s, _ in some]))
+            done += len(some)
+        return done
+
+    def _add_again(self, db: sqlite3.Connection, scores: Scores, builds: list[tuple[int, int | None]]) -> None:
+        ids = RowIds(db, scores.key)
+        for (build, scoring), run in zip(builds, scores.runs, strict=True):
+            if scoring is None:
+                self._add_scoring(db, ids, scores, run, build, store_texts(db, run.run))
+            else:
+                self._add_scores(db, ids, scoring, run)
+
+    def _mend(self) -> None:
+        """Remove damaged scorings of builds that can be scored again. A copy of the file as it was is kept."""
+        with self._database.read() as db:
+            damaged = damaged_scorings(db)
+            builds = {build for build in damaged.values() if build is not None and stored_responses(db, build)}
+            doomed = [scoring for scoring, build in damaged.items() if build is None or build in builds]
+            copy = self._database.keep_copy(db) if doomed else None
+        if doomed:
+            self._database.write(partial(remove_scorings, scorings=doomed))
+            what = f"{len(doomed)} scorings with damaged rows were removed, and their builds are scored again"
+            self._mended = [self._problem(what, f"the file as it was is {copy}")]
+            self._found = None
 
     def run(self, build: int, collection: Collection) -> Run:
-        """The responses of a build as a run, restricted to the questions of the collection."""
-        with self._database.connect() as db:
+        """The responses of a build as a run, restricted to the questions of the collection. It is an error if they are
+        not complete."""
+        with self._database.read() as db:
             row = db.execute("SELECT run FROM builds WHERE id = ?", (build,)).fetchone()
             if row is None:
                 raise fail(self.path, f"has no build {build}", "name one that is recorded")
-            return _stored_run(db, collection, build, row[0])
+            responses = stored_responses(db, build)
+        if responses is None:
+            what = f"the answers of build {build} ({row[0]}) are damaged or missing, and it is left out"
+            self._unreadable[build] = self._problem(what, _RECORD_AGAIN)
+            raise DamagedBuild([self._unreadable[build]])
+        return as_run(responses, collection, row[0])
 
     def is_last(self, run: Run, key: AnswerKey) -> bool:
         """Whether the last build of this run's name has the same responses."""
-        with self._database.connect() as db:
+        with self._database.read() as db:
             last = db.execute(_LAST, (run.name,)).fetchone()
-        return last is not None and last[2] == _content(run, key)
+        return last is not None and last[2] == digest(run, key)
 
     def asked(self, build: int) -> set[str]:
         """The questions that a build was asked."""
-        with self._database.connect() as db:
+        with self._database.read() as db:
             return {qid for (qid,) in db.execute(_ASKED, (build,))}
 
     def measures(self) -> list[str]:
         """The measures that builds were scored by, the default ones first."""
-        with self._database.connect() as db:
-            recorded = {measure for (measure,) in db.execute("SELECT DISTINCT measure FROM scores")}
+        with self._database.read() as db:
+            recorded = {measure for (measure,) in db.execute(_MEASURES) if is_measure(measure)}
         usual = [measure.name for measure in DEFAULT if measure.name in recorded]
         return usual + sorted(recorded - set(usual))
 
     def scorings(self, measure: str) -> list[Scoring]:
         """All scorings, ordered by the time of the build; the oldest scoring of a build first."""
-        with self._database.connect() as db:
+        with self._database.read() as db:
             return [_scoring(row) for row in db.execute(_SCORINGS, (measure,))]
 
     def unasked(self, scoring: int) -> list[str]:
         """The questions of a scoring that were added to the key after the build answered."""
-        with self._database.connect() as db:
+        with self._database.read() as db:
             return [qid for (qid,) in db.execute(_UNASKED, (scoring,))]
 
     def outcomes(self, scorings: Sequence[int]) -> tuple[list[RecordedNugget], Vector]:
@@ -241,17 +307,20 @@ class History:
         known, probability or −1, rank or 0)."""
         index: dict[int, int] = {}
         rows = [np.zeros((0, 6))]
-        with self._database.connect() as db:
+        with self._database.read() as db:
             described = {id_: RecordedNugget(*row) for id_, *row in db.execute(_NUGGETS)}
             for i, scoring in enumerate(scorings):
-                own = np.array(db.execute(_OUTCOMES, (scoring,)).fetchall(), dtype=float).reshape(-1, 5)
-                own[:, 0] = [index.setdefault(nugget, len(index)) for nugget in own[:, 0].astype(int).tolist()]
-                rows.append(np.column_stack([np.full(len(own), i), own]))
+                own = [
+                    (i, index.setdefault(nugget, len(index)), *row)
+                    for nugget, *row in db.execute(_OUTCOMES, (scoring,))
+                    if nugget in described
+                ]
+                rows.append(np.array(own, dtype=float).reshape(-1, 6))
         return [described[nugget] for nugget in index], np.concatenate(rows)
 
     def credited(self, scorings: Sequence[int], qid: str, nugget: str) -> list[str | None]:
         """The text that got the credit for a nugget in each scoring; None if no text did."""
-        with self._database.connect() as db:
+        with self._database.read() as db:
             rows = [db.execute(_CREDITED, (scoring, qid, nugget)).fetchone() for scoring in scorings]
         return [row[0] if row else None for row in rows]
 
@@ -259,6 +328,9 @@ class History:
         return self._clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+_RESCORE = "nuggeteer history --rescore keeps a copy of the file and scores its builds again"
+_RECORD_AGAIN = "take the file from a copy, or record the run again if you still have it"
+_MEASURES = "SELECT DISTINCT measure FROM scores WHERE scoring IN (SELECT id FROM scorings)"
 _COPIES = """
     SELECT b.id, s.id, s.signature = ? AND b.label IS ? FROM builds b JOIN scorings s ON s.build = b.id
     WHERE b.run = ? AND b.content = ? ORDER BY b.id, s.id
@@ -268,8 +340,8 @@ _ASKED = "SELECT q.qid FROM answers a JOIN questions q ON q.id = a.question WHER
 _LATEST = """
     SELECT b.id, b.run, s.run_group, s.id, s.signature,
         (SELECT group_concat(measure, ' ') FROM scores WHERE scoring = s.id)
-    FROM builds b JOIN scorings s ON s.build = b.id
-    WHERE s.id = (SELECT max(id) FROM scorings WHERE build = b.id) ORDER BY b.time, b.id
+    FROM builds b LEFT JOIN scorings s ON s.id = (SELECT max(id) FROM scorings WHERE build = b.id)
+    ORDER BY b.time, b.id
 """
 _SCORINGS = """
     SELECT s.id, b.id, b.run, b.label, b.time, s.run_group, s.signature, s.known, s.guessed, v.measure,
@@ -289,60 +361,8 @@ _NUGGETS = """
 """
 _CREDITED = """
     SELECT t.text FROM outcomes o JOIN nuggets n ON n.id = o.nugget JOIN questions q ON q.id = n.question
-    JOIN texts t ON t.id = o.text WHERE o.scoring = ? AND q.qid = ? AND n.nugget = ?
+    JOIN texts t ON t.id = o.text WHERE o.scoring = ? AND q.qid = ? AND n.nugget = ? AND is_utf8(CAST(t.text AS BLOB))
 """
-_RESPONSES = """
-    SELECT q.qid, t.text, r.docid FROM responses r JOIN questions q ON q.id = r.question JOIN texts t ON t.id = r.text
-    WHERE r.build = ? ORDER BY r.question, r.rank
-"""
-
-
-class _RowIds:
-    """The row ids of the questions and nuggets of a key, and of texts. Missing rows are inserted."""
-
-    def __init__(self, db: sqlite3.Connection, key: AnswerKey) -> None:
-        self._db = db
-        qids = [(question.qid,) for question in key.questions]
-        db.executemany("INSERT INTO questions (qid) VALUES (?) ON CONFLICT DO NOTHING", qids)
-        number = dict(db.execute("SELECT qid, id FROM questions").fetchall())
-        self.questions: list[int] = [number[qid] for (qid,) in qids]
-        db.executemany(
-            "INSERT INTO nuggets (question, nugget, importance, description) VALUES (?, ?, ?, ?) ON CONFLICT "
-            "(question, nugget) DO UPDATE SET importance = excluded.importance, description = excluded.description",
-            [(number[n.qid], n.nugget, n.importance, n.descriptions[0]) for n in key.nuggets],
-        )
-        nugget_id = {(q, n): id_ for q, n, id_ in db.execute("SELECT question, nugget, id FROM nuggets")}
-        self.nuggets: list[int] = [nugget_id[number[n.qid], n.nugget] for n in key.nuggets]
-
-    def texts(self, run: Run) -> list[int]:
-        """The row ids of the texts of a run. A text is stored once, however many builds return it."""
-        digests = [blake2b(text.encode(), digest_size=16).digest() for text in run.texts]
-        rows = zip(digests, run.texts, strict=True)
-        self._db.executemany("INSERT INTO texts (digest, text) VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
-        find = "SELECT id FROM texts WHERE digest = ?"
-        return [self._db.execute(find, (digest,)).fetchone()[0] for digest in digests]
-
-
-def _content(run: Run, key: AnswerKey) -> str:
-    """A hash of the responses of a run, in their order."""
-    qids = [key.questions[q].qid for q in run.question.tolist()]
-    return blake2b(orjson.dumps([qids, run.texts, _docids(run)]), digest_size=16).hexdigest()
-
-
-def _docids(run: Run) -> list[str | None]:
-    return run.docids or [None] * len(run)
-
-
-def _stored_run(db: sqlite3.Connection, collection: Collection, build: int, name: str) -> Run:
-    position = collection.key.position
-    rows = [(position[q], text, docid) for q, text, docid in db.execute(_RESPONSES, (build,)) if q in position]
-    rows.sort(key=lambda row: row[0])
-    docids = [docid for _, _, docid in rows]
-    question = np.array([q for q, _, _ in rows], dtype=np.int32)
-    counts = np.bincount(question, minlength=len(position))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    info = collection.manifest.get(name, RunInfo(name))
-    return Run(name, info, [text for _, text, _ in rows], docids if any(docids) else None, question, offsets)
 
 
 def _scoring(row: Sequence[Any]) -> Scoring:
@@ -354,7 +374,7 @@ def _scoring(row: Sequence[Any]) -> Scoring:
 
 def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> int:
     marks = ", ".join("?" * len(values))
-    return int(db.execute(f"INSERT INTO {table} VALUES ({marks})", values).lastrowid or 0)
+    return int(db.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({marks})", values).lastrowid or 0)
 
 
 def _storable(name: str) -> None:

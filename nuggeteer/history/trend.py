@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from nuggeteer.collection.folder import natural
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import History, RecordedNugget, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.signature import differing_parts
@@ -194,6 +194,8 @@ def timelines_of(history: History, trends: Sequence[Trend], nugget: str) -> tupl
 def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
     """The trends of all groups, in the order in which they began."""
     names = history.measures()
+    if not names and history.problems:
+        raise InputError(history.problems)
     if not names:
         raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer score RUN --record keeps one")
     measure = measure or names[0]
@@ -206,6 +208,11 @@ def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
     for scorings in builds.values():
         groups.setdefault(scorings[-1].group, []).append(scorings)
     return tuple(_trend(history, group, measure, own) for group, own in groups.items())
+
+
+def trends_if_any(history: History) -> tuple[Trend, ...]:
+    """The trends of all groups; none where no sound build is recorded."""
+    return trends(history) if history.path.exists() and history.measures() else ()
 
 
 def _trend(history: History, group: str | None, measure: str, scorings: Sequence[Sequence[Scoring]]) -> Trend:

@@ -12,7 +12,7 @@ from nuggeteer.measures.f import f, precision, recall
 from nuggeteer.measures.pyramid import macro_f, pyramid_f
 from nuggeteer.records import AnswerKey
 
-__all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "parse"]
+__all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "is_measure", "parse"]
 
 FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES)}
 FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f}
@@ -39,3 +39,11 @@ def applicable(measures: Sequence[str | Measure], key: AnswerKey) -> tuple[Measu
         names = ",".join(measure.name for measure in parsed)
         raise NuggeteerError(f"{names}: these nuggets have no votes or weights to measure it by")
     return found
+
+
+def is_measure(name: str) -> bool:
+    """Whether a measure goes by this name."""
+    try:
+        return parse(name).name == name
+    except NuggeteerError:
+        return False

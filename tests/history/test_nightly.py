@@ -65,7 +65,7 @@ def run(root, name="tonight", **options):
 
 
 def count(root, table):
-    with History.of(root)._database.connect() as db:
+    with History.of(root)._database.read() as db:
         return db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 

@@ -329,10 +329,10 @@ def test_a_damaged_file_is_told_and_never_written_to(collection, history, damage
 
 def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
-    connect = Database._file
+    connect = Database._connect
 
-    def small(self, how):
-        db = connect(self, how)
+    def small(self, path, how):
+        db = connect(self, path, how)
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages}")
         return db
@@ -341,7 +341,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_recorded(collection, history, m
     write_lines(path, [{"qid": "q1", "text": f"{i} " + "x" * 3000} for i in range(40)])
     scores = score(read_collection(collection.root), ["new", "long"])
     with monkeypatch.context() as patch:
-        patch.setattr(Database, "_file", small)
+        patch.setattr(Database, "_connect", small)
         with pytest.raises(NuggeteerError, match=r"the disk is full; nothing was recorded"):
             history.record(scores)
     assert [s.run for s in history.scorings("f3")] == ["old"]
@@ -393,6 +393,82 @@ def test_a_folder_that_is_read_only_can_be_read_and_not_written(closed, unprivil
     with pytest.raises(NuggeteerError, match=r"history\.sqlite3: cannot be opened or written; check the permissions"):
         history.record(score(read_collection(closed), ["new"]))
     assert history.path.read_bytes() == before
+
+
+def test_a_read_only_folder_with_a_log_that_nobody_merged_can_be_read(closed, unprivileged):
+    """As on a backup or a mount: the build is in the write-ahead log only, and nothing can be written beside it."""
+    path = closed / "history.sqlite3"
+    os.seteuid(os.getuid())
+    closed.chmod(0o755)
+    path.chmod(0o644)
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM builds").fetchone()  # keeps the log from being merged
+        History.of(closed).record(score(read_collection(closed), ["new"]))
+        files = {name: (closed / name).read_bytes() for name in ("history.sqlite3", "history.sqlite3-wal")}
+    for file in closed.glob("history.sqlite3*"):
+        file.unlink()
+    for name, content in files.items():
+        (closed / name).write_bytes(content)
+        (closed / name).chmod(0o444)
+    closed.chmod(0o555)
+    if os.getuid() == 0:
+        os.seteuid(65534)
+    history = History.of(closed)
+    assert [s.run for s in history.scorings("f3")] == ["old", "new"]
+    assert history.run(2, read_collection(closed)).texts == [text for _, text in RUNS["new"]]
+    assert {name: (closed / name).read_bytes() for name in files} == files
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, sqlite3.OperationalError])
+def test_a_first_record_that_fails_leaves_no_file(collection, history, monkeypatch, failure):
+    def stop(*rest):
+        raise failure("stopped")
+
+    before = sorted(collection.root.rglob("*"))
+    scores = score(collection, ["old"])
+    before = sorted(collection.root.rglob("*"))
+    with monkeypatch.context() as patch:
+        patch.setattr(History, "_add_scoring", stop)
+        with pytest.raises((KeyboardInterrupt, NuggeteerError)):
+            history.record(scores)
+    assert sorted(collection.root.rglob("*")) == before
+    assert history.record(scores)[0].new
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts a small disk")
+def test_a_full_disk_is_called_that(collection, tmp_path):
+    """A real one, in which the first record and a later one fail."""
+    small = tmp_path / "small"
+    small.mkdir()
+    program = (
+        "import os, shutil, sys\n"
+        "from pathlib import Path\n"
+        "from nuggeteer.cli.main import main\n"
+        "source, small = map(Path, sys.argv[1:])\n"
+        "shutil.copytree(source, small / 'c')\n"
+        "def fill(leave):\n"
+        "    with open(small / 'filler', 'wb') as file:\n"
+        "        file.truncate(0); free = os.statvfs(small); file.write(bytes(free.f_bavail * free.f_frsize - leave))\n"
+        "record = ['score', 'old', '--record', '--collection', str(small / 'c')]\n"
+        "assert main(record[:1] + record[3:]) == 0\n"
+        "for leave in (0, 8192, 40960):\n"
+        "    fill(leave); assert main(record) == 2; assert not list((small / 'c').glob('*history*'))\n"
+        "(small / 'filler').unlink(); assert main(record) == 0\n"
+        "for leave in (0, 4096):\n"
+        "    fill(leave); assert main([*record, '--label', str(leave)]) == 2\n"
+        "(small / 'filler').unlink(); assert main([*record, '--label', 'x']) == 0\n"
+        "assert main(['history', '--collection', str(small / 'c')]) == 0\n"
+    )
+    mount = 'mount -t tmpfs -o size=1M none "$1" && exec "$2" -c "$3" "$4" "$1"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", str(small), sys.executable]
+    done = subprocess.run([*command, program, str(collection.root)], capture_output=True, text=True, check=False)
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("nuggeteer: ")]
+    assert len(told) == 5
+    assert all("history.sqlite3: the disk is full; nothing was recorded; make room" in line for line in told), told
 
 
 def test_a_history_in_a_folder_with_an_odd_name(collection, tmp_path):
