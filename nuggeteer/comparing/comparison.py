@@ -157,7 +157,7 @@ def compare(
     wanted = list({measure.name: measure for measure in parsed}.values())
     applicable(wanted[:1], collection.key)
     scorer = Scorer(collection, wanted, seed=seed, jobs=jobs)
-    scores = scorer.score_together([scorer.read(run) for run in loaded])
+    scores = scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
     values: dict[str, list[Vector]] = {measure.name: [] for measure in scores.measures}
     for answers in _answers(scores):
         for measure in scores.measures:

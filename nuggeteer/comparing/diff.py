@@ -1,7 +1,7 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
-Both runs are drawn together. A text that both return has one verdict in each draw, so identical answers never differ,
-and all results come from the same draws. Swapping old and new changes only the sign.
+All results come from the draws that score each run by itself. In each of them a text that both return has one verdict,
+so identical answers never differ. Swapping old and new changes only the sign.
 """
 
 from __future__ import annotations
@@ -211,20 +211,18 @@ def diff_matched_runs(
     """What changed from one matched run to another, by default by all measures of the scorer. `new_outcome` is that of
     the new run, if it is scored already."""
     key = scorer.key
-    # Runs are drawn in an order that does not depend on which is old, so swapping them changes only the sign.
-    turned = _sort_key(old) > _sort_key(new)
-    pair = (new, old) if turned else (old, new)
-    alike, identical = _same_texts(key, *pair)
-    found_alone = [scorer.find(m) if m is old or new_outcome is None else new_outcome for m in pair]
-    outcomes = _unify_identical(found_alone, alike[key.question])
-    drawn = scorer.draw_together(pair)
-    sides = [DecidedRun(key, *side) for side in zip(pair, outcomes, drawn or (None, None), strict=True)]
-    before, after = reversed(sides) if turned else sides
+    alike, identical = _same_texts(key, old, new)
+    outcomes = scorer.find(old), scorer.find(new) if new_outcome is None else new_outcome
+    before, after = (DecidedRun(key, *side) for side in zip((old, new), outcomes, _drawn_alike(*outcomes), strict=True))
     same = bool(identical.all())
     deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
 
     found = before.outcome.found, after.outcome.found
-    which = {"gained": ~found[0] & found[1], "lost": found[0] & ~found[1], "kept": found[0] & found[1]}
+    which = {
+        "gained": ~found[0] & found[1],
+        "lost": found[0] & ~found[1],
+        "kept": found[0] & found[1],
+    }
     if before.drawn is None or after.drawn is None:
         certain = before.outcome.known & after.outcome.known
         chance = {kind: np.where(certain, here, np.nan) for kind, here in which.items()}
@@ -303,11 +301,6 @@ class DecidedRun:
         return None if self.drawn is None else self.answers(self.drawn)
 
 
-def _sort_key(matched: MatchedRun) -> tuple[str, str, list[str], list[int]]:
-    """A sort key that does not depend on which run is old."""
-    return matched.group, matched.run.name, matched.run.texts, matched.run.question.tolist()
-
-
 def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:
     """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
     alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
@@ -321,12 +314,15 @@ def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[
     return alike, identical & (first.length == second.length)
 
 
-def _unify_identical(outcomes: list[Outcome], alike: Bools) -> list[Outcome]:
-    """Answers with the same texts get the same outcome, even if the runs are from different systems."""
-    first, second = outcomes
-    found = np.where(alike, first.found, second.found)
-    probability = np.where(alike, first.probability, second.probability)
-    return [first, replace(second, found=found, probability=probability)]
+def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
+    """The drawn verdicts of some outcomes. One of which all is known is the same in all draws of the others."""
+    draws = max((0 if outcome.drawn is None else len(outcome.drawn) for outcome in outcomes), default=0)
+    return [
+        np.broadcast_to(outcome.found, (draws, len(outcome.found)))
+        if draws and outcome.drawn is None and outcome.known.all()
+        else outcome.drawn
+        for outcome in outcomes
+    ]
 
 
 def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, same: bool) -> Delta:

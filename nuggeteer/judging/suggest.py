@@ -132,8 +132,7 @@ class VerdictValues:
 def _judging_part(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[float, float]:
     """The judging part of the interval, as in `score` and `diff`."""
     outcomes = [scorer.find(matched) for matched in matched_runs]
-    drawn = scorer.draw_together(matched_runs) if len(matched_runs) > 1 else None
-    found = drawn or [one.found[None, :] if one.drawn is None else one.drawn for one in outcomes]
+    found = [one.found[None, :] if one.drawn is None else one.drawn for one in outcomes]
     score = _score(scorer.key, matched_runs, found, measure).sum(axis=0)
     low, high = np.quantile(score, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
@@ -193,7 +192,7 @@ def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGro
         begin = np.flatnonzero(np.diff(nugget * 4 + runs, prepend=-1))
         rank = np.arange(len(asked)) - np.repeat(begin, np.diff(begin, append=len(asked)))
         first, cell = np.flatnonzero(rank <= INDIVIDUAL_RESPONSES), np.cumsum(rank <= INDIVIDUAL_RESPONSES) - 1
-        chances = draws.chances(matched.pairs[pair], matched.group, cell)
+        chances = matched.chances(draws, pair, cell)
         chances = _given_answers(matched, key, draws, nugget[first], chances, rng).T
         drawn = chances > rng.random(chances.shape, np.float32)
         probability = chances.mean(axis=1, dtype=float)
@@ -221,7 +220,7 @@ def _given_answers(
     open_[nugget] = True
     posterior = condition_on_verdicts(matched, key, draws, open_)
     if posterior:
-        common = posterior.common(np.arange(len(key.questions)), common)
+        common = np.stack([posterior.common(q, numbers) for q, numbers in enumerate(common.T)], axis=1)
     begin = np.flatnonzero(np.diff(nugget, prepend=-1))
     missed = np.log1p(-np.minimum(chances, ALMOST))
     chance = -np.expm1(np.add.reduceat(missed, begin, axis=1))

@@ -8,44 +8,14 @@ probability of any nugget.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.thresholds import random_orders
+from nuggeteer.records import Bools, Ints, Vector
 
 LEAST, ALMOST = np.float32(1e-6), np.float32(1 - 1e-6)  # chances are clipped to this range
 NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
-
-
-class VerdictNoise:
-    """Normal numbers that turn chances into verdicts: one for each nugget, `own`, and one for each question, `common`.
-
-    All runs share them, so runs with equal chances get equal verdicts. The numbers of a nugget come one from each of
-    equally probable strata, so it is found as often as its probability says, whatever the seed."""
-
-    def __init__(self, key: AnswerKey, draws: int, seed: int, answer_correlation: float) -> None:
-        rng = np.random.Generator(np.random.PCG64([seed, 2]))
-        strata = ndtri((np.arange(draws) + 0.5) / draws).astype(np.float32)
-        self.question, self.answer_correlation = key.question, answer_correlation
-        self.own = strata[random_orders(rng, len(key.nuggets), draws)].T
-        self.common = strata[random_orders(rng, len(key.questions), draws)].T
-
-    @cached_property
-    def copula_uniforms(self) -> Vector:
-        """draws × nuggets: uniform numbers. A nugget is found where its chance is above."""
-        return copula_uniforms(self.own, self.common[:, self.question], self.answer_correlation)
-
-
-def copula_uniforms(own: Vector, common: Vector, answer_correlation: float) -> Vector:
-    """Uniform numbers from normal ones, of which a part is common."""
-    if not answer_correlation:
-        return np.asarray(ndtr(own))
-    return np.asarray(
-        ndtr(np.float32(np.sqrt(1 - answer_correlation)) * own - np.float32(np.sqrt(answer_correlation)) * common)
-    )
 
 
 def conditional_chances(chances: Vector, common: Vector, answer_correlation: float) -> Vector:
@@ -73,17 +43,11 @@ class AnswerPosterior:
     quantiles: Vector
     answer_correlation: float
 
-    def common(self, question: Ints, common: Vector) -> Vector:
-        """The common numbers (draws × columns) moved to this posterior. `question` is that of each column."""
-        result = common.copy()
-        for column in np.flatnonzero(self.row[question] >= 0):
-            level = ndtr(common[:, column])
-            result[:, column] = np.interp(level, self.quantiles[self.row[question[column]]], NORMAL)
-        return result
-
-    def chance(self, chances: Vector, common: Vector) -> Vector:
-        """The mean chance of each column under these common numbers."""
-        return np.asarray(conditional_chances(chances, common.astype(float), self.answer_correlation).mean(axis=0))
+    def common(self, question: int, common: Vector) -> Vector:
+        """The common numbers of a question's draws moved to this posterior; unchanged if nothing is known of it."""
+        if self.row[question] < 0:
+            return common
+        return np.asarray(np.interp(ndtr(common), self.quantiles[self.row[question]], NORMAL))
 
 
 def answer_posterior(

@@ -1,12 +1,12 @@
 """Which nuggets each answer has. They are known where a human decided, and guessed with a probability elsewhere.
 
-A run is read once (`read`). Then it is decided by itself (`find`) or together with other runs (`draw_together`), so
-that a text that several runs return is guessed only once.
+A run is read once (`read`) and then decided (`find`), by itself: the random numbers of its drawn verdicts belong to
+nuggets and texts (`drawing`). So its outcome is the same whatever other runs are in a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -18,35 +18,34 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
-from nuggeteer.scoring.copula import (
-    ALMOST,
-    AnswerPosterior,
-    VerdictNoise,
-    answer_posterior,
-    copula_uniforms,
-    miss_exponent,
-)
+from nuggeteer.scoring.copula import AnswerPosterior, answer_posterior
+from nuggeteer.scoring.drawing import Guesses, VerdictNoise, draw_verdicts, mean_chances, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
+from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothFit
-
-CELLS = 4096  # how many are drawn at once
 
 
 @dataclass(frozen=True)
 class MatchedRun:
     """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
-    begin at `begin[i]`. `group` is the group of the run's system."""
+    begin at `begin[i]`.
+
+    `group` is the group of the run's system. A text that other systems return too may count as one of theirs
+    (`owners`): then `owner` has the number of the group of each response, in `groups`."""
 
     run: Run
     group: str
     begin: Ints
     pairs: Pairs
     states: States
+    text: Ints  # of each response as a number, by its verdict form
     length: Ints  # of each answer
     is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None if there are none
     answers: States | None = None  # of each nugget, by verdicts on whole answers; None if there are no such verdicts
+    groups: tuple[str, ...] = ()
+    owner: Ints | None = None
 
     @property
     def guessed(self) -> Bools:
@@ -58,6 +57,35 @@ class MatchedRun:
     def undecided(self) -> Bools:
         """The pairs to guess. A text that an answer repeats is guessed only once."""
         return self.guessed if self.is_repeat is None else np.asarray(self.guessed & ~self.is_repeat)
+
+    def texts_of(self, question: int) -> Ints:
+        """The different texts of an answer, as numbers."""
+        return np.unique(self.text[self.run.offsets[question] : self.run.offsets[question + 1]])
+
+    def groups_of(self, pairs: Ints) -> tuple[tuple[str, ...], Ints]:
+        """The groups as whose texts pairs count, and the number of the group of each of these pairs."""
+        if self.owner is None:
+            return (self.group,), np.zeros(len(pairs), dtype=np.int64)
+        return self.groups, self.owner[np.searchsorted(self.begin, pairs, side="right") - 1]
+
+    def chances(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
+        """draws × cells, as `Draws.chances`: the chance that some pair of a cell is a yes."""
+        groups, number = self.groups_of(pairs)
+        none = np.ones((draws.count, int(cell.max(initial=-1)) + 1), dtype=np.float32)
+        for i in np.unique(number).tolist():
+            own = np.flatnonzero(number == i)
+            cells, place = np.unique(cell[own], return_inverse=True)
+            none[:, cells] *= 1 - draws.chances(self.pairs[pairs[own]], groups[i], place)
+        return np.asarray(1 - none)
+
+    def probability(self, model: SmoothFit, pairs: Ints) -> Vector:
+        """The probability that each of these pairs is a yes."""
+        groups, number = self.groups_of(pairs)
+        result = np.zeros(len(pairs))
+        for i in np.unique(number).tolist():
+            own = np.flatnonzero(number == i)
+            result[own] = model.probability(self.pairs[pairs[own]], groups[i])
+        return result
 
     def certain(self, nuggets: int) -> Bools:
         """The nuggets that some response is known to carry."""
@@ -114,10 +142,11 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
         if len(missing):
             raise _unscored(run, key, matcher, missing)
     repeats = _repeats(forms, run.offsets)
+    numbers = np.array(list(map(key_of, forms)), dtype=np.int64)
     del texts, forms, counts
     pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
     is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
-    return MatchedRun(run, group, begin, pairs, states, length, is_repeat, answers)
+    return MatchedRun(run, group, begin, pairs, states, numbers, length, is_repeat, answers)
 
 
 def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
@@ -172,16 +201,16 @@ def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, ope
     decided[decided] = ~np.isnan(matched.pairs.scores[decided])
     if not draws.answer_correlation or not decided.any():
         return None
-    asked = np.flatnonzero(_any(decided, nugget, size))
-    chance = draws.chances(matched.pairs[decided], matched.group).mean(axis=0)[asked]
+    where = np.flatnonzero(decided)
+    asked, chance = mean_chances(Guesses.of(matched.pairs[where], *matched.groups_of(where), draws), draws)
     found = matched.certain(size)[asked]
     return answer_posterior(chance, found, key.question[asked], len(key.questions), draws.answer_correlation)
 
 
 def find(
-    matched: MatchedRun, key: AnswerKey, model: ThresholdModel, draws: Draws | None, verdicts: VerdictNoise | None
+    matched: MatchedRun, key: AnswerKey, model: ThresholdModel, draws: Draws | None, noise: VerdictNoise | None
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has. `verdicts` turns chances into drawn verdicts."""
+    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts."""
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget, size = pairs.scores, pairs.nugget, len(key.nuggets)
     guessed, certain = matched.guessed, matched.certain(size)
@@ -193,7 +222,7 @@ def find(
     strength = matches  # credit goes to the guess with the most
     if pairs.carried is not None and isinstance(model, SmoothFit):
         strength = np.where(carries, 1.0, 0.0)
-        strength[guessed] = model.probability(pairs[guessed], matched.group)
+        strength[guessed] = matched.probability(model, np.flatnonzero(guessed))
         carries |= guessed & (strength >= 0.5)
     elif guessed.any():
         threshold = model.threshold(np.arange(size))
@@ -201,20 +230,12 @@ def find(
         carries[likely] = matches[likely] > threshold[nugget[likely]]
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
-    if draws is not None and verdicts is not None and open_.any():
-        undecided = matched.undecided & open_[nugget]
-        # This avoids copies, because there may be a million responses.
-        chances = draws.chances(pairs if undecided.all() else pairs[undecided], matched.group)
-        drawn = certain | (verdicts.copula_uniforms < chances)
-        chance = np.where(open_, chances.mean(axis=0), chance)
-        posterior = condition_on_verdicts(matched, key, draws, open_)
-        if posterior:
-            moved = np.flatnonzero(open_ & (posterior.row[key.question] >= 0))
-            questions, column = np.unique(key.question[moved], return_inverse=True)
-            common = posterior.common(questions, verdicts.common[:, questions])[:, column]
-            uniforms = copula_uniforms(verdicts.own[:, moved], common, posterior.answer_correlation)
-            drawn[:, moved] = uniforms < chances[:, moved]
-            chance[moved] = posterior.chance(chances[:, moved], common)
+    if draws is not None and noise is not None and open_.any():
+        has, posterior = certain[:, None].repeat(noise.count, axis=1), condition_on_verdicts(matched, key, draws, open_)
+        for guesses in _guesses(matched, draws, open_):
+            for own, drawn_now, mean in draw_verdicts(guesses, key, draws, noise, matched.texts_of, posterior):
+                has[own], chance[own] = drawn_now, mean
+        drawn = has.T
         found = chance >= 0.5
         # Where only several responses together make a nugget probable, the likeliest gets the credit.
         alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
@@ -240,46 +261,19 @@ def find(
     )
 
 
-def draw_together(
-    matched_runs: Sequence[MatchedRun], key: AnswerKey, draws: Draws, count: int, seed: int
-) -> list[Bools]:
-    """draws × nuggets for each run: found, with verdicts that runs with equal texts share.
-
-    A cell is a nugget and all texts of its question that are in the same runs. In each draw a cell has one verdict:
-    some of its texts carry the nugget, or none does. So texts that several runs return get the same verdicts in all of
-    them. Such a text counts as a text of the first run's system and answer.
-    """
-    size = len(key.nuggets)
-    texts = shared_texts(matched_runs)
-    members = sorted({bits for _, runs in texts for bits in runs})
-    number_of_runs = {bits: number for number, bits in enumerate(members)}
-    found = [np.repeat(matched.certain(size)[None, :], count, axis=0) for matched in matched_runs]
-    rng = np.random.Generator(np.random.PCG64([seed, 4]))
-    for matched, (responses, runs) in zip(matched_runs, texts, strict=True):
-        class_of_response = np.array([number_of_runs[bits] for bits in runs], dtype=np.int64)
-        repeat, where = ragged(matched.begin[responses], np.diff(matched.begin)[responses])
-        code = np.repeat(class_of_response, np.diff(repeat)) * size + matched.pairs.nugget[where]
-        unknown = matched.guessed[where]
-        where, code = where[unknown], code[unknown]
-        if not len(code):
-            continue
-        codes, cell = np.unique(code, return_inverse=True)
-        exponent = _miss_exponents(matched, key, draws, rng, count)
-        order = np.argsort(cell, kind="stable")
-        where, cell = where[order], cell[order]
-        for start in range(0, len(codes), CELLS):
-            part = codes[start : start + CELLS]
-            inside = slice(*np.searchsorted(cell, [start, start + len(part)]))
-            chances = draws.chances(matched.pairs[where[inside]], matched.group, cell[inside] - start)
-            if exponent is not None:
-                chances = -np.expm1(exponent[:, part % size] * np.log1p(-np.minimum(chances, ALMOST)))
-            verdicts = chances > rng.random(chances.shape[::-1], np.float32).T
-            for number in np.unique(part // size).tolist():
-                columns = np.flatnonzero(part // size == number)
-                for run in range(len(matched_runs)):
-                    if members[number] >> run & 1:
-                        found[run][:, part[columns] % size] |= verdicts[:, columns]
-    return found
+def _guesses(matched: MatchedRun, draws: Draws, open_: Bools) -> Iterator[Guesses]:
+    """The pairs to guess, some answers at a time, so that those of a million responses take little memory."""
+    for first, last in slices(matched.run.offsets, matched.begin):
+        part = slice(int(matched.begin[first]), int(matched.begin[last]))
+        wanted = (matched.states[part] == UNKNOWN) & open_[matched.pairs.nugget[part]]
+        if matched.answers is not None:
+            wanted &= (matched.answers == UNKNOWN)[matched.pairs.nugget[part]]
+        if matched.is_repeat is not None:
+            wanted &= ~matched.is_repeat[part]
+        if wanted.any():
+            where = part.start + np.flatnonzero(wanted)
+            text = matched.text[np.searchsorted(matched.begin, where, side="right") - 1]
+            yield Guesses.of(matched.pairs[where], *matched.groups_of(where), draws, text)
 
 
 def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[int]]]:
@@ -295,27 +289,6 @@ def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[in
                 new[-1][text] = response
             runs_of[text] = runs_of.get(text, 0) | 1 << number
     return [(np.array(list(own.values()), dtype=np.int64), [runs_of[text] for text in own]) for own in new]
-
-
-def _miss_exponents(
-    matched: MatchedRun, key: AnswerKey, draws: Draws, rng: np.random.Generator, count: int
-) -> Vector | None:
-    """draws × nuggets: the exponent of each nugget's probability of a miss (`copula.miss_exponent`). None if the
-    nuggets of an answer are independent."""
-    if not draws.answer_correlation:
-        return None
-    size, nugget = len(key.nuggets), matched.pairs.nugget
-    certain = matched.certain(size)
-    open_ = _any(matched.guessed, nugget, size) & ~certain
-    common = rng.standard_normal((len(key.questions), count), np.float32).T
-    posterior = condition_on_verdicts(matched, key, draws, open_)
-    if posterior:
-        common = posterior.common(np.arange(len(key.questions)), common)
-    result = np.ones((count, size), dtype=np.float32)
-    columns = np.flatnonzero(open_)
-    chances = draws.chances(matched.pairs[matched.undecided & open_[nugget]], matched.group)[:, columns]
-    result[:, columns] = miss_exponent(chances, common[:, key.question[columns]], draws.answer_correlation)
-    return result
 
 
 def _any(flags: Bools, nugget: npt.NDArray[np.signedinteger], size: int) -> Bools:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,12 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
-from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
-from nuggeteer.scoring.copula import VerdictNoise
+from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, draw_together, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
+from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
@@ -193,44 +194,28 @@ class Scorer:
         return NgramMatcher(self.key, self.material.settings, self.material.idf)
 
     @cached_property
-    def _verdicts(self) -> VerdictNoise | None:
-        return (
-            VerdictNoise(self.key, DRAWS, self.seed, self.draws.answer_correlation) if self.draws is not None else None
-        )
+    def _noise(self) -> VerdictNoise:
+        return VerdictNoise(self.key, DRAWS, self.seed)
+
+    @cached_property
+    def _owners(self) -> Owners:
+        return Owners(self.collection)
 
     def read(self, run: str | Run) -> MatchedRun:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
         matched = read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
-        return carry_over(matched, self.matcher, self.model)
+        return self._owners.assign(carry_over(matched, self.matcher, self.model))
 
     def find(self, matched: MatchedRun) -> Outcome:
-        """Which nuggets a run has, decided without other runs."""
+        """Which nuggets a run has: the same whatever other runs are scored."""
         if not matched.guessed.any():  # nothing to draw for
             return find(matched, self.key, self.model, None, None)
-        return find(matched, self.key, self.model, self.draws, self._verdicts)
+        return find(matched, self.key, self.model, self.draws, self._noise)
 
     def score(self, matched: MatchedRun) -> RunScore:
-        """The scores of a run, without other runs."""
+        """The scores of a run."""
         return _run_score(matched.run, self.key, self.find(matched), self.measures)
-
-    def draw_together(self, matched_runs: Sequence[MatchedRun]) -> list[Bools] | None:
-        """draws × nuggets for each run: found, with verdicts that runs with equal texts share. None if nothing
-        is guessed or the model gives no probabilities."""
-        if not any(matched.guessed.any() for matched in matched_runs) or self.draws is None:
-            return None
-        return draw_together(matched_runs, self.key, self.draws, DRAWS, self.seed)
-
-    def score_together(self, matched_runs: Sequence[MatchedRun]) -> Scores:
-        """The scores of runs with shared verdicts: equal texts get the same verdict, in whichever runs they are."""
-        together = self.draw_together(matched_runs)
-        scores = []
-        for i, matched in enumerate(matched_runs):
-            outcome = self.find(matched)
-            if together is not None and outcome.drawn is not None:
-                outcome = replace(outcome, drawn=together[i], probability=together[i].mean(axis=0))
-            scores.append(_run_score(matched.run, self.key, outcome, self.measures))
-        return self.scores(scores)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with the model, the signature and the notes that reports show."""

@@ -9,9 +9,6 @@ import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
 
-SHUFFLED = 32  # orders that all other orders are made from
-ROWS = 1024  # of orders that are read at once
-
 
 @dataclass(frozen=True)
 class Opinions:
@@ -60,24 +57,6 @@ def size_of(characters: Ints) -> Vector:
     return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
 
 
-def random_orders(rng: np.random.Generator, rows: int, count: int) -> Ints:
-    """rows × count: a random order of the numbers below `count` in each row.
-
-    Each row reads one of a few shuffled orders, with its own step and start. This is faster than a shuffle for each
-    row. Neighbouring rows use different shuffles. Among other rows, a very small share of the pairs is slightly
-    correlated."""
-    shuffled = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (SHUFFLED, 1)), axis=1)
-    steps = np.flatnonzero(np.gcd(np.arange(1, count + 1), count) == 1).astype(np.int32) + 1
-    step, begin = rng.choice(steps, (rows, 1)), rng.integers(count, size=(rows, 1), dtype=np.int32)
-    result = np.empty((rows, count), dtype=np.int32)
-    for first in range(0, rows, ROWS):
-        part = slice(first, first + ROWS)
-        index = (step[part] * np.arange(count, dtype=np.int32) + begin[part]) % count
-        index += (np.arange(first, first + len(index), dtype=np.int32) % SHUFFLED * np.int32(count))[:, None]
-        result[part] = shuffled.ravel()[index]
-    return result
-
-
 @dataclass(frozen=True)
 class Evidence:
     """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
@@ -124,9 +103,17 @@ class Evidence:
 
 class Draws(Protocol):
     """Joint draws of everything that a model does not know. The same draws serve all runs. `answer_correlation` is the
-    remaining correlation between the nuggets of one answer: ρ of a Gaussian copula."""
+    remaining correlation between the nuggets of one answer: ρ of a Gaussian copula. `count` says how many draws."""
 
     answer_correlation: float
+
+    @property
+    def count(self) -> int: ...
+
+    def kinds(self, pairs: Pairs) -> Ints:
+        """A number for each pair. Pairs with the same number have the same nugget and the same chance, and the numbers
+        are in the order of nuggets."""
+        ...
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
         """draws × cells: the probability that at least one of a cell's responses carries its nugget. All responses

@@ -41,6 +41,12 @@ class Pointwise:
     def draw(self, count: int, seed: int) -> Pointwise:
         return Pointwise(self.name, self.fit, self.nuggets, count)
 
+    def kinds(self, pairs: Pairs) -> Ints:
+        """All pairs are of kinds of their own, in the order of nuggets (`model.Draws`)."""
+        result = np.empty(len(pairs), dtype=np.int64)
+        result[np.argsort(pairs.nugget, kind="stable")] = np.arange(len(pairs))
+        return result
+
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
         """draws × cells (`model.Draws`). All draws are the same."""
         cells = self.nuggets if cell is None else int(cell.max(initial=-1)) + 1

@@ -115,11 +115,21 @@ class SampledDraws:
     seed: int
     answer_correlation: float = 0.0  # a user's model can only express it in its parameters
 
+    @property
+    def count(self) -> int:
+        return len(next(iter(self.parameters.values())))
+
+    def kinds(self, pairs: Pairs) -> Ints:
+        """All pairs are of kinds of their own, in the order of nuggets (`model.Draws`)."""
+        result = np.empty(len(pairs), dtype=np.int64)
+        result[np.argsort(pairs.nugget, kind="stable")] = np.arange(len(pairs))
+        return result
+
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
         """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`)."""
         model = self.model
         parameters = model._parameters(self.parameters, group, self.seed)
-        draws = len(next(iter(parameters.values())))
+        draws = self.count
         cells = model.nuggets if cell is None else int(cell.max(initial=-1)) + 1
         log_none = np.zeros((draws, cells))  # the logarithm of the probability that no response carries the nugget
         cell = pairs.nugget if cell is None else cell

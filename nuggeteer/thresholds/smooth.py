@@ -27,14 +27,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtri
+from scipy.special import expit
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Opinions, Pairs, random_orders
+from nuggeteer.thresholds.model import Opinions, Pairs
+from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
 Matrix = Vector
 BINS = 100
@@ -52,17 +52,11 @@ CARRIED_LEVELS = 2 * round(CARRIED_MOST / CARRIED_STEP) + 1
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
 SLOPES = np.array([-1.3998, -0.5320, 0.0, 0.5320, 1.3998])  # the normal distribution in five points, alike in weight
 
-SHIFT_STEP = 0.25
-SHIFTS = np.arange(-16.0, 16.0 + SHIFT_STEP / 2, SHIFT_STEP)
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 JUDGES = 2  # and as many more, at most, of the uncertainty about what judges are worth
 JUDGED = 0.5  # about what a judge's clue is after a yes, and less after a no
-SLICE = 1 << 20  # pairs whose levels are worked out at once
-NUGGETS = 1024  # whose states are drawn at once
-BLOCK = 8192  # (cell, score, size) whose tables are held at once
-STEP = 0.125  # between the logits at which log P(no) is worked out
-LOGITS = np.arange(-40.0, 40.0 + STEP / 2, STEP)
-NOT_YET = log_expit(-(LOGITS[:, None] + SHIFTS))  # log P(no), by logit and shift
+BLOCK = 8192  # kinds of pairs whose probability is worked out at once
+CELLS = 128  # whose chances are worked out at once: a megabyte, which the processor keeps at hand
 NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
 
 
@@ -284,128 +278,100 @@ class SmoothFit:
 class SmoothDraws:
     """Joint draws of everything unknown. The same draws serve all runs, so that runs can be compared.
 
-    Kept as nuggets × draws in single precision, which halves the time and moves no third digit.
-    """
+    The numbers of a nugget, a question or a group depend on nothing else that is drawn (`rows`). They are worked out
+    when they are needed, in single precision, so that nothing is kept for each nugget and draw."""
 
     def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
-        rng = np.random.Generator(np.random.PCG64([seed, 1]))
-        self.fit, self.count, self._seed = fit, count, seed
+        self.fit, self.count = fit, count
         self.answer_correlation = fit.answer
         self.b = self._curves(fit)
-        noise = rng.standard_normal((len(fit.question), count), dtype=np.float32)
-        question = (fit.question[:, None] + fit.question_spread[:, None] * noise).astype(np.float32)
-        # Each (t, a) occurs as often as its weight says, up to one draw. The order is random.
-        nuggets, states = fit.nugget_weights.shape
-        rounding, orders = rng.random((nuggets, 1)), random_orders(rng, nuggets, count)
-        value_of_state = np.tile(GRID, len(STEEPNESS)).astype(np.float32)
-        self.shift = np.empty((nuggets, count), dtype=np.float32)
-        self.steepness = np.empty((nuggets, count), dtype=np.int8)
-        for begin in range(0, nuggets, NUGGETS):  # a block at a time, which takes little memory
-            rows = slice(begin, begin + NUGGETS)
-            ends = np.floor(np.cumsum(fit.nugget_weights[rows], axis=1) * count + rounding[rows])
-            ends[:, -1] = count
-            often = np.diff(np.minimum(ends, count), prepend=0, axis=1).ravel().astype(np.int64)
-            in_order = np.repeat(np.tile(np.arange(states, dtype=np.int16), len(ends)), often).reshape(-1, count)
-            state = np.take_along_axis(in_order, orders[rows], axis=1)
-            within = (rng.random(state.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
-            within += value_of_state[state]
-            within += question[fit.question_of_nugget[rows]]
-            self.shift[rows], self.steepness[rows] = within, state // len(GRID)
+        levels = (np.arange(BINS + 1) / BINS) ** 2
+        self._rises = np.stack([rise(levels, b) for b in self.b])
+        self._rows = RandomRows(count, seed)
 
-    def _effect(self, group: str | None) -> tuple[Vector, Ints]:
-        """Draws of a group's v, and the index in SLOPES of its k. Each group has its own draws, the same at every call.
+    def effect(self, group: str | None) -> tuple[Vector, Vector]:
+        """Draws of a group's v and of its k.
 
         They are stratified, because v affects a score more than anything else, and the score must not depend on the
         seed."""
-        name = int.from_bytes(blake2b((group or "").encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-        rng = np.random.Generator(np.random.PCG64([self._seed, 3, name]))
+        name = key_of(group or "")
         mean, spread = self.fit.effect_of_group(group)
-        strata = (rng.permutation(self.count) + rng.random(self.count)) / self.count
-        which = (rng.permutation(self.count) * len(spread)) // self.count
-        effect = np.asarray(mean + spread[which] * ndtri(strata), dtype=np.float32)
-        return effect, (rng.permutation(self.count) * len(SLOPES)) // self.count
+        normal = self._rows.normal(joined(name, 1))[0]
+        which = self._rows.strata(joined(name, 2))[0].astype(np.int64) * len(spread) // self.count
+        slope_mean, slope_spread = self.fit.slope_of_group(group)
+        kind = self._rows.strata(joined(name, 3))[0].astype(np.int64) * len(SLOPES) // self.count
+        effect = mean + spread[which] * normal
+        return effect.astype(np.float32), (slope_mean + slope_spread * SLOPES[kind]).astype(np.float32)
+
+    def of_nuggets(self, nuggets: Ints) -> tuple[Vector, Vector]:
+        """nuggets × draws, twice: a + c, and t. Each (t, a) occurs as often as its weight says, up to one draw."""
+        fit, rows = self.fit, np.arange(len(nuggets))[:, None]
+        rounding = (joined(nuggets, 4) >> np.uint64(11)).astype(float) / 2**53
+        ends = np.floor(np.cumsum(fit.nugget_weights[nuggets], axis=1) * self.count + rounding[:, None])
+        ends[:, -1] = self.count
+        often = np.diff(np.minimum(ends, self.count), prepend=0, axis=1).ravel().astype(np.int64)
+        states = np.tile(np.arange(fit.nugget_weights.shape[1]), len(nuggets))
+        in_order = np.repeat(states, often).reshape(len(nuggets), self.count)
+        # Between the points of the grid.
+        within = (self._rows.uniform(joined(nuggets, 5)) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
+        within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[in_order]
+        order = self._rows.strata(joined(nuggets, 6)).astype(np.int64)
+        shift = within[rows, order]
+        steepness = np.repeat(fit.steepness, len(GRID)).astype(np.float32)[in_order][rows, order]
+        question = fit.question_of_nugget[nuggets]
+        shift += fit.question[question, None].astype(np.float32)
+        shift += self._rows.normal(joined(question, 7)) * fit.question_spread[question, None].astype(np.float32)
+        return shift, steepness
+
+    def kinds(self, pairs: Pairs) -> Ints:
+        """Pairs of one nugget with the same rounded score, size and carried-over log odds have the same chance."""
+        return encode_cells(pairs.nugget, self.fit.heard(pairs))
 
     def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
         """draws × cells: the probability that at least one of a cell's responses carries its nugget (`model.Draws`).
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
-        effect, slope = self._effect(group)
+        cells = len(self.fit.nugget_weights) if cell is None else int(cell.max(initial=-1)) + 1
+        cell = pairs.nugget if cell is None else cell
         pairs = self.fit.heard(pairs)
-        if cell is None:
-            cell, nugget_of_cell = pairs.nugget, np.arange(len(self.fit.nugget_weights))
-        else:
-            nugget_of_cell = np.zeros(int(cell.max(initial=-1)) + 1, dtype=np.int64)
-            nugget_of_cell[cell] = pairs.nugget
-        mean, spread = self.fit.slope_of_group(group)
-        slopes = mean + spread * SLOPES
-        parts = [
-            np.unique(encode_cells(cell[part], pairs[part]), return_counts=True)
-            for part in (slice(i, i + SLICE) for i in range(0, len(pairs), SLICE))
-        ]
-        result = np.zeros((len(nugget_of_cell), self.count), dtype=np.float32)
-        if parts:
-            codes, place = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
-            counts = np.bincount(place, weights=np.concatenate([counts for _, counts in parts])).astype(float)
-            # A block of cells at a time, so that the tables of a million responses stay small.
-            ends = np.append(np.flatnonzero(np.diff(decode_cells(codes, pairs.opinions).cell)) + 1, len(codes))
-            begin = 0
-            while begin < len(codes):
-                at = max(np.searchsorted(ends, begin + BLOCK, side="right") - 1, np.searchsorted(ends, begin + 1))
-                end = int(ends[at])
-                cells = decode_cells(codes[begin:end], pairs.opinions)
-                self._fill_chances(result, cells, counts[begin:end], nugget_of_cell, effect, slope, slopes)
-                begin = end
-        return result.T
+        codes, first, place = np.unique(encode_cells(cell, pairs), return_index=True, return_inverse=True)
+        counts = np.bincount(place, minlength=len(codes)).astype(np.float32)
+        owner, nugget = cell[first], pairs.nugget[first]
+        missed = np.zeros((cells, self.count), dtype=np.float32)  # −log P(no)
+        effect = self.effect(group)
+        for begin in range(0, len(codes), CELLS):
+            part = slice(begin, begin + CELLS)
+            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], effect)
+            np.exp(logits, out=logits)
+            np.log1p(logits, out=logits)
+            logits *= counts[part, None]
+            own, start = np.unique(owner[part], return_index=True)
+            for i, a, b in zip(own.tolist(), start.tolist(), [*start[1:].tolist(), len(logits)], strict=True):
+                missed[i] += logits[a] if b == a + 1 else logits[a:b].sum(axis=0)
+        np.negative(missed, out=missed)
+        np.expm1(missed, out=missed)
+        np.negative(missed, out=missed)
+        return missed.T
 
-    def _fill_chances(
-        self,
-        result: Matrix,
-        cells: DecodedCells,
-        counts: Vector,
-        nugget_of_cell: Ints,
-        effect: Vector,
-        slope: Ints,
-        slopes: Vector,
-    ) -> None:
-        """Fill the rows of some cells. `counts` says how many of their pairs have each score and size."""
-        from scipy.sparse import csr_array
-
-        owner = cells.cell
-        asked = np.unique(owner)
-        start = np.append(np.searchsorted(owner, asked), len(owner)) * 2
-        nugget = nugget_of_cell[asked]
-        rows = np.arange(len(asked), dtype=np.int32)[:, None]
+    def _logits(self, cells: DecodedCells, nugget: Ints, effect: tuple[Vector, Vector]) -> Matrix:
+        """cells × draws. `nugget` is that of each cell."""
+        level = np.rint(np.sqrt(cells.score) * BINS).astype(np.int64)
+        asked, row = np.unique(nugget, return_inverse=True)
+        result, steepness = self.of_nuggets(asked)
+        if len(asked) < len(nugget):
+            result, steepness = result[row], steepness[row]
+        group, slope = effect
+        result += group
         scenario = np.arange(self.count) * len(self.b) // self.count
         for which, b in enumerate(self.b):
-            rises, of_size = rise(cells.score, b), b[CURVE] * cells.size
-            heard = cells.carried + cells.opinions @ b[COEFFICIENTS:]
-            for kind, k in enumerate(slopes):
-                columns = np.flatnonzero((scenario == which) & (slope == kind))
-                if not len(columns):
-                    continue
-                # log P(no response carries it), on a grid of shifts for each t, then looked up between its points.
-                # A response counts at the two logits next to its own.
-                shift = b[0] + of_size + k * (rises + of_size - self.fit.centre) + heard
-                table = np.zeros((len(self.fit.steepness), len(asked), len(SHIFTS)), dtype=np.float32)
-                for i, t in enumerate(self.fit.steepness):
-                    at = np.clip((shift + t * rises - LOGITS[0]) / STEP, 0, len(LOGITS) - 1.001)
-                    left = at.astype(np.int32)
-                    share = (at - left) * counts
-                    weights = np.stack([counts - share, share], axis=1).ravel()
-                    near = np.stack([left, left + 1], axis=1).ravel()
-                    table[i] = csr_array((weights, near, start), shape=(len(asked), len(LOGITS))) @ NOT_YET
-                flat = table.ravel()
-                place = self.shift.take(columns, axis=1).take(nugget, axis=0) + effect[columns]
-                place -= np.float32(SHIFTS[0])
-                place /= np.float32(SHIFT_STEP)
-                np.clip(place, 0, len(SHIFTS) - 1.001, out=place)
-                low = place.astype(np.int32)
-                place -= low
-                steepness = self.steepness.take(columns, axis=1).take(nugget, axis=0)
-                low += (steepness.astype(np.int32) * len(asked) + rows) * len(SHIFTS)
-                none = flat[low]
-                none += (flat[low + 1] - none) * place
-                result[asked[:, None], columns] = -np.expm1(none)
+            draws = slice(*np.searchsorted(scenario, [which, which + 1]).tolist())
+            rises, of_size = self._rises[which][level], b[CURVE] * cells.size
+            own = result[:, draws]
+            heard = cells.carried + (cells.opinions * b[COEFFICIENTS:]).sum(axis=1)
+            own += (b[0] + of_size + heard).astype(np.float32)[:, None]
+            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * slope[draws]
+            own += steepness[:, draws] * rises.astype(np.float32)[:, None]
+        return result
 
     @staticmethod
     def _curves(fit: SmoothFit) -> Matrix:

@@ -20,7 +20,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import Bools, RunInfo, Vector
-from nuggeteer.scoring.copula import VerdictNoise
+from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
@@ -228,7 +228,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     fit = None if model == FIXED else models(prior)[model].fit(gather_evidence(rest, matcher, known))
     decides = _deciding(fit, model, rest)
     draws = decides.draw(DRAWS, seed)
-    verdicts = VerdictNoise(key, DRAWS, seed, draws.answer_correlation) if draws is not None else None
+    noise = VerdictNoise(key, DRAWS, seed)
     worth = weights_in_recall(key)
     worth /= max(int((per_question(worth, key) > 0).sum()), 1)
     pairs, answers, runs = [], [], []
@@ -236,7 +236,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
         if collection.group(run.name) == group:
             matched = carry_over(read(run, group, key, matcher, known), matcher, decides)
             states = truth(run.normalised_texts, run.question)
-            outcome = find(matched, key, decides, draws, verdicts)
+            outcome = find(matched, key, decides, draws, noise)
             pairs.append(_pairs(matched, states, decides, fit))
             answers.append(_answers(matched, states, outcome))
             settled = _settled(matched, states, len(key.nuggets))

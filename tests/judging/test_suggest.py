@@ -34,6 +34,9 @@ class Said:
         self.count = count
         return self
 
+    def kinds(self, pairs):
+        return np.argsort(np.argsort(pairs.nugget, kind="stable"))
+
     def chances(self, pairs, group, cell=None):
         cell = pairs.nugget if cell is None else cell
         missed = np.ones((self.count, int(cell.max(initial=-1)) + 1))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from nuggeteer.scoring.copula import VerdictNoise, copula_uniforms
+from nuggeteer.scoring.drawing import Guesses, VerdictNoise, draw_verdicts
 from nuggeteer.scoring.outcomes import condition_on_verdicts
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.thresholds import random_orders
+from nuggeteer.thresholds import Pairs
 from nuggeteer.thresholds.sampled import SampledModel
 
 NUGGETS = [{"qid": "p", "nugget": str(i), "text": f"word{i} of its own"} for i in range(4)]
@@ -26,16 +26,15 @@ def scorer_of(collect, runs, chance=0.3, judgements=()) -> Scorer:
     return Scorer(collect(NUGGETS, runs, judgements=list(judgements)), model=model)
 
 
-def answer_correlation(scorer: Scorer, *names: str):
-    found = scorer.draw_together([scorer.read(name) for name in names])
-    assert found is not None
-    return found
+def drawn(scorer: Scorer, *names: str):
+    """draws × nuggets for each run."""
+    return [scorer.find(scorer.read(name)).drawn for name in names]
 
 
 def test_what_two_runs_share_never_differs_and_the_rest_is_independent(collect):
     """Three texts, one of them in both runs: of each nugget, P(found) = 1 − 0.7²; P(found in both) as enumerated."""
     runs = {"old": [("p", "shared"), ("p", "only old")], "new": [("p", "only new"), ("p", "Shared")]}
-    old, new = answer_correlation(scorer_of(collect, runs), "old", "new")
+    old, new = drawn(scorer_of(collect, runs), "old", "new")
     p = slice(0, 4)
     assert old[:, p].mean() == pytest.approx(1 - 0.7**2, abs=0.02)
     assert new[:, p].mean() == pytest.approx(1 - 0.7**2, abs=0.02)
@@ -46,20 +45,37 @@ def test_what_two_runs_share_never_differs_and_the_rest_is_independent(collect):
 def test_the_same_texts_of_other_systems_in_another_order_are_the_same(collect):
     texts = [("p", "one text"), ("p", "another text"), ("q", "a third")]
     runs = {"old": texts, "new": [texts[1], texts[0], texts[2]]}
-    old, new = answer_correlation(scorer_of(collect, runs), "old", "new")
+    old, new = drawn(scorer_of(collect, runs), "old", "new")
     assert old.any()
     assert (old == new).all()
 
 
-def test_each_run_together_with_others_is_found_as_often_as_alone(sample):
+def test_a_text_of_several_systems_is_guessed_as_the_first_ones(collect):
+    """Two systems whose chances for the same nuggets are 0.3 and 0.5: texts of both count as the first one's, and its
+    own is guessed as its own."""
+
+    def for_group(parameters, group, rng):
+        return {"chance": np.full_like(parameters["chance"], 0.3 if group == "low" else 0.5)}
+
+    model = SampledModel("two", len(NUGGETS), {"chance": np.full((1, len(NUGGETS)), 0.1)}, even, for_group)
+    runs = {"low": [("p", "one text"), ("q", "its own")], "new": [("p", "One text."), ("q", "another text")]}
+    collection = collect(NUGGETS, runs, judged={"low": "none"})
+    low, new = drawn(Scorer(collection, model=model), "low", "new")
+    assert (low[:, :4] == new[:, :4]).all()
+    assert low.mean() == pytest.approx(0.3, abs=0.001)
+    assert new[:, 4:].mean() == pytest.approx(0.5, abs=0.001)
+
+
+def test_what_is_drawn_for_an_answer_does_not_depend_on_the_other_answers(sample, monkeypatch):
+    """Nor on how many pairs are drawn at a time."""
     scorer = Scorer(sample)
-    matched_runs = [scorer.read(name) for name in ("build-101", "build-102", "build-103")]
-    for matched, found in zip(matched_runs, scorer.draw_together(matched_runs), strict=True):
-        alone = scorer.find(matched)
-        assert (found[:, alone.known] == alone.found[alone.known]).all()
-        # 2,000 draws of a chance: a standard error of 0.011 at most, over 170 nuggets.
-        assert found.mean(axis=0) == pytest.approx(alone.probability, abs=0.06)
-        assert (found.mean(axis=0) - alone.probability).mean() == pytest.approx(0, abs=0.006)
+    whole = scorer.find(scorer.read("build-103"))
+    monkeypatch.setattr("nuggeteer.scoring.drawing.CELLS", 3)
+    monkeypatch.setattr("nuggeteer.scoring.drawing.PAIRS", 50)
+    monkeypatch.setattr("nuggeteer.thresholds.smooth.CELLS", 2)
+    in_blocks = scorer.find(scorer.read("build-103"))
+    assert (whole.drawn == in_blocks.drawn).mean() > 0.99999  # sums over many responses may round otherwise
+    assert whole.probability == pytest.approx(in_blocks.probability, abs=1e-6)
 
 
 def test_a_text_that_an_answer_repeats_is_guessed_once(collect):
@@ -70,19 +86,32 @@ def test_a_text_that_an_answer_repeats_is_guessed_once(collect):
 
 
 def test_verdicts_of_a_nugget_are_found_as_often_as_its_chance_whatever_the_seed(sample):
+    nugget = np.arange(len(sample.key.nuggets))
     for seed in range(3):
-        verdicts = VerdictNoise(sample.key, 1000, seed, 0.0)
-        assert (verdicts.copula_uniforms < 0.3).mean(axis=0) == pytest.approx(0.3, abs=0.001)
+        noise = VerdictNoise(sample.key, 1000, seed)
+        numbers = noise.least(nugget, nugget + 7, nugget)
+        assert (numbers < -np.log1p(-0.3)).mean(axis=1) == pytest.approx(0.3, abs=0.001)
 
 
-def test_the_nuggets_of_an_answer_go_together_as_normal_variables_do():
-    rng = np.random.default_rng(0)
-    own, common = rng.standard_normal((2, 100_000, 2), np.float32)
-    uniform = copula_uniforms(own, common[:, [0, 0]], 0.4)
-    both = (uniform < [0.3, 0.6]).all(axis=1).mean()
-    exact = multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]]).cdf(norm.ppf([0.3, 0.6]))
-    assert both == pytest.approx(exact, abs=0.005)
-    assert (uniform < [0.3, 0.6]).mean(axis=0) == pytest.approx([0.3, 0.6], abs=0.005)
+@pytest.mark.parametrize("texts", [1, 2])
+def test_the_nuggets_of_an_answer_go_together_as_normal_variables_do(collect, texts):
+    """ρ = 0.4: how often two nuggets are found together is a bivariate normal probability. The chance of each stays
+    as it is, also where several texts make it."""
+    scorer = scorer_of(collect, {"r": [("p", "a response")]})
+    draws = SampledModel("even", len(NUGGETS), {"chance": np.full((1, len(NUGGETS)), 0.3)}, even).draw(20_000, 0)
+    object.__setattr__(draws, "answer_correlation", 0.4)
+    nugget = np.repeat(np.arange(4), texts)
+    numbers = np.tile(np.arange(texts), 4)
+    pairs = Pairs.of_usual_size(np.full(4 * texts, 0.5), nugget)
+    guesses = Guesses.of(pairs, ("",), np.zeros(4 * texts, dtype=np.int64), draws, numbers)
+    noise = VerdictNoise(scorer.key, 20_000, 0)
+    found = np.concatenate(
+        [block for _, block, _ in draw_verdicts(guesses, scorer.key, draws, noise, lambda q: np.arange(texts), None)]
+    )
+    level = norm.ppf(1 - 0.7**texts)
+    both = np.mean([(found[i] & found[j]).mean() for i in range(4) for j in range(i)])
+    assert both == pytest.approx(multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]]).cdf([level, level]), abs=0.006)
+    assert found.mean(axis=1) == pytest.approx(1 - 0.7**texts, abs=0.006)
 
 
 def test_known_nuggets_tell_of_the_others_in_their_answer(collect):
@@ -133,16 +162,3 @@ def test_a_nugget_with_a_yes_tells_no_more_than_one_without_for_being_settled_by
         weights.append(((normal < norm.ppf(0.3)) == found).all(axis=1).mean())
     assert np.average(chances, weights=weights) == pytest.approx(1 - 0.7**2, abs=0.005)
     assert max(chances) - min(chances) > 0.2
-
-
-def test_orders_are_orders_and_rows_are_not_alike():
-    """Each row has every number once; rank correlations of rows are those of independent orders, but for few pairs,
-    none of them neighbours; and no place in a row tells of another's."""
-    rows = random_orders(np.random.default_rng(1), 200, 2000)
-    assert (np.sort(rows, axis=1) == np.arange(2000)).all()
-    correlations = np.corrcoef(rows)[np.triu_indices(200, 1)]
-    assert correlations.std() == pytest.approx(1 / np.sqrt(1999), rel=0.05)
-    assert (np.abs(correlations) > 5 / np.sqrt(1999)).mean() < 2e-4
-    near = [np.corrcoef(rows[i : i + 30])[np.triu_indices(30, 1)] for i in range(0, 170, 30)]
-    assert np.abs(near).max() < 5 / np.sqrt(1999)
-    assert np.corrcoef(rows[:, :300].T)[np.triu_indices(300, 1)].std() == pytest.approx(1 / np.sqrt(199), rel=0.05)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from nuggeteer.thresholds.learning import cells_of, fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SLOPES, SMALLEST, features
+from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, features
 
 usual = Pairs.of_usual_size
 
@@ -126,19 +126,17 @@ def test_chances_are_the_formula_written_out():
     scores, nugget = np.array([0.0, 0.09, 0.49, 0.25]), np.array([7, 7, 7, 30])
     size = np.array([-0.5, 0.0, 1.5, 0.25])
     got = draws.chances(Pairs(scores, nugget, size), "g2")
-    effect, kind = draws._effect("g2")
-    mean, spread = fit.slope_of_group("g2")
+    effect, slope = draws.effect("g2")
+    shift, steepness = draws.of_nuggets(np.arange(NUGGETS))
     for draw in range(0, 400, 13):
         b = draws.b[min(draw * len(draws.b) // 400, len(draws.b) - 1)]
         none = np.ones(NUGGETS)
         for s, n, z in zip(scores, nugget, size, strict=True):
             x = features(np.array([s]), np.array([z]))[0]
-            t = fit.steepness[draws.steepness[n, draw]]
-            logit = b[0] + t * (x[1:-1] @ b[1:-1]) + x[-1] * b[-1] + draws.shift[n, draw] + effect[draw]
-            logit += (mean + spread * SLOPES[kind[draw]]) * (x[1:] @ b[1:] - fit.centre)
+            logit = b[0] + steepness[n, draw] * (x[1:-1] @ b[1:-1]) + x[-1] * b[-1] + shift[n, draw] + effect[draw]
+            logit += slope[draw] * (x[1:] @ b[1:] - fit.centre)
             none[n] *= 1 - 1 / (1 + np.exp(-logit))
-        # The look-up between points of a grid costs less than a hundredth.
-        assert got[draw] == pytest.approx(1 - none, abs=0.01)
+        assert got[draw] == pytest.approx(1 - none, abs=1e-5)
     assert (got[:, [n for n in range(NUGGETS) if n not in (7, 30)]] == 0).all()
 
 
@@ -281,12 +279,32 @@ def test_all_verdicts_alike_are_no_trouble(verdict):
     assert np.isfinite(fit.log10_evidence)
 
 
-def test_blocks_do_not_change_a_draw(monkeypatch):
+def test_draws_of_effects_have_their_posteriors_moments():
+    """The draws of t and a occur as often as their weights say; c, v and k have their means and spreads."""
     evidence, *_ = simulated(9, per=1, groups=2)
-    fit = fit_smooth(evidence, PRIOR)
-    whole = fit.draw(101, 4)
-    monkeypatch.setattr("nuggeteer.thresholds.smooth.NUGGETS", 7)
-    monkeypatch.setattr("nuggeteer.thresholds.model.ROWS", 7)
-    in_blocks = fit.draw(101, 4)
-    assert (whole.shift == in_blocks.shift).all()
-    assert (whole.steepness == in_blocks.steepness).all()
+    fit = replace(fit_smooth(evidence, PRIOR), steepness=np.array([0.5, 1.0, 2.0]))
+    draws = fit.draw(2000, 4)
+    shift, steepness = draws.of_nuggets(np.arange(NUGGETS))
+    weights = fit.nugget_weights.reshape(NUGGETS, len(fit.steepness), -1)
+    share = np.stack([(steepness == np.float32(t)).mean(axis=1) for t in fit.steepness], axis=1)
+    assert share == pytest.approx(weights.sum(axis=2), abs=1 / 1000)
+    assert shift.mean(axis=1) == pytest.approx(
+        weights.sum(axis=1) @ GRID + fit.question[fit.question_of_nugget], abs=0.02
+    )
+    for group in ("g1", "nobody's"):
+        effect, slope = draws.effect(group)
+        mean, spread = fit.effect_of_group(group)
+        assert effect.mean() == pytest.approx(mean, abs=0.05 * spread.mean())
+        assert effect.std() == pytest.approx(np.sqrt((spread**2).mean()), rel=0.05)
+        mean, deviation = fit.slope_of_group(group)
+        assert slope.mean() == pytest.approx(mean, abs=0.05 * deviation)
+        assert slope.std() == pytest.approx(deviation, rel=0.1)
+
+
+def test_a_nugget_is_drawn_alike_alone_and_among_others():
+    evidence, *_ = simulated(9, per=1, groups=2)
+    draws = fit_smooth(evidence, PRIOR).draw(101, 4)
+    shift, steepness = draws.of_nuggets(np.arange(NUGGETS))
+    alone = draws.of_nuggets(np.array([5]))
+    assert (shift[5] == alone[0][0]).all()
+    assert (steepness[5] == alone[1][0]).all()

@@ -1,0 +1,200 @@
+"""Drawn verdicts: in each draw, which open nuggets an answer has.
+
+A response carries a nugget in a draw if a random number that belongs to the nugget and the response's *text* is below
+the chance. So the verdicts on a run do not depend on the other runs in a call, and equal texts get equal verdicts in
+all runs.
+
+In one draw, let λ be −log P(no) of a response, Λ the sum over the answer's responses, and E the exponential number of
+the text and the nugget. The answer has the nugget if some E < λ. As the smallest E / λ times Λ is again exponential, it
+is the number of the nugget, and becomes a normal one; and so the nuggets of an answer can have a normal number in
+common (`copula`). That one is made of numbers of the answer's texts. So answers with few different texts have nearly
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.scoring.copula import AnswerPosterior
+from nuggeteer.thresholds import Draws, Pairs
+from nuggeteer.thresholds.rows import RandomRows, joined, key_of
+
+CELLS = 128  # kinds of pairs whose chances are worked out at once: a megabyte, which the processor keeps at hand
+PAIRS = 1 << 18  # that are sorted at once
+SURE = np.float32(50.0)  # the largest λ: a chance of 1
+NEVER = np.float32(1e-20)  # the smallest
+# Φ⁻¹(1 − exp(−exp x)), by x, in small steps.
+STEP, LOWEST, HIGHEST = 1 / 512, -16.0, 4.0
+NORMAL = ndtri(np.clip(-np.expm1(-np.exp(np.arange(LOWEST, HIGHEST + STEP, STEP))), 1e-7, 1 - 1e-7)).astype(np.float32)
+
+
+class VerdictNoise:
+    """The random numbers that turn chances into verdicts."""
+
+    def __init__(self, key: AnswerKey, draws: int, seed: int) -> None:
+        self.count, self._rows = draws, RandomRows(draws, seed)
+        self._nugget = np.array([key_of(f"{n.qid}\0{n.nugget}") for n in key.nuggets], dtype=np.uint64)
+        self._question = np.array([key_of(question.qid) for question in key.questions], dtype=np.uint64)
+        self._exponential = -np.log1p(-self._rows.middles).astype(np.float32)
+
+    def least(self, nugget: Ints, text: Ints, begin: Ints) -> Vector:
+        """The least exponential number of some (nugget, text) pairs: begin × draws. Each begins a sequence of pairs."""
+        ends = [*begin[1:].tolist(), len(nugget)]
+        keys = joined(self._nugget[nugget], text)
+        least = self._rows.strata(keys[begin])
+        for i in np.flatnonzero(np.diff(begin, append=len(nugget)) > 1).tolist():
+            for start in range(int(begin[i]) + 1, ends[i], CELLS):
+                more = self._rows.strata(keys[start : min(start + CELLS, ends[i])])
+                np.minimum(least[i], more.min(axis=0), out=least[i])
+        return np.asarray(self._exponential[least])
+
+    def common(self, question: int, texts: Ints) -> Vector:
+        """A normal number for each draw that all nuggets of an answer have in common, from its different texts."""
+        keys = joined(joined(self._question[question], 8), texts)
+        total = np.zeros(self.count, dtype=np.float32)
+        for begin in range(0, len(keys), CELLS):
+            total += self._rows.normal(keys[begin : begin + CELLS]).sum(axis=0)
+        return total / np.float32(np.sqrt(len(keys)))
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """The pairs of a run to guess, by nuggets: `chances` and verdicts are worked out kind by kind (`Draws.kinds`)."""
+
+    pairs: Pairs  # the first of each kind
+    groups: tuple[str, ...]
+    group: Ints  # the number in `groups` of each kind's
+    count: Ints  # how many pairs are of each kind
+    begin: Ints  # where the pairs of each kind begin in `text`
+    text: Ints  # of each pair
+    nugget: Ints  # in order, each once
+    start: Ints  # where the kinds of each nugget begin; as the last entry, where they end
+
+    @classmethod
+    def of(cls, pairs: Pairs, groups: tuple[str, ...], group: Ints, draws: Draws, text: Ints | None = None) -> Guesses:
+        """`group` has the number of each pair's in `groups`. Without `text`, no verdicts can be drawn."""
+        kinds = draws.kinds(pairs) * len(groups) + group
+        order = np.argsort(kinds, kind="stable")
+        begin = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+        first, count = order[begin], np.diff(begin, append=len(order))
+        nugget, start = np.unique(pairs.nugget[first], return_index=True)
+        texts = np.zeros(0, dtype=np.int64) if text is None else text[order]
+        start = np.append(start, len(begin))
+        return cls(pairs[first], groups, group[first], count, begin, texts, nugget, start)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Nuggets, from and to, that have not many kinds together. A nugget by itself may have more."""
+        first = 0
+        for i in range(1, len(self.nugget)):
+            if self.start[i + 1] - self.start[first] > CELLS:
+                yield first, i
+                first = i
+        yield first, len(self.nugget)
+
+    def draw(
+        self, first: int, last: int, draws: Draws, noise: VerdictNoise | None = None
+    ) -> tuple[Vector, Vector | None]:
+        """nuggets × draws: Λ; and the least E / λ, if there is `noise`."""
+        total = np.zeros((last - first, draws.count), dtype=np.float32)
+        least = None if noise is None else np.full_like(total, np.inf)
+        kinds = range(int(self.start[first]), int(self.start[last]))
+        for begin in kinds[::CELLS]:
+            end = min(begin + CELLS, kinds.stop)
+            rate = self._rates(begin, end, draws)
+            if noise is not None:
+                stop = self.begin[end] if end < len(self.begin) else len(self.text)
+                texts = slice(int(self.begin[begin]), int(stop))
+                nugget = np.repeat(self.pairs.nugget[begin:end], self.count[begin:end])
+                ratio = noise.least(nugget, self.text[texts], self.begin[begin:end] - self.begin[begin]) / rate
+            rate *= self.count[begin:end, None].astype(np.float32)
+            for i in range(first, last):
+                a, b = max(int(self.start[i]), begin) - begin, min(int(self.start[i + 1]), end) - begin
+                if a < b:
+                    total[i - first] += rate[a] if b == a + 1 else rate[a:b].sum(axis=0)
+                    if least is not None:
+                        np.minimum(least[i - first], ratio[a:b].min(axis=0), out=least[i - first])
+        return total, least
+
+    def _rates(self, begin: int, end: int, draws: Draws) -> Vector:
+        """kinds × draws: λ."""
+        group = self.group[begin:end]
+        chances = np.empty((end - begin, draws.count), dtype=np.float32)
+        for number in np.unique(group).tolist():
+            own = np.flatnonzero(group == number)
+            chances[own] = draws.chances(self.pairs[begin + own], self.groups[number], np.arange(len(own))).T
+        with np.errstate(divide="ignore"):
+            return np.clip(-np.log1p(-chances), NEVER, SURE)
+
+
+def slices(offsets: Ints, begin: Ints) -> Iterator[tuple[int, int]]:
+    """Responses, from and to, of whole answers that have not many pairs together. An answer by itself may have more."""
+    first, sizes = 0, begin[offsets]
+    for question in range(1, len(offsets) - 1):
+        if sizes[question + 1] - sizes[first] > PAIRS:
+            yield int(offsets[first]), int(offsets[question])
+            first = question
+    yield int(offsets[first]), int(offsets[-1])
+
+
+def mean_chances(guesses: Guesses, draws: Draws) -> tuple[Ints, Vector]:
+    """The nuggets of some pairs, and the chance that some pair of each is a yes, in the mean over the draws."""
+    means = [_mean_chance(guesses.draw(*block, draws)[0]) for block in guesses.blocks()]
+    return guesses.nugget, np.concatenate(means)
+
+
+def draw_verdicts(
+    guesses: Guesses,
+    key: AnswerKey,
+    draws: Draws,
+    noise: VerdictNoise,
+    texts_of: Callable[[int], Ints],
+    posterior: AnswerPosterior | None,
+) -> Iterator[tuple[Ints, Bools, Vector]]:
+    """Some nuggets at a time: whether the answer has them, nuggets × draws, and the mean chance that it does.
+
+    `texts_of` gives the texts of the answer to a question. `posterior` is what known verdicts show about answers."""
+    correlation = draws.answer_correlation
+    own, shared = np.float32(np.sqrt(1 - correlation)), np.float32(np.sqrt(correlation))
+    question, common = -1, np.zeros(0, dtype=np.float32)
+    for first, last in guesses.blocks():
+        nugget = guesses.nugget[first:last]
+        total, least = guesses.draw(first, last, draws, noise)
+        assert least is not None
+        chance = _mean_chance(total)
+        if not correlation:
+            yield nugget, least < 1, chance
+            continue
+        found = np.empty(total.shape, dtype=bool)
+        level = np.log(total)
+        number = own * _normal(np.log(least) + level)
+        level = _normal(level)
+        for i, j in enumerate(nugget.tolist()):
+            if key.question[j] != question:
+                question = int(key.question[j])
+                common = noise.common(question, texts_of(question))
+                known = posterior is not None and posterior.row[question] >= 0
+                if posterior is not None and known:
+                    common = posterior.common(question, common)
+            found[i] = number[i] - shared * common < level[i]
+            if posterior is not None and known:
+                given = (level[i].astype(float) + shared * common) / own
+                chance[i] = ndtr(given).mean()
+        yield nugget, found, chance
+
+
+def _mean_chance(total: Vector) -> Vector:
+    return np.asarray(-np.expm1(-total).mean(axis=1, dtype=float))
+
+
+def _normal(level: Vector) -> Vector:
+    """Φ⁻¹(1 − exp(−exp x)), changing x."""
+    np.clip(level, LOWEST, HIGHEST, out=level)
+    level -= np.float32(LOWEST)
+    level *= np.float32(1 / STEP)
+    level += np.float32(0.5)
+    return np.asarray(NORMAL[level.astype(np.int64)])
