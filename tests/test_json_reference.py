@@ -43,6 +43,7 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("judge", ["judge", "--import", "verdicts.csv", "--assessor", "ann"], []),
     ("ask", ["ask", "build-103", "--max-calls", "2"], []),
     ("ask", ["ask", "build-103", "--dry-run"], []),
+    ("ask", ["ask", "build-103", "--propose", "answers"], []),
     ("plan", ["plan", "--width", "0.3"], []),
     ("check", ["check"], []),
     ("convert", ["convert", "trec-key", "key.txt", "--into", "new"], [["convert", "trec-key", "--out", "key.txt"]]),

@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -54,12 +54,20 @@ class Sender:
         self.stop = threading.Event()
         self._price, self._pacer, self._random = Price.of(judge), Pacer(judge.requests_per_minute), random.Random()
         self._connect, self._own = connect, threading.local()
+        self._clients: list[Client] = []
         self._without: frozenset[str] = frozenset()
 
     def ask(self, call: Call, spending: Spending) -> tuple[list[Label], Reply]:
         """The labels of a call. `spending` is filled in, whatever is raised: `Malformed`, `Refused`, `Unavailable`,
         `Stopped`, or an error that ends the session."""
-        messages, schema = call.messages(self.prompt), call.schema()
+        reply = self.reply(call.messages(self.prompt), call.schema(), spending)
+        try:
+            return read_labels(reply.content, len(call.nuggets), reply.tokens), reply
+        except WrongShape as wrong:
+            raise Malformed(str(wrong), reply) from wrong
+
+    def reply(self, messages: list[dict[str, str]], schema: dict[str, Any], spending: Spending) -> Reply:
+        """A whole reply, of whatever shape."""
         without, tries = self._without, 0
         while True:
             try:
@@ -79,21 +87,17 @@ class Sender:
         self._without |= without
         if not reply.finished:
             raise Malformed(f"the reply was cut off after max_tokens = {self.judge.max_tokens}", reply)
-        try:
-            return read_labels(reply.content, len(call.nuggets), reply.tokens), reply
-        except WrongShape as wrong:
-            raise Malformed(str(wrong), reply) from wrong
+        return reply
 
     def close(self) -> None:
-        """Close the client of this worker."""
-        client: Client | None = getattr(self._own, "client", None)
-        if client is not None:
-            client.close()
+        """Close the connections of all workers, which have ended."""
+        while self._clients:
+            self._clients.pop().close()
 
     def _send(
         self,
         messages: list[dict[str, str]],
-        schema: dict[str, object],
+        schema: dict[str, Any],
         without: frozenset[str],
         spending: Spending,
     ) -> Reply:
@@ -127,6 +131,7 @@ class Sender:
     def _client(self) -> Client:
         if not hasattr(self._own, "client"):
             self._own.client = self._connect(self.judge)
+            self._clients.append(self._own.client)
         client: Client = self._own.client
         return client
 

@@ -97,6 +97,7 @@ class Session:
                     raise  # the second time, nothing is waited for
                 interrupted = error
                 self._sender.stop.set()
+        self._sender.close()
         self._progress(self._done, total, budget.spent)
         asked = self._asked
         asked.spent, asked.requests = budget.spent - spent, budget.requests - requests
@@ -121,8 +122,6 @@ class Session:
         except BaseException as error:
             self._errors.append(error)
             self._sender.stop.set()
-        finally:
-            self._sender.close()
 
     def _take(self) -> Call | None:
         """The next call; None when there is nothing left, also not the halves of a call that is being asked."""

@@ -33,7 +33,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from nuggeteer.asking.calls import Call, Identity
-from nuggeteer.asking.replies import LABELS, Label
+from nuggeteer.asking.replies import LABELS, LONGEST_REPLY, Label
 from nuggeteer.collection.ledger import assessor_name, merge_by_union
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.append import append_bytes, flush, torn
@@ -56,13 +56,15 @@ class _Answer:
 class VerdictStore:
     """The verdicts of one judge, and the calls that were made for them."""
 
-    def __init__(self, root: Path, identity: Identity) -> None:
-        name = assessor_name(identity.judge)
+    def __init__(self, root: Path, identity: Identity, kind: str = "") -> None:
+        """`kind` tells the ledger of other questions than "which nuggets?" apart."""
+        name = assessor_name(identity.judge) + kind
         self.root, self.identity = root, identity
         self.path = own_path(root, f"judges/{name}.jsonl")
         self.calls_path = own_path(root, f"judges/calls/{name}.jsonl")
         self.problems: list[Problem] = []
         self.malformed: set[str] = set()  # keys of calls whose replies could not be used
+        self.replies: dict[str, str] = {}  # of calls that were answered and have their reply in the ledger, by key
         self.failed: dict[str, str] = {}  # pairs that were given up, and why
         self.served: str | None = None
         self.spent = 0.0
@@ -175,7 +177,7 @@ class VerdictStore:
         line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}
         if labels:
             line["labels"] = [[label.label, *(label.probabilities or ())] for label in labels]
-        line |= _present(reason=reason, reply=reply[:_KEPT])
+        line |= _present(reason=reason, reply=reply[: _KEPT if outcome != "answered" else LONGEST_REPLY])
         numbers = {"requests": requests, **_present(**more), "cost": cost}
         return {**line, **numbers, **self.identity.line(), "at": _now()}
 
@@ -294,6 +296,8 @@ class VerdictStore:
                 if isinstance(pair, str) and pair not in self._known:
                     self.failed[pair] = str(record.get("reason", ""))
         elif outcome == "answered":
+            if isinstance(reply := record.get("reply"), str):
+                self.replies[str(record.get("key"))] = reply
             said: dict[str, Any] = {key: record[key] for key in ("served", "fingerprint", "key") if key in record}
             for pair, found in zip(_list(record, "pairs"), _list(record, "labels"), strict=False):
                 if isinstance(pair, str) and pair not in self._known and (label := _read_label(found)):

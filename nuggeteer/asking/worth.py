@@ -19,8 +19,8 @@ from nuggeteer.judging.audits.estimate import NuggetState
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.scorer import Scorer
 
-# The mean rates of the six judges, times how many verdicts the spread between the judges is worth.
-PRIOR: Final = np.array([[1.65, 4.86, 4.80], [12.84, 6.44, 0.79]])  # no, yes × LABELS
+# The mean rates of the six judges, as counts of as many verdicts as the spread between the judges is worth.
+PRIOR: Final = np.array([[1.19, 3.56, 3.35], [14.21, 7.12, 0.88]])  # no, yes × LABELS
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.asking.calls import Call
     from nuggeteer.asking.session import Progress
+    from nuggeteer.collection.folder import Collection
+    from nuggeteer.records import Run
+    from nuggeteer.settings import JudgeSettings
 
 SUMMARY = "ask a language model, where its verdicts narrow the score's interval most"
 EXAMPLES = """\
@@ -20,6 +23,7 @@ EXAMPLES = """\
   nuggeteer ask build-103 --judge gpt --max-cost 2.50
   nuggeteer ask build-103 --judge gpt --against build-102 --width 0.1
   nuggeteer ask aurora --judge gpt --all
+  nuggeteer ask documents.jsonl --judge gpt --propose documents
 """
 
 
@@ -36,6 +40,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--width", type=options.width, metavar="W", help="stop when the judging part is W wide")
     where.add_argument(
         "--all", action="store_true", help="ask about every nugget, also of answers that people have judged"
+    )
+    parser.add_argument(
+        "--propose",
+        choices=("answers", "documents"),
+        help="propose nuggets for the key, from the whole answers of RUN or from each of its records by itself",
     )
     parser.add_argument("--again", action="store_true", help="ask also for what failed before")
     limits = parser.add_argument_group("limits, which hold to the request")
@@ -65,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import asked as report
 
+    if args.propose and (args.all or args.dry_run or args.again or args.width or args.against or args.measure):
+        raise NuggeteerError("--propose goes with --judge, --max-calls, --max-cost and --minutes only")
     if args.all and (args.width or args.against or args.measure):
         raise NuggeteerError("--all asks about everything; --width, --against and --measure say where to begin")
     collection = options.read(args)
@@ -83,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
         with output.waiting("Finding out where verdicts tell most"):
             return AskingPlan.read(subject, judge, prompt, store)
 
+    if args.propose:
+        return _propose(args, collection, judge, run)
     if args.dry_run:
         if args.all:
             calls = list(every_call(collection.key, [run]))
@@ -114,6 +127,27 @@ def run(args: argparse.Namespace) -> int:
     output.show(args, report, judge, run.name, asked, ledger, narrowed)
     if asked.stopped and asked.stopped not in report.STOPPED:
         raise NuggeteerError(f"{judge.name}: {asked.stopped}; what was answered before is kept")
+    return 0
+
+
+def _propose(args: argparse.Namespace, collection: Collection, judge: JudgeSettings, run: Run) -> int:
+    from nuggeteer.asking.budget import Budget
+    from nuggeteer.asking.client import Client
+    from nuggeteer.asking.prompts import own_prompt
+    from nuggeteer.asking.proposing import PROMPT, Proposing, texts_of
+    from nuggeteer.asking.sender import Sender
+    from nuggeteer.reports import proposed as report
+
+    Client(judge).close()
+    sender = Sender(judge, own_prompt(PROMPT), Budget(args.max_calls, args.max_cost, args.minutes))
+    with _progress(f"Asking {judge.name}") as progress:
+        proposing = Proposing(collection.root, collection.key, sender, progress)
+        try:
+            found = proposing.run(list(texts_of(collection.key, run, args.propose)))
+        finally:
+            output.warn(proposing.store.problems)
+            proposing.store.close()
+    output.show(args, report, judge, run.name, found)
     return 0
 
 

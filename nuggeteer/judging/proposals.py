@@ -2,19 +2,25 @@
 
     {"qid", "text", "importance", "from": the response, "run", "docid"?, "assessor", "at"}
 
-The owner of the key moves the right ones to `nuggets.jsonl` and gives them an id.
+A language model's also have "machine": true, and "model", "prompt" and "key" of the call they come from. The owner of
+the key moves the right ones to `nuggets.jsonl` and gives them an id.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.formats.append import append_line
 from nuggeteer.formats.fields import as_written
+from nuggeteer.formats.jsonl import is_regular, read_jsonl
+from nuggeteer.matching.ngram import stop_words
 from nuggeteer.records import Importance
+from nuggeteer.text import words
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,35 @@ class Proposal:
     run: str
     docid: str | None
     assessor: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The stems of the words of a nugget, without stop words."""
+    import Stemmer
+
+    few = stop_words()
+    return frozenset(Stemmer.Stemmer("english").stemWords([word for word in words(text) if word not in few]))
+
+
+def repeats(text: str, known: Iterable[frozenset[str]]) -> bool:
+    """Whether a fact is one of those known, by their `content_words`: one has all words of the other, and at most a
+    third more."""
+    own = content_words(text)
+    for other in known:
+        fewer, more = sorted((own, other), key=len)
+        if fewer <= more and 4 * len(fewer) >= 3 * len(more):
+            return True
+    return False
+
+
+def read_proposals(root: Path) -> list[tuple[str, str]]:
+    """(qid, text) of what was proposed before, by whomever."""
+    path, problems = root / "proposals.jsonl", list[Problem]()
+    if not path.exists() or not is_regular(path, problems, root):
+        return []
+    lines = [(line.get("qid"), line.get("text")) for _, line in read_jsonl(path, problems)]
+    return [(qid, text) for qid, text in lines if isinstance(qid, str) and isinstance(text, str)]
 
 
 def propose(root: Path, proposal: Proposal) -> Proposal:
@@ -38,6 +73,6 @@ def propose(root: Path, proposal: Proposal) -> Proposal:
     line |= {"from": proposal.response, "run": proposal.run}
     if proposal.docid is not None:
         line["docid"] = proposal.docid
-    line |= {"assessor": proposal.assessor, "at": as_written(datetime.now(UTC))}
+    line |= {"assessor": proposal.assessor, "at": as_written(datetime.now(UTC)), **proposal.extra}
     append_line(root / "proposals.jsonl", line)
     return proposal

@@ -1,0 +1,220 @@
+"""Nuggets that a language model proposes for the key, from answers or from retrieved documents; people accept them.
+
+Each text is asked about once: the call with its reply is kept in `judges/calls/NAME.proposals.jsonl`. A proposal that
+says what the key or an earlier proposal says is left out, and so is one whose words the text does not have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from nuggeteer.asking.calls import Call, Identity
+from nuggeteer.asking.client import Refused, Unavailable
+from nuggeteer.asking.prompts import Prompt, own_prompt
+from nuggeteer.asking.replies import WrongShape, objects
+from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
+from nuggeteer.asking.session import Progress
+from nuggeteer.asking.store import VerdictStore
+from nuggeteer.formats.sentences import pieces
+from nuggeteer.judging.proposals import Proposal, content_words, propose, read_proposals, repeats
+from nuggeteer.records import AnswerKey, Importance, Run
+
+Source = Literal["answers", "documents"]
+PROMPT: Final = "propose-1"
+KIND: Final = ".proposals"
+MOST: Final = 30  # facts of one text
+LONGEST: Final = 400  # characters of a fact
+IN_TEXT: Final = 0.7  # of a fact's words must be in the text
+REPLY: Final = (
+    "Reply with this JSON object and nothing else. At most 30 nuggets; none is a good answer too.\n"
+    '{"nuggets": [{"text": "...", "importance": "vital" or "okay"}, ...]}'
+)
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "nuggets": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"text": {"type": "string"}, "importance": {"type": "string", "enum": ["vital", "okay"]}},
+                "required": ["text", "importance"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["nuggets"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text to propose from: an answer, or a document with its id."""
+
+    call: Call
+    docid: str | None
+
+
+@dataclass
+class Proposed:
+    """What came of it."""
+
+    texts: int = 0  # that were asked about now
+    proposals: list[Proposal] = field(default_factory=list)
+    repeated: int = 0  # facts of the key, or proposed before
+    unfounded: int = 0  # facts whose words the text does not have
+    failed: list[tuple[str, str]] = field(default_factory=list)  # question, reason
+    left: int = 0
+    spent: float = 0.0
+
+
+def texts_of(key: AnswerKey, run: Run, source: Source) -> Iterator[Text]:
+    """The whole answers of a run, or its records one by one, each with the nuggets that the key has already."""
+    for number, question in enumerate(key.questions):
+        known = key.nuggets[key.offsets[number] : key.offsets[number + 1]]
+        found: dict[str, str | None] = {}
+        if source == "answers":
+            found[run.answer(number)] = None
+        else:
+            for response in range(int(run.offsets[number]), int(run.offsets[number + 1])):
+                record = run.texts[response]
+                if run.parts is not None:
+                    record = run.parts.records[int(run.parts.record[response])]
+                found.setdefault(record, run.docid(response))
+        for text, docid in found.items():
+            if text.strip():
+                yield Text(Call(question, run.name, text, known), docid)
+
+
+def read_facts(content: str) -> list[tuple[str, Importance]]:
+    """The facts in a reply; raises `WrongShape`."""
+    whole = [value for value in objects(content) if isinstance(value, dict) and isinstance(value.get("nuggets"), list)]
+    if len(whole) != 1:
+        raise WrongShape("no list of nuggets in the reply" if not whole else "two lists of nuggets in the reply")
+    found: list[tuple[str, Importance]] = []
+    for fact in whole[0]["nuggets"][:MOST]:
+        text = " ".join(fact["text"].split()) if isinstance(fact, dict) and isinstance(fact.get("text"), str) else ""
+        if not text or len(text) > LONGEST:
+            raise WrongShape("a nugget without a text, or with a very long one")
+        found.append((text, "vital" if fact.get("importance") == "vital" else "okay"))
+    return found
+
+
+class Proposing:
+    """Asks about texts, several at once, and appends what is new to `proposals.jsonl`."""
+
+    def __init__(self, root: Path, key: AnswerKey, sender: Sender, progress: Progress) -> None:
+        self._root, self._sender, self._progress = root, sender, progress
+        self._prompt: Prompt = own_prompt(PROMPT)
+        self._identity = Identity.of(sender.judge, self._prompt)
+        self.store = VerdictStore(root, self._identity, KIND)
+        self._known = {
+            question.qid: [content_words(text) for nugget in nuggets for text in nugget.descriptions]
+            for question, nuggets in key
+        }
+        for qid, text in read_proposals(root):
+            self._known.setdefault(qid, []).append(content_words(text))
+        self._lock, self._done, self._result = threading.Lock(), 0, Proposed()
+
+    def run(self, texts: Sequence[Text]) -> Proposed:
+        """Returns when everything is asked, or the budget is spent. A `KeyboardInterrupt` waits for the replies that
+        are on their way."""
+        with ThreadPoolExecutor(self._sender.judge.concurrency) as pool:
+            waiting = [pool.submit(self._work, text) for text in texts]
+            try:
+                for one in waiting:
+                    one.result()
+                    self._progress(self._done, len(texts), self._sender.budget.spent)
+            except BaseException:
+                self._sender.stop.set()
+                raise
+            finally:
+                pool.shutdown()
+                self._sender.close()
+        self._result.spent = self._sender.budget.spent
+        return self._result
+
+    def _work(self, text: Text) -> None:
+        call, spending = text.call, Spending()
+        if not self.store.claim(call):
+            with self._lock:
+                self._result.left += 1  # another process is asking about it
+            return
+        try:
+            self.store.refresh()
+            key = call.key(self._identity)
+            if (earlier := self.store.replies.get(key)) is not None:
+                self._take(text, earlier, key)
+            elif key not in self.store.malformed:
+                self._ask(text, key, spending)
+        except Stopped:
+            with self._lock:
+                self._result.left += 1
+        finally:
+            self.store.release(call)
+            with self._lock:
+                self._done += 1
+
+    def _ask(self, text: Text, key: str, spending: Spending) -> None:
+        call, store = text.call, self.store
+        messages = self._prompt.messages(call.question.text, call.text, call.descriptions(), REPLY)
+        try:
+            reply = self._sender.reply(messages, SCHEMA, spending)
+        except (Malformed, Refused, Unavailable) as failure:
+            outcome: Literal["malformed", "unavailable"] = (
+                "malformed" if isinstance(failure, Malformed) else "unavailable"
+            )
+            store.write([], store.call_line(call, outcome, spending.cost, spending.requests, str(failure)))
+            self._fail(call, str(failure))
+            return
+        try:
+            read_facts(reply.content)
+        except WrongShape as wrong:
+            line = store.call_line(call, "malformed", spending.cost, spending.requests, str(wrong), reply.content)
+            store.write([], line)
+            self._fail(call, str(wrong))
+            return
+        said: dict[str, Any] = {
+            "input_tokens": reply.input_tokens,
+            "output_tokens": reply.output_tokens,
+            "served": reply.model,
+        }
+        line = store.call_line(call, "answered", spending.cost, spending.requests, reply=reply.content, **said)
+        store.write([], line)
+        with self._lock:
+            self._result.texts += 1
+        self._take(text, reply.content, key)
+
+    def _fail(self, call: Call, reason: str) -> None:
+        with self._lock:
+            self._result.failed.append((call.question.qid, reason))
+
+    def _take(self, text: Text, content: str, key: str) -> None:
+        """Append the facts that are new."""
+        call, identity = text.call, self._identity
+        has = content_words(text.call.text)
+        extra = {"machine": True, "model": identity.model, "prompt": identity.prompt.name, "key": key}
+        with self._lock:
+            known = self._known.setdefault(call.question.qid, [])
+            for fact, importance in read_facts(content):
+                own = content_words(fact)
+                if repeats(fact, known):
+                    self._result.repeated += 1
+                elif not own or len(own & has) < IN_TEXT * len(own):
+                    self._result.unfounded += 1
+                else:
+                    passage = max(_sentences(call.text), key=lambda part: len(own & content_words(part)))
+                    proposal = Proposal(
+                        call.question.qid, fact, importance, passage, call.run, text.docid, identity.judge, extra
+                    )
+                    self._result.proposals.append(propose(self._root, proposal))
+                    known.append(own)
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in pieces(text)]
