@@ -197,7 +197,8 @@ def main() -> None:
         "`python experiments/asking.py SUMMHAY REALSUMM`. " + " ".join((__doc__ or "").split("\n\n")[2].split()) + "\n"
     )
     print(
-        "| judge | calls | same width: in order | at random | nine tenths: in order | at random | width before / then / all |"
+        "| judge | calls | same width: in order | at random | nine tenths: in order | at random "
+        "| width before / then / all |"
     )
     print("|---|---|---|---|---|---|---|")
     names = list(first.run_names)

@@ -58,6 +58,7 @@ from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.formats.append import torn
 from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
+from nuggeteer.judging.proposals import read_proposals
 from nuggeteer.matching.idf import read_documents, read_table, write_table
 from nuggeteer.records import RunInfo
 from nuggeteer.settings import read_settings
@@ -85,6 +86,8 @@ NOT_READERS = {
     "formats.append.append_bytes": "writes",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
+    "formats.append.flush": "writes",
+    "asking.proposing.Proposing.__init__": "VerdictStore and read_proposals",
     "formats.append.quiet": "locks",
     "formats.bundle.Bundle.not_understood": "a name",
     "formats.cache.own_path": "a name",
@@ -300,6 +303,9 @@ ASKED = (
 
 
 READERS: dict[str, list[Reader]] = {
+    "judging.proposals.read_proposals": [
+        Reader(lambda path: read_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
+    ],
     "asking.client.read_reply": [Reader(_reply, "x", (lines(REPLY), LABELS.encode()))],
     "asking.prompts.find_prompt": [
         Reader(_prompt, "x.txt", (b"Read.\n---\n{question} {nuggets} {answer} {boundary} {reply}\n",))
