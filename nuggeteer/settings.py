@@ -10,6 +10,8 @@ idf = "wordfreq"       # or "pool", or the path of a table in this folder that `
 marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
 rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
 external = ""          # for the matcher "external": the path of a file of scores or verdicts in it
+missing = "error"      # for "external": or "mean", so that pairs without a score get the mean of the others
+judges = []            # language models: files of their verdicts in this folder, or names of machines in judgements/
 
 [threshold]
 model = "smooth"       # fitted on the judgements; or "fixed"
@@ -52,7 +54,7 @@ import json
 import re
 import reprlib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
@@ -66,6 +68,7 @@ Stopwords = Literal["keep", "remove"]
 Model = Literal["smooth", "fixed"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
+Missing = Literal["error", "mean"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
 _LARGEST = 1_000_000  # bytes of a file of settings
@@ -84,6 +87,8 @@ class Match:
     matcher: str = "learned"
     rouge: Rouge = "rouge1"
     external: str = ""
+    missing: Missing = "error"
+    judges: tuple[str, ...] = ()
     marked: bool = False
 
     @property
@@ -206,6 +211,7 @@ def read_settings(path: Path) -> Settings:
         match = replace(match, idf=str(path.parent / match.idf))
     if match.external:
         match = replace(match, external=str(path.parent / match.external))
+    match = replace(match, judges=judge_files(path.parent, match.judges))
     answers = AnswerSettings(**table.get("answers", {}))
     judgements = JudgementSettings(tuple(table.get("judgements", {}).get("as_truth", ())))
     judges = tuple(_judge(path.parent, name, values) for name, values in table.get("judge", {}).items())
@@ -239,15 +245,25 @@ def _judge(folder: Path, name: str, values: dict[str, Any]) -> JudgeSettings:
     return JudgeSettings(name, **known)
 
 
+def judge_files(folder: Path, judges: Iterable[str]) -> tuple[str, ...]:
+    """Judges as `[match] judges` names them: files in the folder end in .jsonl, and others are machines."""
+    return tuple(str(folder / name) if name.endswith(".jsonl") else name for name in judges)
+
+
 def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
     """A collection may come from anybody: its settings name no file outside of it, and no other file to write."""
     root = path.parent.resolve()
     judges = {f"judge.{name}": values for name, values in table.get("judge", {}).items()}
     sections = {**table, **judges}
     files: dict[str, dict[str, str]] = {**_FILES, **{name: {"prompt": ""} for name in judges}}
-    named = [(section, key) for section, keys in files.items() for key in keys if sections.get(section, {}).get(key)]
-    for section, key in named:
-        value = sections[section][key]
+    named = [
+        (section, key, sections[section][key])
+        for section, keys in files.items()
+        for key in keys
+        if sections.get(section, {}).get(key)
+    ]
+    named += [("match", "judges", name) for name in table.get("match", {}).get("judges", ()) if name.endswith(".jsonl")]
+    for section, key, value in named:
         if key == "idf" and Match(**table["match"]).table is None:
             continue
         try:
@@ -256,7 +272,7 @@ def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
             inside = True
         if not inside:
             yield Problem(str(path), None, f"[{section}] {key} leads out of this folder", "name a file inside it")
-        elif not value.endswith(files[section][key]):
+        elif key != "judges" and not value.endswith(files[section][key]):
             remedy = f"name a file that ends in {files[section][key]}"
             yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
 
@@ -273,6 +289,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "model": get_args(Model),
     "rouge": get_args(Rouge),
     "split": get_args(Split),
+    "missing": get_args(Missing),
     "undecided": (0, 1),
 }
 # The least and the most of a number.
@@ -287,6 +304,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "max_tokens": (16, 1_000_000),
     "timeout": (1, 3600),
 }
+_LISTS = {"as_truth": "autonuggetizer", "judges": "judges/gpt-4o.jsonl"}  # settings that are lists, with an example
 _FRACTIONS = ("input_price", "output_price", "timeout")  # also where a whole number is written
 _Section = Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings | JudgeSettings
 
@@ -341,9 +359,9 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     if key == "max_lost_vital":
         valid = value == "any" or (type(value) is int and value >= 0)
         return None if valid else "write a whole number from 0, or 'any'"
-    if key == "as_truth":
+    if key in _LISTS:
         valid = isinstance(value, list) and all(isinstance(name, str) and name for name in value)
-        return None if valid else 'write a list of names, for example ["autonuggetizer"]'
+        return None if valid else f'write a list of names, for example ["{_LISTS[key]}"]'
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal
 
 # Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
@@ -160,6 +161,17 @@ def matching_form(text: str) -> str:
 def words(text: str) -> list[str]:
     """The words of a text, as the matchers see them."""
     return find_words(matching_form(normalised(text)))
+
+
+def likeliest(responses: Sequence[str], descriptions: Sequence[str]) -> int:
+    """The response with the largest share of the words of a description; the first one if several are equal. This uses
+    no matcher, because matchers learn from the result."""
+    wanted = [set(words(description)) for description in descriptions]
+    shares = [
+        max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0)
+        for own in (set(words(response)) for response in responses)
+    ]
+    return shares.index(max(shares))
 
 
 def escaped(text: str) -> str:

@@ -65,6 +65,16 @@ class Collection:
         present = {path.stem for path in (self.root / "runs").glob("*.jsonl")}
         return (*(name for name in self.manifest if name in present), *sorted(present - set(self.manifest)))
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges whose verdicts are heard: those that `[match] judges` names, as files or as machines, and those
+        that `nuggeteer ask` has asked."""
+        names = [judge.name for judge in self.settings.judges if judge.name == Path(judge.name).name]
+        asked = [self.root / "judges" / f"{name}.jsonl" for name in names]
+        inside = self.root.resolve()
+        found = (str(path) for path in asked if path.exists() and path.resolve().is_relative_to(inside))
+        return tuple(dict.fromkeys((*self.settings.match.judges, *found)))
+
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
         """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
@@ -206,6 +216,9 @@ def check(root: Path | str) -> list[Problem]:
             problems.extend(error.problems)
     if collection.settings.match.matcher == "external":
         read_matches(Path(collection.settings.match.external), collection.key, problems)
+    for named in collection.judges:
+        if named.endswith(".jsonl"):
+            read_matches(Path(named), collection.key, problems)
     order: dict[str, int] = {}
     for problem in problems:
         order.setdefault(problem.file, len(order))

@@ -1,20 +1,25 @@
-"""Match scores that other programs made, such as an LLM judge. JSON Lines of one of two kinds:
+"""What a judge (a language model) or another matcher says of pairs. JSON Lines of one of these kinds:
 
     {"qid", "nugget", "text", "score": 0..1}     or "verdict": true | false
                                                  or "assignment": "support" | "partial_support" | "not_support"
+                                                 or "probability": 0..1, and "partial_probability"?
     AutoNuggetizer's assignments                 {"qid", "answer_text", "nuggets": [{"text", "assignment"}, ...]}
 
-A verdict scores 1 or 0, and so do support and not_support; partial_support scores ½. AutoNuggetizer's nuggets have no
-ids. Each is recognised as the nugget of its question that has the same words. An assignment that an LLM garbled scores
-0 with a warning, as in AutoNuggetizer. Other keys are ignored. Lines on unknown questions or nuggets are not used, with
-a warning. Two different scores of one pair are an error.
+A verdict scores 1 or 0, and so do support and not_support; partial_support scores ½, and probabilities of both are
+weighed in the same way. A probability beside an assignment says more, so it counts. With "scope": "answer", and in
+AutoNuggetizer's files, `text` is the whole answer.
+
+AutoNuggetizer's nuggets have no ids. Each is recognised as the nugget of its question that has the same words. An
+assignment that an LLM garbled scores 0 with a warning, as in AutoNuggetizer. Other keys are ignored. Lines on unknown
+questions or nuggets are not used, with a warning. Of two lines with `at` about one pair, the later one counts. Two
+different scores of one pair without `at` are an error.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.fields import WrongField
@@ -22,14 +27,31 @@ from nuggeteer.formats.jsonl import is_regular, read_jsonl
 from nuggeteer.records import AnswerKey
 from nuggeteer.text import normalised
 
-KEYS = ("qid", "nugget", "text", "score", "verdict", "assignment", "answer_text", "nuggets")
+KEYS = (
+    *("qid", "nugget", "text", "score", "verdict", "assignment", "probability", "partial_probability"),
+    *("scope", "run", "at", "answer_text", "nuggets"),
+)
 ASSIGNED = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+_SCORES = ("score", "verdict", "assignment")
 
-Match = tuple[int, int, str, float]  # the positions of a question and a nugget in the key, a text, its score
+
+class Match(NamedTuple):
+    """What was said of a pair: the positions of the question and the nugget in the key, the text (`text.normalised`,
+    and as it is `written`), the score, and how much of the score is a yes, None if it is a number of another kind.
+    `whole` is set if the text is a whole answer, and `run` is the run that it is from, if that is said."""
+
+    question: int
+    nugget: int
+    text: str
+    written: str
+    score: float
+    yes: float | None
+    whole: bool
+    run: str | None = None
 
 
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
-    """The scores in a file, each pair once, with normalised texts (`text.normalised`)."""
+    """The scores in a file, each pair once."""
     reader = _Reader(key, problems, str(path))
     for reader.line, record in read_jsonl(path, problems, KEYS) if is_regular(path, problems) else ():
         try:
@@ -37,10 +59,12 @@ def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ma
                 reader.assignments(record)
             else:
                 qid, nugget, text = (_string(record, name) for name in ("qid", "nugget", "text"))
-                reader.add(qid, nugget, text, _score(record))
+                if record.get("scope") not in (None, "response", "answer"):
+                    raise WrongField(f"'scope' is {record['scope']!r:.60}", "write response or answer")
+                reader.add(record, qid, nugget, text, *_score(record))
         except WrongField as wrong:
             problems.append(Problem(str(path), reader.line, *wrong.args))
-    return [(question, nugget, text, score) for (nugget, text), (question, score, _) in reader.found.items()]
+    return [match for match, _, _ in reader.found.values()]
 
 
 class _Reader:
@@ -48,25 +72,35 @@ class _Reader:
 
     def __init__(self, key: AnswerKey, problems: list[Problem], file: str) -> None:
         self.key, self.problems, self.file, self.line = key, problems, file, 0
-        self.found: dict[tuple[int, str], tuple[int, float, int]] = {}
+        # By nugget and text: what was said, when, and in which line.
+        self.found: dict[tuple[int, str], tuple[Match, str, int]] = {}
         self.described: dict[tuple[str, str], list[str]] = defaultdict(list)
         for nugget in key.nuggets:
             for words in dict.fromkeys(map(normalised, nugget.descriptions)):
                 self.described[nugget.qid, words].append(nugget.nugget)
+        self._normalised: dict[str, str] = {}  # a text has a line for each nugget
 
     def warn(self, what: str, remedy: str) -> None:
         self.problems.append(Problem(self.file, self.line, what, remedy, "warning"))
 
-    def add(self, qid: str, nugget: str, text: str, score: float) -> None:
+    def add(self, record: dict[str, Any], qid: str, nugget: str, text: str, score: float, yes: float | None) -> None:
         if (qid, nugget) not in self.key.nugget_position:
             what = (
                 f"question {qid!r} has no nugget {nugget!r:.80}" if qid in self.key.position else f"no question {qid!r}"
             )
             self.warn(what, "the score is not used; correct the line, or nuggets.jsonl")
             return
-        pair = self.key.nugget_position[qid, nugget], normalised(text)
-        _, first_score, line = self.found.setdefault(pair, (self.key.position[qid], score, self.line))
-        if first_score != score:
+        if text not in self._normalised:
+            self._normalised[text] = normalised(text)
+        same, position = self._normalised[text], self.key.nugget_position[qid, nugget]
+        run, when = (value if isinstance(value := record.get(name), str) else None for name in ("run", "at"))
+        whole = record.get("scope") == "answer" or "nuggets" in record
+        match = Match(self.key.position[qid], position, same, text, score, yes, whole, run)
+        first, before, line = self.found.setdefault((position, same), (match, when or "", self.line))
+        if before and when:
+            if (when, self.line) > (before, line):
+                self.found[position, same] = match, when, self.line
+        elif first.score != score:
             raise WrongField(
                 f"line {line} has a different score of nugget {nugget!r} and this text", "keep one of them"
             )
@@ -83,7 +117,8 @@ class _Reader:
             if assignment not in tuple(ASSIGNED):
                 self.warn(f"unknown assignment {assignment!r:.60}", f"it scores 0; write one of {', '.join(ASSIGNED)}")
             score = ASSIGNED.get(assignment, 0.0) if isinstance(assignment, str) else 0.0
-            self.add(qid, nuggets[count[words]] if count[words] < len(nuggets) else words, text, score)
+            name = nuggets[count[words]] if count[words] < len(nuggets) else words
+            self.add(record, qid, name, text, score, float(score == 1))
             count[words] += 1
 
 
@@ -94,16 +129,42 @@ def _string(record: dict[str, Any], key: str) -> str:
     return value
 
 
-def _score(record: dict[str, Any]) -> float:
-    scores = {key: record[key] for key in ("score", "verdict", "assignment") if record.get(key) is not None}
-    if len(scores) != 1:
-        raise WrongField(f"{len(scores)} of 'score', 'verdict' and 'assignment'", "write exactly one of them")
-    ((key, value),) = scores.items()
+def _score(record: dict[str, Any]) -> tuple[float, float | None]:
+    """The score, and how much of it is a yes."""
+    said = {key: record[key] for key in _SCORES if record.get(key) is not None}
+    with_probability = record.get("probability") is not None
+    if len(said) > 1 or (with_probability and "score" in said) or not (said or with_probability):
+        both = " beside 'probability'" if with_probability else ""
+        raise WrongField(f"{len(said)} of 'score', 'verdict' and 'assignment'{both}", "write exactly one of them")
+    if with_probability:
+        for key, value in said.items():
+            _one_score(key, value)
+        yes, partly = (_number(record, key) for key in ("probability", "partial_probability"))
+        if yes + partly > 1.001:
+            raise WrongField("the probabilities add up to more than 1", "write those of support and partial support")
+        return min(yes + partly / 2, 1.0), yes
+    ((key, value),) = said.items()
+    score = _one_score(key, value)
+    return score, None if key == "score" else float(score == 1)
+
+
+def _one_score(key: str, value: Any) -> float:
     if key == "verdict" and isinstance(value, bool):
         return float(value)
     if key == "assignment" and isinstance(value, str) and value in ASSIGNED:
         return ASSIGNED[value]
-    if key == "score" and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+    if key == "score" and _is_share(value):
         return float(value)
     allowed = {"score": "a number from 0 to 1", "verdict": "true or false", "assignment": ", ".join(ASSIGNED)}
     raise WrongField(f"{key!r} is {value!r:.60}", f"write {allowed[key]}")
+
+
+def _number(record: dict[str, Any], key: str) -> float:
+    value = record.get(key)
+    if value is not None and not _is_share(value):
+        raise WrongField(f"{key!r} is {value!r:.60}", "write a number from 0 to 1")
+    return float(value or 0.0)
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

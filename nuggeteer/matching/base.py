@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.idf import Idf
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.settings import Match
+from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Vector
+from nuggeteer.settings import Match, Split
+from nuggeteer.thresholds.model import Opinions
 
 
 class Matcher(ABC):
@@ -62,6 +63,19 @@ class Matcher(ABC):
         """The log odds that similar judged texts add to the threshold model's belief about each pair, in the order of
         scores. None if the matcher does not use similar texts."""
         return None
+
+    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions | None:
+        """What judges say of each pair, in the order of scores. None if there are no judges."""
+        return None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one judge says of a pair: its score, and the clue that the threshold model weighs."""
+
+    judge: str
+    score: float
+    clue: float
 
 
 @dataclass(frozen=True)
@@ -129,11 +143,13 @@ class MarkedSpan:
 
 @dataclass(frozen=True)
 class Material:
-    """The data that a matcher is made from: the key, the settings and word weights of the collection, the verdicts, and
-    the words that assessors marked."""
+    """The data that a matcher is made from: the key, the settings and word weights of the collection, the verdicts, the
+    words that assessors marked, machines' verdicts, and how whole answers are cut into responses."""
 
     key: AnswerKey
     settings: Match
     idf: Idf | None
     judged: Judged
     marked: tuple[MarkedSpan, ...] = ()
+    machine: tuple[Judgement, ...] = ()
+    split: Split = "none"

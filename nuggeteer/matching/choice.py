@@ -16,15 +16,16 @@ import numpy.typing as npt
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.marked import MarkedWords
+from nuggeteer.matching.panel import with_judges
 from nuggeteer.records import Vector
 from nuggeteer.settings import MATCHERS, installed_matchers
 
 
 def make(material: Material) -> Matcher:
-    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions."""
-    if material.settings.marked and material.marked:
-        return MarkedWords(material, _make)
-    return _make(material)
+    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions, and judges
+    are heard."""
+    matcher = MarkedWords(material, _make) if material.settings.marked and material.marked else _make(material)
+    return with_judges(matcher, material) if material.settings.judges else matcher
 
 
 def _make(material: Material) -> Matcher:

@@ -2,21 +2,25 @@
 
 They are calibrated against human verdicts like all other scores. A pair with a human verdict needs no score; without
 one it is not used in the calibration. A pair to be guessed must have a score, because scores of another matcher in its
-place would have another meaning.
+place would have another meaning; unless the setting `missing` asks for the mean of all scores in its place, which says
+nothing for the nugget and nothing against it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.matches import read_matches
-from nuggeteer.matching.base import Material
+from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.pairs import ragged
+from nuggeteer.records import Vector
 
 
 def make(material: Material) -> Remembered:
@@ -28,14 +32,31 @@ def make(material: Material) -> Remembered:
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
     row: dict[tuple[int, str], int] = {}
-    for asked, _, text, _ in matches:
-        row.setdefault((asked, text), len(row))
+    for match in matches:
+        row.setdefault((match.question, match.text), len(row))
     question = np.array([asked for asked, _ in row], dtype=np.int32)
     begin, _ = ragged(key.offsets[question], key.counts[question])
     scores = np.full(int(begin[-1]), np.nan)
     digest = blake2b(digest_size=4)
-    for asked, nugget, text, score in sorted(matches, key=lambda match: (match[1], match[2])):
-        scores[begin[row[asked, text]] + nugget - key.offsets[asked]] = score
-        digest.update(f"{nugget}\t{text}\t{score!r}\n".encode("utf-8", "surrogatepass"))
-    texts = [text for _, text in row]
-    return Remembered(key, f"external({digest.hexdigest()})", texts, question, scores, tuple(map(str, problems)))
+    for match in sorted(matches, key=lambda match: (match.nugget, match.text)):
+        place = begin[row[match.question, match.text]] + match.nugget - key.offsets[match.question]
+        scores[place] = match.score
+        digest.update(f"{match.nugget}\t{match.text}\t{match.score!r}\n".encode("utf-8", "surrogatepass"))
+    texts, notes = [text for _, text in row], tuple(map(str, problems))
+    if material.settings.missing == "mean" and matches:
+        name = f"external({digest.hexdigest()},missing=mean)"
+        return Tolerant(key, name, texts, question, scores, notes)
+    return Remembered(key, f"external({digest.hexdigest()})", texts, question, scores, notes)
+
+
+class Tolerant(Remembered):
+    """Scores of some texts. Pairs without a score have the mean of the others, but teach nothing."""
+
+    uses_judgements = True  # what is judged has other scores than what is guessed, so they are not to be remembered
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        scores = super().score(texts, question, jobs)
+        return np.where(np.isnan(scores), np.nanmean(self._scores), scores)
+
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        return super().score(judged.texts, judged.question, jobs)

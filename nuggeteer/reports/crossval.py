@@ -47,7 +47,8 @@ def draw(out: Console, result: Crossval) -> None:
         out.print(plain(f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}."))
     out.print()
     columns = [("guesses of", "left"), ("number", "right"), ("yes", "right"), ("precision", "right")]
-    columns += [("recall", "right"), ("F1", "right"), ("avg. precision", "right"), ("Brier", "right"), ("ECE", "right")]
+    columns += [("recall", "right"), ("F1", "right"), ("κ", "right"), ("AP", "right")]
+    columns += [("Brier", "right"), ("ECE", "right")]
     rows = [_row("pairs", result.pairs), _row("those guessed", result.guessed), _row("answers", result.answers)]
     if result.guessed.n == result.pairs.n:
         del rows[1]
@@ -73,5 +74,5 @@ def draw(out: Console, result: Crossval) -> None:
 
 def _row(name: str, quality: Quality) -> list[str]:
     q = quality
-    values = (q.precision, q.recall, q.f1, q.average_precision, q.brier, q.ece)
+    values = (q.precision, q.recall, q.f1, q.kappa, q.average_precision, q.brier, q.ece)
     return [name, f"{q.n:,}", f"{q.positive:,}", *(number(value) for value in values)]

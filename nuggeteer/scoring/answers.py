@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.records import AnswerKey, Bools, Judgement, Run, Vector
-from nuggeteer.text import verdict_form, words
+from nuggeteer.text import verdict_form
 
 States = npt.NDArray[np.int8]
 UNKNOWN: Final = -1
@@ -78,14 +78,3 @@ def settle(states: States, scores: Vector, nugget: npt.NDArray[np.int32], answer
     order = np.lexsort((where, -likelihood, states[where] != UNKNOWN, nugget[where]))
     _, first = np.unique(nugget[where][order], return_index=True)
     states[where[order][first]] = YES
-
-
-def likeliest(responses: Sequence[str], descriptions: Sequence[str]) -> int:
-    """The response with the largest share of the words of a description; the first one if several are equal. This uses
-    no matcher, because matchers learn from the result."""
-    wanted = [set(words(description)) for description in descriptions]
-    shares = [
-        max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0)
-        for own in (set(words(response)) for response in responses)
-    ]
-    return shares.index(max(shares))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Set
 from dataclasses import fields
 
 import numpy as np
@@ -17,18 +18,21 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError
 from nuggeteer.formats.cache import FOLDER, DamagedFile, read_cache, write_cache
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
+from nuggeteer.matching.panel import Panel
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.text import length, verdict_form
+from nuggeteer.thresholds.judges import BELIEF, JudgeBelief, with_judges, with_level
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence, size_of
+from nuggeteer.thresholds.model import Evidence, Pairs, size_of
 from nuggeteer.thresholds.prior import prior_for
-from nuggeteer.thresholds.smooth import GRID, STEEPNESS, SmoothFit
+from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
 FORMAT = "nuggeteer thresholds 4"
 NAME = "thresholds"
+MOST = 20_000  # judges' verdicts that tell the level
 
 
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
@@ -74,8 +78,50 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     names, group_of_text = _groups(collection, known)
     group = np.repeat(group_of_text, np.diff(begin))
     size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
-    evidence = Evidence(scores, size, known.taught == YES, nugget, group, names, key.question, weights_in_recall(key))
+    opinions = matcher.opinions(known.texts, known.question)
+    weights = weights_in_recall(key)
+    evidence = Evidence(scores, size, known.taught == YES, nugget, group, names, key.question, weights, opinions)
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
+
+
+def prior_of(collection: Collection, matcher: Matcher, jobs: int = 1, belief: JudgeBelief = BELIEF) -> Prior:
+    """What is believed before the first human verdict: of the matcher's scores and, if there are judges, of these."""
+    prior = prior_for(matcher.scores_overlap)
+    if not isinstance(matcher, Panel):
+        return prior
+    prior = with_judges(prior, len(matcher.judges), belief)
+    pairs, share = judges_verdicts(collection, matcher, jobs)
+    return with_level(prior, pairs, share, belief) if len(pairs) else prior
+
+
+def judges_verdicts(collection: Collection, panel: Panel, jobs: int = 1) -> tuple[Pairs, float]:
+    """The pairs that judges gave verdicts on, and the share of yes."""
+    said = [match for judge in panel.judges for match in judge.said if match.yes is not None]
+    # On answers of several responses, a share of yes says nothing of the responses.
+    responses = _responses(collection, {match.run for match in said if match.whole})
+    said = [match for match in said if not match.whole or (match.question, verdict_form(match.text)) in responses]
+    said = said[:: max(-(-len(said) // MOST), 1)]
+    row = {asked: i for i, asked in enumerate(sorted({(match.question, match.text) for match in said}))}
+    texts, question = [text for _, text in row], np.array([number for number, _ in row], dtype=np.int32)
+    key = collection.key
+    begin, nugget = ragged(key.offsets[question], key.counts[question])
+    size = np.repeat(size_of(np.array([length(text) for text in texts], dtype=np.int64)), np.diff(begin))
+    pairs = Pairs(panel.score(texts, question, jobs), nugget, size, opinions=panel.opinions(texts, question))
+    first = begin[np.array([row[match.question, match.text] for match in said], dtype=np.int64)]
+    place = first + np.array([match.nugget - key.offsets[match.question] for match in said], dtype=np.int64)
+    scored = ~np.isnan(pairs.scores[place])
+    share = float(np.mean([match.yes for match in said])) if said else 0.0
+    return pairs[place[scored]], share
+
+
+def _responses(collection: Collection, runs: Set[str | None]) -> set[tuple[int, str]]:
+    """The responses of these runs, by their questions and verdict forms; of all runs if one is not known."""
+    names = set(collection.run_names)
+    found: set[tuple[int, str]] = set()
+    for name in sorted(names if None in runs else names & runs):
+        run = collection.run(name)
+        found.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
+    return found
 
 
 def weights_in_recall(key: AnswerKey) -> Vector:
@@ -89,7 +135,7 @@ def fitted(
 ) -> tuple[SmoothFit, list[str]]:
     """The smooth model for this collection, from the cache if it is still valid; and notes for the user."""
     notes: list[str] = []
-    prior = prior_for(matcher.scores_overlap)
+    prior = prior_of(collection, matcher, jobs)
     basis = f"{FORMAT}|{basis}|{prior.signature}"
     try:
         body = read_cache(collection.root, NAME, largest(collection.key))

@@ -32,10 +32,9 @@ from nuggeteer.scoring.answers import (
     YES,
     AnswerVerdicts,
     States,
-    likeliest,
 )
 from nuggeteer.settings import Split
-from nuggeteer.text import normalised, verdict_form_of_normalised
+from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised
 
 __all__ = ["NO", "PARTLY", "UNKNOWN", "YES", "States", "VerdictIndex"]
 

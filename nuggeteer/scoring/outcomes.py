@@ -150,9 +150,12 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
 
 
 def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
-    """The same run, with the log odds that similar judged texts add to each guess."""
+    """The same run, with the log odds that similar judged texts add to each guess, and with what judges say."""
     if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
         return matched
+    opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
+    if opinions is not None:
+        matched = replace(matched, pairs=replace(matched.pairs, opinions=opinions))
     run, pairs, guessed = matched.run, matched.pairs, matched.guessed
     rows = np.flatnonzero(np.diff(np.append(0, np.cumsum(guessed))[matched.begin]))  # with anything to guess
     if not len(rows):

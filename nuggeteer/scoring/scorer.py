@@ -21,7 +21,7 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked
+from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.owners import Owners
@@ -29,7 +29,6 @@ from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.prior import prior_for
 
 if TYPE_CHECKING:
     import pandas
@@ -260,17 +259,18 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     )
     matcher = make(material(collection, known))
     evidence = gather_evidence(collection, matcher, known, jobs)
-    compared, chosen = compare(evidence, prior_for(matcher.scores_overlap))
+    compared, chosen = compare(evidence, prior_of(collection, matcher, jobs))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
 
 
 def material(collection: Collection, known: VerdictIndex) -> Material:
     """The data that a matcher is made from."""
-    settings = collection.settings.match
+    settings = replace(collection.settings.match, judges=collection.judges)
     verdicts = judged(collection, known)
     words = marked(collection, known) if settings.marked else ()
-    return Material(collection.key, settings, _idf(settings, collection), verdicts, words)
+    idf, split = _idf(settings, collection), collection.settings.answers.split
+    return Material(collection.key, settings, idf, verdicts, words, collection.machine, split)
 
 
 def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:

@@ -17,7 +17,7 @@ from nuggeteer.collection.folder import Collection, natural
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
@@ -33,8 +33,6 @@ from nuggeteer.statistics.coefficients import (
 )
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 
 NO_VERDICT = -1
@@ -239,6 +237,7 @@ class HeldOutGuesses:
             self.yes: Bools = self.evidence.scores > threshold
             return
         folds = folds_of(self.evidence)
+        prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
         self.left_out = "the systems that the texts are from"
         if not folds:
             self.left_out = "the texts, a fifth at a time; all are of one system, and others of its texts were seen"
@@ -246,7 +245,8 @@ class HeldOutGuesses:
             folds = [mask for fold in range(FOLDS) if (mask := text % FOLDS == fold).any()]
         notify(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
         for out in folds:
-            self.probability[out] = _chances(self.evidence, out)
+            held = self.evidence.only(out)
+            self.probability[out] = fit_smooth(self.evidence.only(~out), prior).probability(held.pairs)
         self.yes = self.probability >= 0.5
 
     def of(self, verdicts: _VerdictTable) -> tuple[Ints, Ints, Vector]:
@@ -269,10 +269,6 @@ class HeldOutGuesses:
             self.probability[where],
         )
         return tool, known_yes, chance
-
-
-def _chances(evidence: Evidence, out: Bools) -> Vector:
-    return fit_smooth(evidence.only(~out), PRIOR).probability(evidence.only(out).pairs)
 
 
 def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int) -> RaterAgreement:

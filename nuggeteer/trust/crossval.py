@@ -19,18 +19,19 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import Bools, RunInfo, Vector
+from nuggeteer.records import Bools, RunInfo, Vector, number_or_none
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import gather_evidence, weights_in_recall
+from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.scorer import material
+from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.pointwise import Pointwise
-from nuggeteer.thresholds.prior import PRIOR, prior_for
+from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import Fit, models
 from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.trust.reliability import reliability
@@ -43,13 +44,14 @@ MODELS = (FIXED, *models(PRIOR))
 @dataclass(frozen=True)
 class Quality:
     """The quality of guesses, measured against the truth. None if undefined: precision if nothing is found, recall if
-    there is no yes, calibration if the model gives no probabilities."""
+    there is no yes, calibration if the model gives no probabilities. `kappa` is Cohen's, of guesses and truth."""
 
     n: int
     positive: int
     precision: float | None
     recall: float | None
     f1: float | None
+    kappa: float | None
     average_precision: float | None
     brier: float | None
     ece: float | None
@@ -224,7 +226,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     key, rest = collection.key, without(collection, group)
     known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
-    prior = prior_for(matcher.scores_overlap)
+    prior = prior_of(rest, matcher)
     fit = None if model == FIXED else models(prior)[model].fit(gather_evidence(rest, matcher, known))
     decides = _deciding(fit, model, rest)
     draws = decides.draw(DRAWS, seed)
@@ -237,12 +239,12 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
             matched = carry_over(read(run, group, key, matcher, known), matcher, decides)
             states = truth(run.normalised_texts, run.question)
             outcome = find(matched, key, decides, draws, noise)
-            pairs.append(_pairs(matched, states, decides, fit))
-            answers.append(_answers(matched, states, outcome))
+            pairs.append(guessed_pairs(matched, states, decides, fit))
+            answers.append(guessed_answers(matched, states, outcome))
             settled = _settled(matched, states, len(key.nuggets))
             of_judged = worth if run.info.judged != "none" else _worth_of(settled, worth)
             if of_judged.any():
-                runs.append(_recall(run.name, answers[-1], outcome, of_judged))
+                runs.append(guessed_recall(run.name, answers[-1], outcome, of_judged))
             answers[-1] = answers[-1].only(settled)
     return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
 
@@ -256,7 +258,7 @@ def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdM
     return Pointwise(model, fit, len(collection.key.nuggets))
 
 
-def _pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
+def guessed_pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
     """The judged pairs, each text of an answer once."""
     guessed, known_yes = matched.guessed, matched.states == YES
     chance, order = known_yes.astype(float), np.where(known_yes, 2.0, -1.0)
@@ -271,7 +273,7 @@ def _pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit 
     return Guesses(states == YES, found, chance, order, guessed).only(once)
 
 
-def _answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
+def guessed_answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
     """Whether the run's answer has each nugget of the key."""
     true = np.zeros(len(outcome.found), dtype=bool)
     true[matched.pairs.nugget[states == YES]] = True
@@ -295,7 +297,7 @@ def _worth_of(settled: Bools, worth: Vector) -> Vector:
     return np.asarray(ratio(kept, np.full(len(kept), kept.sum()), otherwise=0.0))
 
 
-def _recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:
+def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:
     """Mean recall: expected recall if the model gives probabilities, otherwise the recall of its decisions."""
     hard = bool(np.isnan(answers.chance).any())
     value = float((answers.found if hard else answers.chance) @ worth)
@@ -323,6 +325,7 @@ def quality(guesses: Guesses) -> Quality:
         precision,
         recall,
         f1,
+        number_or_none(float(kappa(contingency_tables(true, found, np.zeros(n, dtype=np.int64), 1)[0]))),
         average_precision(true, guesses.order) if positive else None,
         trust.brier if trust else None,
         trust.error if trust else None,

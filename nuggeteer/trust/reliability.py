@@ -20,11 +20,11 @@ import orjson
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR, prior_for
+from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import ComparedModel, compare, folds_of
 from nuggeteer.thresholds.smooth import Prior
 
@@ -70,7 +70,7 @@ class TrustReport:
 
 def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
-    prior = prior_for(scorer.matcher.scores_overlap)
+    prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
     basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}"
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)

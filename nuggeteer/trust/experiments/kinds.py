@@ -21,14 +21,13 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.trust.crossval import crossval, shared_matcher, without
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
@@ -318,7 +317,7 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
     rest = without(collection, group)
     known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
-    model = fit_smooth(gather_evidence(rest, matcher, known), prior_for(matcher.scores_overlap))
+    model = fit_smooth(gather_evidence(rest, matcher, known), prior_of(rest, matcher))
     scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
     runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]

@@ -1,0 +1,204 @@
+"""Judges (language models) beside a matcher: what they say of a pair is evidence, and people's verdicts say how much.
+
+A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. Each judge has one clue:
+its score of the pair (a yes is 1, partly ½, a no 0), less the mean of all its scores. So a yes of a judge that nearly
+always says yes is hardly a clue, and a judge that says nothing of a pair has the clue 0. The threshold model learns
+what the clues are worth, together with everything else (`thresholds.judges`).
+
+Judges err on the same pairs. So of several judges that speak of a pair, each counts less: its clue is divided by
+1 + (n − 1)ρ for n judges, as the best weights of n measurements are whose errors have the correlation ρ.
+
+A no on a whole answer is one on each response inside. A yes or partly is one on the likeliest response, as with people.
+Texts are the same if people's verdicts would hold for both (`text.verdict_form`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
+from nuggeteer.formats.sentences import responses_in
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material, Opinion
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Ints, Judgement, Vector
+from nuggeteer.settings import Split
+from nuggeteer.text import likeliest, normalised, verdict_form, verdict_form_of_normalised
+from nuggeteer.thresholds.judges import BELIEF
+from nuggeteer.thresholds.model import Opinions
+
+STEPS = 20  # into which scores are rounded
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge's name and what it said."""
+
+    name: str
+    said: tuple[Match, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all that it said, in whatever order."""
+        lines = sorted(f"{m.nugget}\t{m.text}\t{m.score!r}\t{m.yes!r}\t{m.whole}\n" for m in self.said)
+        return blake2b("".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+    @cached_property
+    def mean(self) -> float:
+        return float(np.mean([match.score for match in self.said])) if self.said else 0.0
+
+
+def read_judges(material: Material) -> tuple[tuple[Judge, ...], list[Problem]]:
+    """The judges that the settings name, and the problems in their files."""
+    problems: list[Problem] = []
+    by_name: dict[str, list[Judgement]] = {}
+    for judgement in material.machine:
+        by_name.setdefault(judgement.assessor or "", []).append(judgement)
+    found: dict[str, Judge] = {}
+    for named in dict.fromkeys(material.settings.judges):
+        if named.endswith(".jsonl"):
+            said = read_matches(Path(named), material.key, problems)
+            name = Path(named).stem
+        elif named in by_name:
+            said, name = _as_matches(by_name[named], material.key), named
+        else:
+            known = ", ".join(filter(None, by_name)) or "none"
+            raise NuggeteerError(
+                f"[match] judges: no machine's verdicts in judgements/ have the assessor {named!r}; there are: {known} "
+                "(the name of a file ends in .jsonl)"
+            )
+        found[name if name not in found else named] = Judge(name if name not in found else named, tuple(said))
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    return tuple(found.values()), problems
+
+
+def _as_matches(judgements: Sequence[Judgement], key: AnswerKey) -> list[Match]:
+    """A machine's verdicts, the latest of each pair."""
+    said: dict[tuple[int, str], Match] = {}
+    for j in sorted(judgements, key=lambda j: j.at or ""):
+        score = ASSIGNED["support"] if j.verdict else ASSIGNED["partial_support" if j.partial else "not_support"]
+        nugget, text = key.nugget_position[j.qid, j.nugget], normalised(j.text)
+        whole = j.scope == "answer"
+        said[nugget, text] = Match(key.position[j.qid], nugget, text, j.text, score, float(j.verdict), whole, j.run)
+    return list(said.values())
+
+
+class Panel(Matcher):
+    """A matcher, with what judges say."""
+
+    uses_judgements = True  # the wrapped matcher may, and scores are not to be remembered without the judges
+
+    def __init__(
+        self, matcher: Matcher, key: AnswerKey, judges: Sequence[Judge], split: Split, notes: tuple[str, ...] = ()
+    ) -> None:
+        self.matcher, self.judges, self._key, self._notes = matcher, tuple(judges), key, notes
+        self._row: dict[tuple[int, str], int] = {}
+        scores: list[Mapping[tuple[int, int], float]] = [self._scores(judge, split) for judge in judges]
+        self._question = np.array([question for question, _ in self._row], dtype=np.int64)
+        self._begin, _ = ragged(key.offsets[self._question], key.counts[self._question])
+        self._said = np.full((int(self._begin[-1]), len(judges)), np.nan)
+        shift = self._begin[:-1] - key.offsets[self._question]
+        for column, own in enumerate(scores):
+            for (row, nugget), score in own.items():
+                self._said[shift[row] + nugget, column] = round(score * STEPS) / STEPS
+        self._rows, self._which = self._combined()
+
+    @property
+    def signature(self) -> str:
+        judges = ",".join(f"{judge.name}={judge.digest}" for judge in self.judges)
+        return f"{self.matcher.signature}+judges({judges})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.matcher.notes, *self._notes)
+
+    @property
+    def scores_overlap(self) -> bool:
+        return self.matcher.scores_overlap
+
+    def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
+        return self.matcher.score(texts, question, jobs)
+
+    def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
+        return self.matcher.score_judged(judged, jobs)
+
+    def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
+        return self.matcher.carried(texts, question)
+
+    def explain(self, text: str, nugget: int) -> Explanation | None:
+        return self.matcher.explain(text, nugget)
+
+    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions:
+        asked = zip(question.tolist(), map(verdict_form_of_normalised, texts), strict=True)
+        rows = np.array([self._row.get(text, -1) for text in asked], dtype=np.int64)
+        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
+        which = np.zeros(int(begin[-1]), dtype=np.int32)
+        seen = np.flatnonzero(rows >= 0)
+        count = self._key.counts[question[seen]]
+        which[ragged(begin[seen], count)[1]] = self._which[ragged(self._begin[rows[seen]], count)[1]]
+        return Opinions(which, self._rows)
+
+    def said_of(self, text: str, nugget: int) -> tuple[Opinion, ...]:
+        """What each judge says of a text and a nugget, given by its position in the key."""
+        question = int(self._key.question[nugget])
+        row = self._row.get((question, verdict_form(text)))
+        if row is None:
+            return ()
+        pair = self._begin[row] + nugget - self._key.offsets[question]
+        scores = self._said[pair].tolist()
+        clues = self._rows[self._which[pair]].tolist()
+        return tuple(
+            Opinion(judge.name, score, clue)
+            for judge, score, clue in zip(self.judges, scores, clues, strict=True)
+            if score == score
+        )
+
+    def _scores(self, judge: Judge, split: Split) -> dict[tuple[int, int], float]:
+        """The judge's score of each (row of a text, nugget)."""
+        said: dict[tuple[int, int], float] = {}
+        inside: dict[tuple[int, int], float] = {}
+        parts: dict[str, list[str]] = {}
+        for match in judge.said:
+            said[self._row_of(match.question, match.text), match.nugget] = match.score
+            if not match.whole:
+                continue
+            if match.written not in parts:
+                parts[match.written] = responses_in(match.written, split)
+            texts = parts[match.written]
+            if match.score >= ASSIGNED["partial_support"] and texts:
+                texts = [texts[likeliest(texts, self._key.nuggets[match.nugget].descriptions)]]
+            for text in texts:
+                place = self._row_of(match.question, normalised(text)), match.nugget
+                inside[place] = max(match.score, inside.get(place, 0.0))
+        return {**inside, **said}
+
+    def _row_of(self, question: int, text: str) -> int:
+        return self._row.setdefault((question, verdict_form_of_normalised(text)), len(self._row))
+
+    def _combined(self) -> tuple[Vector, Ints]:
+        """The distinct combinations of clues, the first of them all 0, and which of these each pair has."""
+        speak = ~np.isnan(self._said)
+        share = 1 + np.maximum(speak.sum(axis=1) - 1, 0) * BELIEF.correlation
+        clues = np.where(speak, self._said - [judge.mean for judge in self.judges], 0.0) / share[:, None]
+        silent = np.zeros((1, len(self.judges)))
+        rows, which = np.unique(np.concatenate([silent, clues]), axis=0, return_inverse=True)
+        which = which.ravel()
+        order = np.argsort(np.arange(len(rows)) != which[0], kind="stable")  # silence first
+        place = np.argsort(order)
+        return rows[order], place[which[1:]].astype(np.int32)
+
+
+def with_judges(matcher: Matcher, material: Material) -> Matcher:
+    """The matcher with the judges that the settings name; as it is if they said nothing."""
+    judges, problems = read_judges(material)
+    if not any(judge.said for judge in judges):
+        return matcher
+    return Panel(matcher, material.key, judges, material.split, tuple(map(str, problems)))
