@@ -26,7 +26,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures.base import per_question
 from nuggeteer.records import Vector
-from nuggeteer.scoring.copula import VerdictNoise
+from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judges_verdicts, prior_of, weights_in_recall
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.outcomes import carry_over, find, read
@@ -237,7 +237,7 @@ def guesses(
     fit: SmoothFit,
 ) -> Iterator[tuple[Guesses, RunGuess]]:
     key, draws = collection.key, fit.draw(DRAWS, 0)
-    noise = VerdictNoise(key, DRAWS, 0, draws.answer_correlation)
+    noise = VerdictNoise(key, DRAWS, 0)
     worth: Vector = weights_in_recall(key)
     worth = worth / (per_question(worth, key) > 0).sum()
     for name in runs:

@@ -182,7 +182,19 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
     example = inspect.getdoc(settings).split("\n\n", 1)[1]
     table = tomllib.loads(example)
     assert {name: set(section) for name, section in table.items()} == {
-        "match": {"matcher", "n", "stem", "weights", "stopwords", "idf", "rouge", "external", "marked"},
+        "match": {
+            "matcher",
+            "n",
+            "stem",
+            "weights",
+            "stopwords",
+            "idf",
+            "rouge",
+            "external",
+            "missing",
+            "judges",
+            "marked",
+        },
         "threshold": {"model", "value"},
         "answers": {"split"},
         "judgements": {"as_truth"},

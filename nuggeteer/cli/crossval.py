@@ -10,6 +10,7 @@ SUMMARY = "how good the guesses are, leaving out one group of runs at a time"
 EXAMPLES = """\
   nuggeteer crossval
   nuggeteer crossval --matcher pourpre --jobs 2
+  nuggeteer crossval --judges judges/gpt-4o.jsonl
   nuggeteer crossval --model nugget --json crossval.json
 """
 
@@ -22,6 +23,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the threshold model: smooth, fixed, or another that nuggeteer thresholds lists (default: as in "
         "nuggeteer.toml)",
     )
+    parser.add_argument(
+        "--judges",
+        metavar="NAMES",
+        help="language models beside the words: files in the collection, or machines in judgements/, with commas "
+        "between them (default: as in nuggeteer.toml)",
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -33,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.reports import crossval as report
     from nuggeteer.trust.crossval import crossval
 
-    collection = options.matched_by(options.read(args), args.matcher)
+    collection = options.matched_by(options.read(args), args.matcher, args.judges)
     model = args.model or collection.settings.threshold.model
     with options.workers(args), output.progress("groups left out") as notify:
         result = crossval(collection, model, args.seed, args.jobs, notify)

@@ -125,11 +125,16 @@ def read(args: argparse.Namespace) -> Collection:
     return read_collection(args.collection or find_collection())
 
 
-def matched_by(collection: Collection, matcher: str | None) -> Collection:
-    """The collection, with `matcher` in place of the one in its settings."""
+def matched_by(collection: Collection, matcher: str | None, judges: str | None = None) -> Collection:
+    """The collection, with `matcher` and `judges` (names or files in it, separated by commas) in place of those in its
+    settings."""
     from dataclasses import replace
 
-    if matcher is None:
-        return collection
-    settings = collection.settings
-    return replace(collection, settings=replace(settings, match=replace(settings.match, matcher=matcher)))
+    from nuggeteer.settings import judge_files
+
+    match = collection.settings.match
+    if matcher is not None:
+        match = replace(match, matcher=matcher)
+    if judges is not None:
+        match = replace(match, judges=judge_files(collection.root, filter(None, judges.split(","))))
+    return replace(collection, settings=replace(collection.settings, match=match))
