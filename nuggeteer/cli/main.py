@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
@@ -78,25 +79,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except NuggeteerError as error:
         for line in str(error).split("\n"):
-            print(f"nuggeteer: {escaped(line)}", file=sys.stderr)
+            _complain(f"nuggeteer: {escaped(line)}")
         return 2
     except KeyboardInterrupt:
-        print("nuggeteer: interrupted", file=sys.stderr)
+        _complain("nuggeteer: interrupted")
         return 130
     except BrokenPipeError:
         # The reader stopped reading (`| head`). Without this, Python would print an error when it leaves.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a folder that may not be entered, a full disk
-        print(escaped(f"nuggeteer: {error}"), file=sys.stderr)
+        _complain(escaped(f"nuggeteer: {error}"))
         return 2
     except Exception:
         import traceback
 
         for line in traceback.format_exc().splitlines():
-            print(escaped(line), file=sys.stderr)
-        print("nuggeteer: this is a bug in nuggeteer; please report it with the lines above", file=sys.stderr)
+            _complain(escaped(line))
+        _complain("nuggeteer: this is a bug in nuggeteer; please report it with the lines above")
         return 70
+
+
+def _complain(line: str) -> None:
+    """Print a line to standard error. Where that fails, as on a full disk, the exit code must still say what is
+    wrong."""
+    with suppress(OSError):
+        print(line, file=sys.stderr)
 
 
 def _command(argv: Sequence[str] | None) -> int:

@@ -83,6 +83,10 @@ def flush(path: Path) -> None:
         raise _cannot(path, error) from error
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        remedy = "make room on the disk, and check it" if error.errno in _FULL else "check the disk"
+        what = f"what was written may not be on the disk yet: {error.strerror}"
+        raise fail(path, what, remedy) from error
     finally:
         os.close(descriptor)
 

@@ -5,6 +5,7 @@ Lines are streamed, and a line longer than `LONGEST_LINE` is never held in memor
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 
 import orjson
 
-from nuggeteer.errors import Problem, fail
+from nuggeteer.errors import InputError, Problem, fail
 
 T = TypeVar("T")
 
@@ -179,7 +180,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise fail(path, f"cannot be written: {error.strerror}", "choose another path") from error
+        raise _unwritten(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             result = write(file)
@@ -191,6 +192,13 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         with suppress(OSError):
             Path(name).unlink()
         if isinstance(error, OSError):
-            raise fail(path, f"cannot be written: {error.strerror}", "choose another path") from error
+            raise _unwritten(path, error) from error
         raise
     return result
+
+
+def _unwritten(path: Path, error: OSError) -> InputError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return fail(
+        path, f"cannot be written: {error.strerror}", "make room on the disk" if full else "choose another path"
+    )

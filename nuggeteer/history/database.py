@@ -114,6 +114,9 @@ class Database:
         with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent) as folder:
             new = Path(folder) / self.path.name
             result = self._transact(new, act)
+            if Path(f"{new}-wal").exists():  # closing could not write the log into the file, and SQLite does not say so
+                with closing(self._connect(new, "mode=rw")) as db:
+                    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             try:
                 os.link(new, self.path)
             except FileExistsError:
@@ -256,6 +259,9 @@ class Database:
             return self._damaged(error)
         if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_full(self.path.parent)):
             return self._full()
+        if code == sqlite3.SQLITE_IOERR:  # also where the disk is too full for SQLite's own files
+            what = f"could not be read or written ({error})"
+            return fail(self.path, what, "make room on the disk, check it, and try again")
         if code == sqlite3.SQLITE_BUSY:
             return fail(
                 self.path, f"another process has kept it locked for {LOCK_TIMEOUT:.0f} s", "try again when it is done"

@@ -400,8 +400,8 @@ READERS: dict[str, list[Reader]] = {
     "formats.trec_qa.read_runs": [Reader(trec_qa.read_runs, "x.txt", RUN)],
     "formats.trec_rag.read_answers": [Reader(trec_rag.read_answers, "x.jsonl", RAG)],
     "gale.annotation.agree_on": [
-        Reader(lambda path: agree_on(path, path, 1, []), "x.jsonl", OFFSETS),
-        Reader(lambda path: agree_on(path, path, 1, []), "x.txt", BRACKETS),
+        Reader(lambda path: agree_on(path, path, 1), "x.jsonl", OFFSETS),
+        Reader(lambda path: agree_on(path, path, 1), "x.txt", BRACKETS),
     ],
     "gale.templates.read_templates": [Reader(read_templates, "x.toml", TEMPLATES)],
     "matching.idf.read_documents": [
