@@ -94,23 +94,25 @@ def _page(
         for name in VICTIMS
     ]
     slow = sorted(findings.slowest.items(), key=lambda one: -one[1])[:5]
+    told_calls = ", ".join(f"`{call}` {count:,}" for call, count in sorted(calls.items()))
+    told_codes = ", ".join(f"{code} ({count:,})" for code, count in sorted(codes.items()))
     paragraphs = [
-        "`scripts/attack --minutes N --record` made this page: it kills commands, lets each of their system calls fail, "
-        "and gives torn files to every reader. [SECURITY.md](../SECURITY.md) says what must hold.",
-        f"Seed {seed}, {minutes:.0f} minutes, {platform.system()}, Python {platform.python_version()}, {os.cpu_count()} "
-        f"processors. **Promises that were broken: {fell}.**",
+        "`scripts/attack --minutes N --record` made this page: it kills commands, lets each of their system calls "
+        "fail, and gives torn files to every reader. [SECURITY.md](../SECURITY.md) says what must hold.",
+        f"Seed {seed}, {minutes:.0f} minutes, {platform.system()}, Python {platform.python_version()}, "
+        f"{os.cpu_count()} processors. **Promises that were broken: {fell}.**",
         "\n".join(["| command | killed while it ran | system calls that failed |", "|---|--:|--:|", *rows]),
         f"Together {killed.kills.total():,} kills and {failed.calls.total():,} calls. {killed.alone:,} of the commands "
         "that were killed ran alone; the others had up to seven beside them, often on the same file. A command that "
         f"ended before its kill is not counted. {killed.acknowledged:,} verdicts, retractions and builds had been "
         f"acknowledged, and were looked for afterwards. {killed.torn:,} files ended in a torn line.",
-        f"The calls failed once for each of {', '.join(ERRORS)} (KILL: the process dies at that call; EINTR where Python "
-        f"repeats a call): {', '.join(f'`{call}` {count:,}' for call, count in sorted(calls.items()))}. Besides, "
-        f"{short.calls.total():,} commands could not let files grow beyond a size, so that a write was cut short. These "
-        f"commands ended with {', '.join(f'{code} ({count:,})' for code, count in sorted(codes.items()))}; -9 is the "
+        f"The calls failed once for each of {', '.join(ERRORS)} (KILL: the process dies at that call; EINTR where "
+        f"Python repeats a call): {told_calls}. Besides, "
+        f"{short.calls.total():,} commands could not let files grow beyond a size, so that a write was cut short. "
+        f"These commands ended with {told_codes}; -9 is the "
         "kill.",
-        f"{findings.inputs.total():,} torn files went to {len(READERS)} readers. {findings.refused.total():,} raised an "
-        f"error of ours, and the others were read. More than {SECONDS:.0f} s of processor time and "
+        f"{findings.inputs.total():,} torn files went to {len(READERS)} readers. {findings.refused.total():,} raised "
+        f"an error of ours, and the others were read. More than {SECONDS:.0f} s of processor time and "
         f"{SECONDS_PER_BYTE * 1e6:.0f} µs for each byte, {HANG} s in all, {MEMORY >> 30} GB of addresses, a warning or "
         f"any other exception is a broken promise. The process had {peak():,} MB at most. The slowest files took "
         f"{', '.join(f'{seconds * 1000:.0f} ms (`{name}`)' for name, seconds in slow)}.",

@@ -92,6 +92,8 @@ NOT_READERS = {
     "formats.bundle.Bundle.not_understood": "a name",
     "formats.cache.own_path": "a name",
     "formats.jsonl.is_regular": "looks at the kind of a file",
+    "history.answers.digest_text": "makes bytes",
+    "settings.judge_files": "looks for names",
     "history.database.Database.__init__": "a name",
     "history.store.History.__init__": "a name",
     "history.store.History.of": "tests/history",
@@ -400,8 +402,8 @@ READERS: dict[str, list[Reader]] = {
     "formats.trec_qa.read_runs": [Reader(trec_qa.read_runs, "x.txt", RUN)],
     "formats.trec_rag.read_answers": [Reader(trec_rag.read_answers, "x.jsonl", RAG)],
     "gale.annotation.agree_on": [
-        Reader(lambda path: agree_on(path, path, 1), "x.jsonl", OFFSETS),
-        Reader(lambda path: agree_on(path, path, 1), "x.txt", BRACKETS),
+        Reader(lambda path: agree_on(path, path, []), "x.jsonl", OFFSETS),
+        Reader(lambda path: agree_on(path, path, []), "x.txt", BRACKETS),
     ],
     "gale.templates.read_templates": [Reader(read_templates, "x.toml", TEMPLATES)],
     "matching.idf.read_documents": [
