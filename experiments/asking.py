@@ -7,7 +7,8 @@ mean error rates of the six. Its worth is learned from the runs that people have
 A call is one answer with at most ten nuggets. Calls are made in the order of `nuggeteer ask`, or in a random order (the
 mean of 20). *Same width*: the share of the calls after which the judging part of F(3) is at most 1 % of its first width
 wider than after all calls; where that is expected, `ask` stops. *Nine tenths*: after which nine tenths of the narrowing
-are reached. The widths use the labels that the judge really gave, and count the doubt about its error rates.
+are reached. The widths use the labels that the judge really gave, and count the doubt about its error rates. They
+follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes.
 """
 
 from __future__ import annotations
@@ -193,9 +194,8 @@ def main() -> None:
     judges = read_judges(summhay)
     rates = rates_of(first, judges)
     print("# What share of the calls is enough\n")
-    print(
-        "`python experiments/asking.py SUMMHAY REALSUMM`. " + " ".join((__doc__ or "").split("\n\n")[2].split()) + "\n"
-    )
+    print("`python experiments/asking.py SUMMHAY REALSUMM`\n")
+    print((__doc__ or "").split("\n\n", 1)[1])
     print(
         "| judge | calls | same width: in order | at random | nine tenths: in order | at random "
         "| width before / then / all |"

@@ -69,18 +69,17 @@ def draw(
         why = STOPPED.get(asked.stopped or "", asked.stopped or "stopped")
         out.print(plain(f"{counted(asked.left, 'nugget')} not asked about: {why}. The same command goes on."))
     if narrowed is not None:
-        _draw_narrowed(out, narrowed)
+        _draw_narrowed(out, judge, narrowed)
 
 
-def _draw_narrowed(out: Console, narrowed: Narrowed) -> None:
-    asked, checked = narrowed.asked, counted(narrowed.checked, "nugget")
+def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> None:
+    asked = narrowed.asked
     if asked.unneeded:
-        rest = f"{counted(asked.unneeded, 'nugget')} not asked about: more verdicts would hardly narrow the score."
-        out.print(plain(rest))
-    widths = f"{number(narrowed.before)} → about {number(narrowed.after)}"
-    out.print(plain(f"The guesses make the score's interval {widths} wide, as far as people have checked this judge:"))
-    hint = " The more they check, the more its verdicts tell." if asked.unneeded else ""
-    out.print(plain(f"they have judged {checked} of what it has read.{hint}"))
+        rest = counted(asked.unneeded, "nugget")
+        out.print(plain(f"{rest} not asked about: more verdicts would hardly narrow the score."))
+    widths = f"{number(narrowed.before)} wide, and about {number(narrowed.after)} with these verdicts"
+    checked = f"People have judged {counted(narrowed.checked, 'nugget')} that {judge.name} has read"
+    out.print(plain(f"The guesses made the interval {widths}. {checked}; the more, the more its verdicts tell."))
 
 
 def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:
