@@ -11,6 +11,7 @@ SUMMARY = "how far assessors agree, with each other and with the tool; or annota
 EXAMPLES = """\
   nuggeteer agree
   nuggeteer agree --list 5
+  nuggeteer agree --since 2026-11-18
   nuggeteer agree first.txt second.txt
   nuggeteer agree first.txt second.txt --list --json agreement.json
 """
@@ -34,6 +35,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COUNT",
         help="show where they differ (default: 10 places)",
     )
+    parser.add_argument(
+        "--since",
+        type=options.moment,
+        metavar="TIME",
+        help="compare each language model's verdicts since this time (2026-11-18, or with T09:30Z) with those before",
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -45,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
     if len(args.files) not in (0, 2):
         raise NuggeteerError("name two annotations to compare, or none for the assessors of a collection")
+    if args.files and args.since:
+        raise NuggeteerError("--since is about language models of a collection, not about annotations")
     return _annotations(args) if args.files else _assessors(args)
 
 
@@ -53,7 +62,7 @@ def _assessors(args: argparse.Namespace) -> int:
     from nuggeteer.trust.agreement import agree
 
     collection = options.read(args)
-    result = agree(collection, args.seed, args.jobs, output.write_status)
+    result = agree(collection, args.seed, args.jobs, output.write_status, args.since)
     output.warn(collection.problems)
     output.show(args, assessors, result, listed=args.list)
     return 0

@@ -125,6 +125,18 @@ def read(args: argparse.Namespace) -> Collection:
     return read_collection(args.collection or find_collection())
 
 
+def moment(text: str) -> str:
+    """A time, in UTC unless it says otherwise, as verdicts have it."""
+    from datetime import UTC, datetime
+
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write 2026-11-18 or 2026-11-18T09:30Z") from None
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return time.strftime("%Y-%m-%dT%H:%M:%S")
+
+
 def matched_by(collection: Collection, matcher: str | None, judges: str | None = None) -> Collection:
     """The collection, with `matcher` and `judges` (names or files in it, separated by commas) in place of those in its
     settings."""

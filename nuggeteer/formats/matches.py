@@ -29,7 +29,7 @@ from nuggeteer.text import normalised
 
 KEYS = (
     *("qid", "nugget", "text", "score", "verdict", "assignment", "probability", "partial_probability"),
-    *("scope", "run", "at", "answer_text", "nuggets"),
+    *("scope", "run", "at", "served", "model", "answer_text", "nuggets"),
 )
 ASSIGNED = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 _SCORES = ("score", "verdict", "assignment")
@@ -38,7 +38,8 @@ _SCORES = ("score", "verdict", "assignment")
 class Match(NamedTuple):
     """What was said of a pair: the positions of the question and the nugget in the key, the text (`text.normalised`,
     and as it is `written`), the score, and how much of the score is a yes, None if it is a number of another kind.
-    `whole` is set if the text is a whole answer, and `run` is the run that it is from, if that is said."""
+    `whole` is set if the text is a whole answer. If they are said: `run` is the run that the text is from, `at` the
+    time of the verdict, and `model` the model that gave it."""
 
     question: int
     nugget: int
@@ -48,10 +49,12 @@ class Match(NamedTuple):
     yes: float | None
     whole: bool
     run: str | None = None
+    at: str | None = None
+    model: str | None = None
 
 
-def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Match]:
-    """The scores in a file, each pair once."""
+def read_matches(path: Path, key: AnswerKey, problems: list[Problem], every: bool = False) -> list[Match]:
+    """The scores in a file, each pair once; or every line, in their order."""
     reader = _Reader(key, problems, str(path))
     for reader.line, record in read_jsonl(path, problems, KEYS) if is_regular(path, problems) else ():
         try:
@@ -64,7 +67,7 @@ def read_matches(path: Path, key: AnswerKey, problems: list[Problem]) -> list[Ma
                 reader.add(record, qid, nugget, text, *_score(record))
         except WrongField as wrong:
             problems.append(Problem(str(path), reader.line, *wrong.args))
-    return [match for match, _, _ in reader.found.values()]
+    return reader.lines if every else [match for match, _, _ in reader.found.values()]
 
 
 class _Reader:
@@ -78,6 +81,7 @@ class _Reader:
         for nugget in key.nuggets:
             for words in dict.fromkeys(map(normalised, nugget.descriptions)):
                 self.described[nugget.qid, words].append(nugget.nugget)
+        self.lines: list[Match] = []
         self._normalised: dict[str, str] = {}  # a text has a line for each nugget
 
     def warn(self, what: str, remedy: str) -> None:
@@ -93,9 +97,12 @@ class _Reader:
         if text not in self._normalised:
             self._normalised[text] = normalised(text)
         same, position = self._normalised[text], self.key.nugget_position[qid, nugget]
-        run, when = (value if isinstance(value := record.get(name), str) else None for name in ("run", "at"))
+        run, when, served, model = (
+            value if isinstance(value := record.get(name), str) else None for name in ("run", "at", "served", "model")
+        )
         whole = record.get("scope") == "answer" or "nuggets" in record
-        match = Match(self.key.position[qid], position, same, text, score, yes, whole, run)
+        match = Match(self.key.position[qid], position, same, text, score, yes, whole, run, when, served or model)
+        self.lines.append(match)
         first, before, line = self.found.setdefault((position, same), (match, when or "", self.line))
         if before and when:
             if (when, self.line) > (before, line):

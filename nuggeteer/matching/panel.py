@@ -14,7 +14,7 @@ Texts are the same if people's verdicts would hold for both (`text.verdict_form`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -55,19 +55,22 @@ class Judge:
         return float(np.mean([match.score for match in self.said])) if self.said else 0.0
 
 
-def read_judges(material: Material) -> tuple[tuple[Judge, ...], list[Problem]]:
-    """The judges that the settings name, and the problems in their files."""
+def read_judges(
+    judges: Iterable[str], key: AnswerKey, machine: Iterable[Judgement], every: bool = False
+) -> tuple[tuple[Judge, ...], list[Problem]]:
+    """The judges that are named so in settings, and the problems in their files. With `every`, a judge has all that it
+    said in a file, also what it said anew later."""
     problems: list[Problem] = []
     by_name: dict[str, list[Judgement]] = {}
-    for judgement in material.machine:
+    for judgement in machine:
         by_name.setdefault(judgement.assessor or "", []).append(judgement)
     found: dict[str, Judge] = {}
-    for named in dict.fromkeys(material.settings.judges):
+    for named in dict.fromkeys(judges):
         if named.endswith(".jsonl"):
-            said = read_matches(Path(named), material.key, problems)
+            said = read_matches(Path(named), key, problems, every)
             name = Path(named).stem
         elif named in by_name:
-            said, name = _as_matches(by_name[named], material.key), named
+            said, name = _as_matches(by_name[named], key), named
         else:
             known = ", ".join(filter(None, by_name)) or "none"
             raise NuggeteerError(
@@ -86,8 +89,8 @@ def _as_matches(judgements: Sequence[Judgement], key: AnswerKey) -> list[Match]:
     for j in sorted(judgements, key=lambda j: j.at or ""):
         score = ASSIGNED["support"] if j.verdict else ASSIGNED["partial_support" if j.partial else "not_support"]
         nugget, text = key.nugget_position[j.qid, j.nugget], normalised(j.text)
-        whole = j.scope == "answer"
-        said[nugget, text] = Match(key.position[j.qid], nugget, text, j.text, score, float(j.verdict), whole, j.run)
+        where = key.position[j.qid], nugget, text, j.text
+        said[nugget, text] = Match(*where, score, float(j.verdict), j.scope == "answer", j.run, j.at)
     return list(said.values())
 
 
@@ -198,7 +201,7 @@ class Panel(Matcher):
 
 def with_judges(matcher: Matcher, material: Material) -> Matcher:
     """The matcher with the judges that the settings name; as it is if they said nothing."""
-    judges, problems = read_judges(material)
+    judges, problems = read_judges(material.settings.judges, material.key, material.machine)
     if not any(judge.said for judge in judges):
         return matcher
     return Panel(matcher, material.key, judges, material.split, tuple(map(str, problems)))

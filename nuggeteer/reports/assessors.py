@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
@@ -32,6 +33,7 @@ def as_json(result: AssessorAgreement) -> dict[str, Any]:
         "together": _agreement_as_json(result.together),
         "tool": {"left_out": result.left_out, **_machine_as_json(result.tool)},
         "machines": [{"machine": machine.name, **_machine_as_json(machine)} for machine in result.machines],
+        "judges": [judges.as_json(judge) for judge in result.judges],
         "unnamed": result.unnamed,
         "both": result.both,
         "disagreements": [_dispute_as_json(dispute) for dispute in result.disputes],
@@ -104,11 +106,13 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
         rows += [("and all that is known", machine.known)] if machine.known else []
         out.print()
         _coefficients(out, title, rows)
+    judges.draw(out, result.judges)
     for line in _remarks(result):
         out.print()
         out.print(plain(line))
     if listed:
         _list_disputes(out, result, listed)
+        judges.draw_errors(out, result.judges, listed)
 
 
 def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement]]) -> None:

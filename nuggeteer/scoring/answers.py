@@ -52,6 +52,10 @@ class AnswerVerdicts:
         result[list(found)] = list(found.values())
         return result
 
+    def of_answer(self, question: int, text: str) -> dict[int, int]:
+        """The state of nuggets by verdicts on this answer."""
+        return self._states.get(question, {}).get(verdict_form(text), {})
+
     def found_in(self, run: Run) -> Bools:
         """The nuggets with a yes on an answer of the run. The answer has the same text, or the verdict names the
         run."""

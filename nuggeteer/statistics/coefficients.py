@@ -51,6 +51,26 @@ def alpha(tables: Vector) -> Vector:
     return _ratio(expected - (yes + no - 1) * tables[..., 1], expected)
 
 
+def sensitivity(tables: Vector) -> Vector:
+    """The share of the second rater's yes on which the first says yes."""
+    return _ratio(tables[..., 0], tables[..., 0] + tables[..., 2])
+
+
+def specificity(tables: Vector) -> Vector:
+    """The share of the second rater's no on which the first says no."""
+    return _ratio(tables[..., 3], tables[..., 1] + tables[..., 3])
+
+
+def balanced_error(tables: Vector) -> Vector:
+    """The mean of the first rater's error rates where the second says yes and where it says no."""
+    return np.asarray(1 - (sensitivity(tables) + specificity(tables)) / 2)
+
+
+def bias_of_errors(tables: Vector) -> Vector:
+    """The share of the first rater's errors that goes one way, and so does not cancel out in a mean."""
+    return _ratio(abs(tables[..., 1] - tables[..., 2]), tables[..., 1] + tables[..., 2])
+
+
 def contingency_tables(first: Bools, second: Bools, question: Ints, questions: int) -> Vector:
     """questions × 4: how two raters judged the same items. `question` is the question of each item."""
     cell = 3 - 2 * first.astype(np.int64) - second
@@ -83,7 +103,7 @@ def estimate(coefficient: Callable[[Vector], Vector], tables: Vector) -> Coeffic
     value = float(coefficient(whole))
     if np.isnan(value):
         return CoefficientEstimate(None)
-    scale = SCORES if coefficient in (percent, positive) else DIFFERENCES
+    scale = DIFFERENCES if coefficient in (kappa, alpha) else SCORES
     return CoefficientEstimate(value, *(jackknife_interval(value, coefficient(whole - tables), scale) or (None, None)))
 
 

@@ -34,6 +34,7 @@ from nuggeteer.statistics.coefficients import (
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.selection import FOLDS, folds_of
+from nuggeteer.trust.judges import JudgeQuality, judge_qualities
 
 NO_VERDICT = -1
 
@@ -100,7 +101,8 @@ class MachineAgreement:
 class AssessorAgreement:
     """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
     are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use for its
-    guesses. `unnamed` verdicts name no assessor. On `both` pairs the same assessor judged both yes and no."""
+    guesses. `judges` are all judges of the collection. `unnamed` verdicts name no assessor. On `both` pairs the same
+    assessor judged both yes and no."""
 
     assessors: tuple[Assessor, ...]
     people: tuple[RaterAgreement, ...]
@@ -109,6 +111,7 @@ class AssessorAgreement:
     machines: tuple[MachineAgreement, ...]
     left_out: str
     disputes: tuple[Dispute, ...]
+    judges: tuple[JudgeQuality, ...]
     unnamed: int
     both: int
 
@@ -130,10 +133,14 @@ class _VerdictTable:
 
 
 def agree(
-    collection: Collection, seed: int = 0, jobs: int = 1, notify: Callable[[str], None] = lambda line: None
+    collection: Collection,
+    seed: int = 0,
+    jobs: int = 1,
+    notify: Callable[[str], None] = lambda line: None,
+    since: str | None = None,
 ) -> AssessorAgreement:
-    """The agreement of all assessors of a collection, and of the tool and other machines with them. `notify` is called
-    before long work."""
+    """The agreement of all assessors of a collection, and of the tool, other machines and judges with them. `notify` is
+    called before long work. Judges before the time `since` and after it are compared."""
     if not collection.judgements:
         raise NuggeteerError(f"{collection.root}: nobody has judged anything here; start with nuggeteer judge RUN")
     verdicts = _verdicts(collection)
@@ -181,6 +188,7 @@ def agree(
         tuple(beside(name, row, two((name, "known"), row, known, verdicts.question)) for name, row in machines),
         guess.left_out,
         _disputes(collection, verdicts, tool, probability),
+        judge_qualities(collection, guess.scorer.known, since),
         verdicts.unnamed,
         verdicts.both,
     )

@@ -1,0 +1,152 @@
+"""How good judges (language models) are, by people's verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
+
+COLUMNS = ("kappa", "sensitivity", "specificity", "balanced_error", "bias")
+
+
+def as_json(judge: JudgeQuality) -> dict[str, Any]:
+    change = judge.change
+    return {
+        "judge": judge.judge,
+        "said": judge.said,
+        "all": _slice_as_json(judge.whole),
+        "kinds": [_slice_as_json(part) for part in judge.kinds],
+        "lengths": [_slice_as_json(part) for part in judge.lengths],
+        "calibration": None
+        if judge.calibration is None
+        else {"error": judge.calibration.error, "bins": [asdict(one) for one in judge.calibration.bins]},
+        "change": None
+        if change is None
+        else {
+            "before": _slice_as_json(change.before),
+            "since": _slice_as_json(change.since),
+            "models_before": list(change.models_before),
+            "models_since": list(change.models_since),
+            "judged_anew": change.judged_anew,
+            "differing": change.differing,
+            "p": change.p,
+            "alarm": change.alarm,
+        },
+        "errors": [asdict(error) for error in judge.errors],
+    }
+
+
+def _slice_as_json(part: JudgeSlice | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    shares = {"people_yes": part.people_yes, "judge_yes": part.judge_yes}
+    coefficients = {name: getattr(part, name)._asdict() for name in COLUMNS}
+    return {"name": part.name, "pairs": part.pairs, "questions": part.questions, **shares, **coefficients}
+
+
+def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
+    checked = [(judge, judge.whole) for judge in judges if judge.whole is not None]
+    for judge in judges:
+        if judge.whole is None:
+            out.print()
+            what = f"{judge.judge}: no person has judged any of the {judge.said:,} pairs that this judge judged."
+            out.print(plain(what))
+    if checked:
+        out.print()
+        _slices(out, "Judges against people", "judge", [(judge.judge, whole) for judge, whole in checked])
+        for judge, _ in checked:
+            out.print()
+            for title, head, parts in (
+                ("kind of question", "kind", judge.kinds),
+                ("characters", "text", judge.lengths),
+            ):
+                if parts:
+                    _slices(out, f"{judge.judge}, by {title}", head, [(part.name, part) for part in parts])
+            out.print(plain(_calibration(judge)))
+        out.print()
+        out.print(
+            "yes: the share that people and the judge call yes. sensitivity, specificity: the share of people's yes "
+            "and no on which the judge agrees. balanced error: the mean of both error rates. bias: the share of its "
+            "errors that goes one way, and so does not cancel out in a score. Below each, its 95 % interval for the "
+            "choice of questions. Partly is a no."
+        )
+    for judge in judges:
+        if judge.change is not None:
+            for line in _change(judge.judge, judge.change):
+                out.print()
+                out.print(plain(line))
+
+
+def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, JudgeSlice]]) -> None:
+    columns = [(head, "wrap"), ("pairs", "right"), ("yes", "right"), ("κ", "right"), ("sensi- tivity", "right")]
+    columns += [("speci- ficity", "right"), ("balanced error", "right"), ("bias", "right")]
+    cells: list[list[str | Text]] = []
+    for name, part in rows:
+        values: list[CoefficientEstimate] = [getattr(part, column) for column in COLUMNS]
+        numbers = [f"{number(value.value)}\n{_interval(value)}" for value in values]
+        yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
+        cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
+    out.print(table(title, columns, cells, fold=True))
+
+
+def _interval(value: CoefficientEstimate) -> str:
+    if value.low is None or value.high is None:
+        return ""
+    return f"{number(value.low, 2)}–{number(value.high, 2)}"
+
+
+def _calibration(judge: JudgeQuality) -> str:
+    assert judge.calibration is not None
+    parts = [f"{number(one.chance, 2)}: {percent(one.yes)} of {one.pairs:,}" for one in judge.calibration.bins]
+    error = number(judge.calibration.error)
+    return f"How often people say yes, by the score of {judge.judge}: {', '.join(parts)}. Calibration error {error}."
+
+
+def _change(name: str, change: JudgeChange) -> Iterator[str]:
+    said = " and ".join(
+        f"{when} κ {number(part.kappa.value)}, sensitivity {number(part.sensitivity.value)}, specificity "
+        f"{number(part.specificity.value)} on {counted(part.pairs, 'pair')}"
+        for when, part in (("before", change.before), ("since", change.since))
+        if part is not None
+    )
+    told = f"{said} (p {p_value(change.p)})" if change.p is not None else said or "no pair that people judged"
+    if change.judged_anew:
+        told += f"; of {counted(change.judged_anew, 'pair')} judged anew, {change.differing:,} differ"
+    if change.alarm:
+        models = ""
+        if change.models_before and change.models_since and change.models_before != change.models_since:
+            models = f" The model was {listed(change.models_before)} and is {listed(change.models_since)}."
+        yield (
+            f"CHANGED: {name} is not the judge that it was.{models} {told}. Take its verdicts since then as those of "
+            "another judge: put them into a file of their own."
+        )
+    elif change.before is None or change.since is None:
+        missing = "before" if change.before is None else "since"
+        yield f"{name}: nothing to compare, because people know no pair that it judged {missing}; {told}."
+    else:
+        yield f"{name}: no change to be seen; {told}."
+
+
+def draw_errors(out: Console, judges: Sequence[JudgeQuality], count: int) -> None:
+    """Where each judge differs from people."""
+    for judge in judges:
+        if judge.errors:
+            out.print()
+            out.print(plain(f"{judge.judge} and people differ on {counted(len(judge.errors), 'pair')}", "bold"))
+        for error in judge.errors[:count]:
+            out.print()
+            out.print(Text.assemble(plain(f"{error.qid}/{error.nugget}", "bold"), " ", plain(error.description)))
+            out.print(plain(error.text))
+            people = "yes" if error.people else "no"
+            out.print(plain(f"people: {people}; {judge.judge}: {number(error.score, 2)}", "dim"))
+        if len(judge.errors) > count:
+            out.print()
+            out.print(f"and {len(judge.errors) - count:,} more (--list COUNT, or --json)")

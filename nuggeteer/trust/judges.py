@@ -1,0 +1,265 @@
+"""How good judges (language models) are, by people's verdicts on the same pairs.
+
+A judge says yes if its score is more than ½, so partly is a no, as it is for scores. People say what is known
+(`scoring.known`): also what the silence of judged runs says, and for a whole answer what follows from its responses.
+
+A judge's errors are of two kinds. Those that go both ways cancel out in a mean score. The share that goes one way is
+bias, which no number of verdicts averages out.
+
+The human verdicts are a frozen slice: when the model behind a name changes, its verdicts since then agree with them in
+another way. Two error rates before and since are compared by Fisher's exact test, corrected for two tests (Holm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import InputError, Problem
+from nuggeteer.formats.matches import Match
+from nuggeteer.formats.sentences import responses_in
+from nuggeteer.matching.panel import Judge, read_judges
+from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
+from nuggeteer.statistics.coefficients import (
+    CoefficientEstimate,
+    balanced_error,
+    bias_of_errors,
+    contingency_tables,
+    estimate,
+    kappa,
+    sensitivity,
+    specificity,
+)
+from nuggeteer.statistics.significance import holm
+from nuggeteer.text import length, normalised
+from nuggeteer.trust.reliability import Reliability, reliability
+
+SURE = 0.05  # the p-value below which a judge is said to have changed
+LENGTHS = 3  # kinds of length, with as many pairs each
+
+
+@dataclass(frozen=True)
+class JudgeSlice:
+    """A judge on some pairs: how many pairs in how many questions, people's share of yes and the judge's, and
+    coefficients. `bias` is the share of its errors that goes one way."""
+
+    name: str
+    pairs: int
+    questions: int
+    people_yes: float
+    judge_yes: float
+    kappa: CoefficientEstimate
+    sensitivity: CoefficientEstimate
+    specificity: CoefficientEstimate
+    balanced_error: CoefficientEstimate
+    bias: CoefficientEstimate
+
+
+@dataclass(frozen=True)
+class JudgeError:
+    """A pair on which a judge differs from people: what it said, and whether they say yes."""
+
+    qid: str
+    nugget: str
+    description: str
+    text: str
+    score: float
+    people: bool
+
+
+@dataclass(frozen=True)
+class JudgeChange:
+    """A judge before a time and since then, and the models that it named. `p` is None where one of the two is missing.
+    Of `judged_anew` pairs, it says another verdict of `differing`."""
+
+    before: JudgeSlice | None
+    since: JudgeSlice | None
+    models_before: tuple[str, ...]
+    models_since: tuple[str, ...]
+    judged_anew: int
+    differing: int
+    p: float | None
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the judge is another one since then."""
+        others = bool(self.models_before and self.models_since) and self.models_before != self.models_since
+        return others or (self.p is not None and self.p < SURE)
+
+
+@dataclass(frozen=True)
+class JudgeQuality:
+    """A judge against people: on all pairs that both judged (None if there are none), by kind of question and by
+    length of the text. `said` is how many pairs it judged in all. `calibration` compares its scores with the share of
+    people's yes."""
+
+    judge: str
+    said: int
+    whole: JudgeSlice | None
+    kinds: tuple[JudgeSlice, ...] = ()
+    lengths: tuple[JudgeSlice, ...] = ()
+    calibration: Reliability | None = None
+    errors: tuple[JudgeError, ...] = ()
+    change: JudgeChange | None = None
+
+
+def judge_qualities(collection: Collection, known: VerdictIndex, since: str | None = None) -> tuple[JudgeQuality, ...]:
+    """All judges of a collection: those that are heard, machines with verdicts in `judgements/`, and files in
+    `judges/`. `since` is a time, in the form of verdicts' `at`."""
+    machines = sorted({judgement.assessor for judgement in collection.machine if judgement.assessor})
+    folder, inside = collection.root / "judges", collection.root.resolve()
+    files = sorted(str(path) for path in folder.glob("*.jsonl") if path.resolve().is_relative_to(inside))
+    judges, problems = read_judges((*collection.judges, *files, *machines), collection.key, collection.machine)
+    every: tuple[Judge, ...] = ()
+    if since is not None:
+        named = (*collection.judges, *files, *machines)
+        every, _ = read_judges(named, collection.key, collection.machine, every=True)
+    _add(problems, collection.problems)
+    truth = _Truth(collection, known)
+    result = []
+    for i, judge in enumerate(judges):
+        change = truth.change(every[i].said, since) if since is not None else None
+        result.append(truth.quality(judge, change))
+    return tuple(result)
+
+
+def _add(problems: list[Problem], known: list[Problem]) -> None:
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    known.extend(problem for problem in problems if problem not in known)
+
+
+@dataclass
+class _Truth:
+    """What people say of the pairs that judges judged."""
+
+    collection: Collection
+    known: VerdictIndex
+    _states: dict[tuple[int, str, bool], Ints] = field(default_factory=dict)
+
+    def __call__(self, match: Match) -> bool | None:
+        """Whether people say yes; None if nobody knows."""
+        asked = match.question, match.written, match.whole
+        if asked not in self._states:
+            self._states[asked] = self._state(match)
+        state = self._states[asked][match.nugget - self.collection.key.offsets[match.question]]
+        return None if state == UNKNOWN else bool(state == YES)
+
+    def _state(self, match: Match) -> Ints:
+        """The state of each nugget of the question."""
+        question = np.array([match.question], dtype=np.int32)
+        state = self.known([match.text], question).astype(np.int64)
+        if not match.whole:
+            return state
+        key = self.collection.key
+        responses = responses_in(match.written, self.collection.settings.answers.split)
+        if responses:
+            parts = self.known(list(map(normalised, responses)), np.repeat(question, len(responses)))
+            inside = parts.reshape(len(responses), -1)
+            all_known = (inside != UNKNOWN).all(axis=0)
+            state = np.where((state == UNKNOWN) & all_known, inside.max(axis=0), state)
+            state[(inside == YES).any(axis=0)] = YES
+        for nugget, own in self.known.answers.of_answer(match.question, match.written).items():
+            at = nugget - key.offsets[match.question]
+            if state[at] != YES:
+                state[at] = own
+        return state
+
+    def checked(self, said: Sequence[Match]) -> tuple[list[Match], Bools]:
+        """The matches about which people know, and what they say."""
+        found = [(match, verdict) for match in said if (verdict := self(match)) is not None]
+        return [match for match, _ in found], np.array([verdict for _, verdict in found], dtype=bool)
+
+    def quality(self, judge: Judge, change: JudgeChange | None) -> JudgeQuality:
+        said, yes = self.checked(judge.said)
+        if not said:
+            return JudgeQuality(judge.name, len(judge.said), None, change=change)
+        score = np.array([match.score for match in said])
+        return JudgeQuality(
+            judge.name,
+            len(judge.said),
+            self.slice("all", said, yes),
+            tuple(self._kinds(said, yes)),
+            tuple(self._lengths(said, yes)),
+            reliability(score, yes),
+            tuple(self._errors(said, score, yes)),
+            change,
+        )
+
+    def slice(self, name: str, said: Sequence[Match], yes: Bools) -> JudgeSlice:
+        key = self.collection.key
+        own = np.array([match.score > 0.5 for match in said], dtype=bool)
+        question = np.array([match.question for match in said], dtype=np.int64)
+        table = contingency_tables(own, yes, question, len(key.questions))
+        coefficients: tuple[Callable[[Vector], Vector], ...] = (
+            *(kappa, sensitivity, specificity),
+            *(balanced_error, bias_of_errors),
+        )
+        return JudgeSlice(
+            name,
+            len(said),
+            int(table.any(axis=1).sum()),
+            float(yes.mean()),
+            float(own.mean()),
+            *(estimate(coefficient, table) for coefficient in coefficients),
+        )
+
+    def change(self, said: Sequence[Match], since: str | None) -> JudgeChange:
+        """A judge before a time and since. Of what it said of a pair before, and since, the last counts."""
+        before: dict[tuple[int, str], Match] = {}
+        after: dict[tuple[int, str], Match] = {}
+        for match in sorted(said, key=lambda match: match.at or ""):
+            (after if (match.at or "") >= (since or "") else before)[match.nugget, match.text] = match
+        slices, tables = [], []
+        for part in (before, after):
+            checked, yes = self.checked(list(part.values()))
+            slices.append(self.slice("", checked, yes) if checked else None)
+            own = np.array([match.score > 0.5 for match in checked], dtype=bool)
+            tables.append(contingency_tables(own, yes, np.zeros(len(yes), dtype=np.int64), 1)[0])
+        anew = before.keys() & after.keys()
+        models = [tuple(sorted({match.model for match in part.values() if match.model})) for part in (before, after)]
+        differing = sum((before[pair].score > 0.5) != (after[pair].score > 0.5) for pair in anew)
+        p = _p_value(tables[0], tables[1]) if None not in slices else None
+        return JudgeChange(slices[0], slices[1], models[0], models[1], len(anew), differing, p)
+
+    def _kinds(self, said: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
+        kinds = [self.collection.key.questions[match.question].kind or "–" for match in said]
+        if len(set(kinds)) > 1:
+            for kind in sorted(set(kinds)):
+                own = np.array([other == kind for other in kinds])
+                yield self.slice(kind, [said[i] for i in np.flatnonzero(own)], yes[own])
+
+    def _lengths(self, said: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
+        sizes = np.array([length(match.written) for match in said])
+        cuts = np.unique(np.quantile(sizes, np.arange(1, LENGTHS) / LENGTHS, method="lower"))
+        group = np.searchsorted(cuts, sizes)
+        if len(np.unique(group)) > 1:
+            for number in np.unique(group).tolist():
+                own = np.flatnonzero(group == number)
+                name = f"{sizes[own].min():,}–{sizes[own].max():,}"
+                yield self.slice(name, [said[i] for i in own.tolist()], yes[own])
+
+    def _errors(self, said: list[Match], score: Vector, yes: Bools) -> Iterator[JudgeError]:
+        """Those on nuggets about which it errs most often first, and the surest first."""
+        wrong = np.flatnonzero((score > 0.5) != yes)
+        nugget = np.array([match.nugget for match in said], dtype=np.int64)
+        often = np.bincount(nugget[wrong], minlength=len(self.collection.key.nuggets))
+        for i in sorted(wrong.tolist(), key=lambda i: (-often[nugget[i]], nugget[i], -abs(score[i] - yes[i]))):
+            own = self.collection.key.nuggets[nugget[i]]
+            yield JudgeError(own.qid, own.nugget, own.descriptions[0], said[i].written, float(score[i]), bool(yes[i]))
+
+
+def _p_value(before: Vector, since: Vector) -> float | None:
+    """Whether either error rate changed: the smaller of two exact tests, corrected."""
+    from scipy.stats import fisher_exact
+
+    tests = [
+        float(fisher_exact([[one[right], one[wrong]] for one in (before, since)]).pvalue)
+        for right, wrong in ((0, 2), (3, 1))
+        if all(one[right] + one[wrong] for one in (before, since))
+    ]
+    return float(holm(np.array(tests)).min()) if tests else None
