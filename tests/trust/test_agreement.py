@@ -146,7 +146,7 @@ def test_of_one_system_the_text_is_left_out(collect):
     """Its verdict turned about, the chance that a text gets stays."""
     rng = random.Random(1)
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
-    texts = [" ".join(rng.sample(words, 3)) + f" {i}" for i in range(40)]
+    texts = sorted(" ".join(rng.sample(words, 3)) + f" {i}" for i in range(40))  # verdicts are sorted
     nuggets = [{"qid": "q", "nugget": "1", "text": "alpha beta"}]
 
     def guess(turned):
