@@ -157,8 +157,8 @@ def check_address(judge: JudgeSettings, environment: Mapping[str, str] = os.envi
     try:
         parts = urlsplit(judge.url)
         host, _ = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise NuggeteerError(f"{where} is no address: {error}") from error
+    except ValueError:  # its message may quote a key that somebody wrote into the address
+        raise NuggeteerError(f"{where} is no address; write for example http://127.0.0.1:8080/v1") from None
     if parts.scheme not in ("http", "https") or not host:
         raise NuggeteerError(f"{where} is no address; write for example http://127.0.0.1:8080/v1")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:

@@ -98,6 +98,7 @@ class Narrowed:
     before: float
     after: float
     checked: int  # pairs that humans have judged too, by which the judge's worth is known
+    width: float | None  # that was asked for
 
 
 def narrow(
@@ -112,12 +113,13 @@ def narrow(
     while True:
         count = plan.ordered.enough(width)
         if width is not None and plan.width <= width:
-            return Narrowed(total, before, plan.width, plan.worth.checked)
+            return Narrowed(total, before, plan.width, plan.worth.checked, width)
         total.add(ask(plan.ordered.calls[:count]))
         expected = float(plan.ordered.width[count])
         if width is None or total.stopped or not count:
             total.unneeded = sum(len(call.nuggets) for call in plan.ordered.calls[count:])
-            return Narrowed(total, before, expected if width is None else plan.width, plan.worth.checked)
+            after = expected if width is None else plan.width
+            return Narrowed(total, before, after, plan.worth.checked, width)
         earlier, plan = plan.width, read(subject)
         if plan.width >= earlier:
             total.stopped = "no-gain"

@@ -78,6 +78,9 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
         rest = counted(asked.unneeded, "nugget")
         out.print(plain(f"{rest} not asked about: more verdicts would hardly narrow the score."))
     widths = f"{number(narrowed.before)} wide, and about {number(narrowed.after)} with these verdicts"
+    if narrowed.width is not None and narrowed.after > narrowed.width and not asked.left:
+        far = f"Not {number(narrowed.width)} wide: more verdicts of {judge.name} would hardly narrow the score."
+        out.print(plain(f"{far} nuggeteer plan says what would."))
     checked = f"People have judged {counted(narrowed.checked, 'nugget')} that {judge.name} has read"
     out.print(plain(f"The guesses made the interval {widths}. {checked}; the more, the more its verdicts tell."))
 

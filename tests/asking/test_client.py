@@ -1,0 +1,210 @@
+"""The HTTP client: where it may send, what it keeps secret, and what it makes of a server's answers."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import math
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggeteer.asking.client import HOSTS, Client, Secret, Unavailable, check_address, read_reply, retry_after
+from nuggeteer.cli.main import main
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.settings import JudgeSettings
+from tests.asking.fake_server import FakeServer, Fault
+from tests.asking.test_session import ask
+
+KEY = "sk-Very+Secret/0123456789=="
+
+
+def judge(url, **more):
+    return JudgeSettings("j", url, "m", **more)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/v1", "http://localhost/v1/", "http://[::1]:8080", "https://127.8.9.10/v1"]
+)
+def test_this_machine_may_be_asked(url):
+    assert check_address(judge(url), {}).endswith("/chat/completions")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/v1",
+        "http://0.0.0.0/v1",
+        "http://10.0.0.1/v1",
+        "https://127.0.0.1.example.com",
+        "https://localhost.example.com",
+        "http://2130706433/v1",  # 127.0.0.1 as one number, which not every resolver reads so
+    ],
+)
+def test_another_machine_needs_the_collections_yes_and_the_users(url):
+    host = url.split("//")[1].split("/")[0]
+    with pytest.raises(NuggeteerError, match="network = true"):
+        check_address(judge(url), {HOSTS: host})
+    with pytest.raises(NuggeteerError, match=f"export {HOSTS}={host}"):
+        check_address(judge(url, network=True), {HOSTS: f"not.{host}, x"})
+    assert check_address(judge(url, network=True), {HOSTS: f"x, {host.upper()}"})
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("ftp://127.0.0.1", "no address"),
+        ("127.0.0.1:80", "no address"),
+        ("http://", "no address"),
+        ("http://127.0.0.1:99999", "no address"),
+        ("http://[::1", "no address"),
+        (f"http://user:{KEY}@127.0.0.1/v1", "no address"),
+        ("http://user:secret@127.0.0.1/v1", "the key belongs into"),
+        ("http://user@127.0.0.1/v1", "the key belongs into"),
+        (f"http://127.0.0.1/v1?key={KEY}", "the key belongs into"),
+        (f"http://127.0.0.1/v1#{KEY}", "the key belongs into"),
+    ],
+)
+def test_an_address_is_a_host_a_port_and_a_path_and_errors_do_not_quote_it(url, says):
+    with pytest.raises(NuggeteerError, match=says) as caught:
+        check_address(judge(url), {})
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_never_leaves_in_the_clear():
+    with pytest.raises(NuggeteerError, match="write https"):
+        check_address(judge("http://example.com", network=True, key_env="K"), {HOSTS: "example.com"})
+
+
+def test_no_proxy_sees_what_is_for_this_machine(ask_folder, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with FakeServer() as server:
+        assert ask(ask_folder(server)).calls == 2
+
+
+def test_a_redirection_is_not_followed(ask_folder):
+    with FakeServer() as other:
+        with FakeServer(always=lambda request: Fault(307, {"Location": f"{other.url}/chat/completions"})) as server:
+            root = ask_folder(server)
+            with pytest.raises(NuggeteerError, match="307"):
+                ask(root)
+        assert other.requests == []
+
+
+def test_the_key_is_sent_and_stands_in_no_file_error_output_or_repr(ask_folder, monkeypatch, capsys):
+    """Also where the server quotes it, in errors, in labels, in its model's name."""
+    monkeypatch.setenv("THE_KEY", f" {KEY}\n")
+    faults = [
+        Fault(500, content=f"the key {KEY} is tired"),
+        Fault(400, content=f"your key {KEY} is odd"),
+        Fault(content=f"as {KEY} said"),
+        Fault(content=json.dumps({"1": KEY})),
+        Fault(raw=KEY.encode()),
+        Fault(cut=10),
+    ]
+    with FakeServer(faults, model=f"m-{KEY}") as server:
+        root = ask_folder(server, key_env="THE_KEY", concurrency=1)
+        assert main(["ask", "night", "--all", "--collection", str(root)]) in (0, 2)
+        server.always = lambda request: Fault(401, content=f"Incorrect API key provided: {KEY}")
+        main(["ask", "night", "--all", "--again", "--collection", str(root)])
+        assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
+        client = Client(judge(server.url, key_env="THE_KEY"))
+        try:
+            client.send([], {}, frozenset())
+        except NuggeteerError as error:
+            shown = [repr(error), str(error), repr(client), "".join(traceback.format_exception(error))]
+        finally:
+            client.close()
+        assert len(server.requests) > 6
+    printed = capsys.readouterr()
+    files = [path.read_bytes().decode("utf-8", "replace") for path in root.rglob("*") if path.is_file()]
+    for text in [*files, *shown, printed.out, printed.err, repr(Secret(KEY)), str(Secret(KEY))]:
+        assert KEY not in text
+    assert any("***" in text for text in files)
+
+
+@pytest.mark.parametrize(("value", "says"), [("", "is empty"), (" \n", "is empty"), ("a b", "no key"), ('"', "no key")])
+def test_a_key_that_is_none_is_said_by_the_name_of_its_variable(monkeypatch, value, says):
+    monkeypatch.setenv("THE_KEY", value)
+    with pytest.raises(NuggeteerError, match=says) as caught:
+        Client(judge("http://127.0.0.1", key_env="THE_KEY"))
+    assert "THE_KEY" in str(caught.value)
+    monkeypatch.delenv("THE_KEY")
+    with pytest.raises(NuggeteerError, match="is empty"):
+        Client(judge("http://127.0.0.1", key_env="THE_KEY"))
+
+
+def test_without_httpx_the_extra_is_named(ask_folder, monkeypatch, capsys):
+    real = builtins.__import__
+
+    def without(name, *more):
+        if name == "httpx":
+            raise ImportError(name)
+        return real(name, *more)
+
+    with FakeServer() as server:
+        root = ask_folder(server)
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert main(["ask", "night", "--all", "--collection", str(root)]) == 2
+    assert "install nuggeteer[ask]" in capsys.readouterr().err
+    assert not (root / "judges").exists()
+
+
+def test_a_server_that_is_not_there_costs_nothing_and_says_where(ask_folder, monkeypatch):
+    monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)
+    with FakeServer() as server:
+        root = ask_folder(server, questions=1, input_price=100.0)
+    asked = ask(root)
+    assert (asked.spent, asked.calls) == (0.0, 0)
+    assert {pair.reason for pair in asked.failed} == {f"cannot connect to {server.url}/chat/completions"}
+
+
+def test_a_reply_that_never_ends_is_cut_off(ask_folder, monkeypatch):
+    monkeypatch.setattr("nuggeteer.asking.client.LARGEST_REPLY", 1000)
+    monkeypatch.setattr("nuggeteer.asking.sender.FIRST_PAUSE", 0.01)
+    with FakeServer([Fault(raw=b" " * 5000)]) as server:
+        asked = ask(ask_folder(server, questions=1))
+    assert asked.requests == 2
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda x: (
+            st.lists(x)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["choices", "message", "content", "logprobs", "token", "usage", "model", "prompt_tokens"]
+                ),
+                x,
+            )
+        ),
+    )
+)
+def test_whatever_a_server_answers_is_a_reply_or_none(answer):
+    try:
+        reply = read_reply(json.dumps(answer).encode())
+    except Unavailable:
+        return
+    assert isinstance(reply.content, str)
+
+
+def test_seconds_and_dates_say_how_long_to_wait():
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert retry_after("7") == 7
+    assert retry_after("0.5") == 0.5
+    assert retry_after("-3") == 0
+    assert retry_after(later) == pytest.approx(90, abs=3)
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert [retry_after(value) for value in (None, "", "soon", "nan", "inf")] == [None] * 5
+
+
+@given(st.text(max_size=40))
+def test_any_header_is_a_time_or_none(value):
+    wait = retry_after(value)
+    assert wait is None or (wait >= 0 and math.isfinite(wait))
