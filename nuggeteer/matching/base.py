@@ -61,7 +61,7 @@ class Matcher(ABC):
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         """The log odds that similar judged texts add to the threshold model's belief about each pair, in the order of
-        scores. None if the matcher does not use similar texts."""
+        scores. A verdict on the pair itself adds nothing. None if the matcher does not use similar texts."""
         return None
 
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions | None:

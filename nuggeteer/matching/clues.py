@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nuggeteer.matching.idf import Idf
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.text import find_words, matching_form
 
 CLUES = (
@@ -117,6 +117,17 @@ class QuestionClues:
         """texts × nuggets × CLUES."""
         return np.concatenate([self._clues(texts[i : i + SLICE]) for i in range(0, len(texts), SLICE)])
 
+    def without_own(self, row: int, clues: Vector) -> tuple[Vector, Bools]:
+        """The clues of a judged text, nuggets × CLUES, as they are without its own verdicts; and the nuggets about
+        which somebody judged another text."""
+        others = self._decided.sum(axis=0)
+        place = int(np.searchsorted(self._rows, row))
+        if place == len(self._rows) or self._rows[place] != row:  # not among those that are compared with
+            return clues, np.asarray(others > 0)
+        own, result = self._decided[place] > 0, clues.copy()
+        result[own, CLUES.index("regression")] = self._left_out[place, own]
+        return result, np.asarray(others - own > 0)
+
     def breakdown(self, text: TextGrams, nugget: int) -> ClueBreakdown:
         """What a text says of a nugget of this question, and which judged texts speak."""
         vector, grams = self._as_vectors([text]), list(self._number)
@@ -158,11 +169,71 @@ class QuestionClues:
 
     @cached_property
     def _regression(self) -> Vector:
-        """Kernel ridge regression of the verdicts, less the base rate, on the judged texts: judged texts × nuggets."""
+        """Kernel ridge regression of the verdicts, less the base rate, on the judged texts: judged texts × nuggets. Of
+        each nugget by the texts that were judged for it."""
+        base = (self._yes.sum(axis=0) + 0.5) / (self._decided.sum(axis=0) + 1)
+        return self._kernel.solve(self._yes - self._decided * base)
+
+    @cached_property
+    def _left_out(self) -> Vector:
+        """What the other judged texts predict for each judged text, where it was judged: judged texts × nuggets.
+
+        The regression without a text follows from the one with it: what is left of its verdict, divided by its entry in
+        the diagonal of the inverse kernel, is how far the others' prediction is from the verdict (Stone 1974)."""
+        left = np.maximum(self._kernel.inverse_diagonal(), 1e-12)
+        base = (self._yes.sum(axis=0) - self._yes + 0.5) / np.maximum(self._decided.sum(axis=0), 1)
+        of_yes, of_all = self._kernel.solve(self._yes), self._kernel.solve(self._decided)
+        return np.asarray((self._yes - of_yes / left) - base * (self._decided - of_all / left))
+
+    @cached_property
+    def _kernel(self) -> _Kernel:
         kernel = (self._vectors @ self._vectors.T).toarray()
         kernel[np.diag_indices_from(kernel)] += RIDGE
-        base = (self._yes.sum(axis=0) + 0.5) / (self._decided.sum(axis=0) + 1)
-        return np.asarray(np.linalg.solve(kernel, self._yes - self._decided * base))
+        return _Kernel(kernel, self._decided > 0)
+
+
+class _Kernel:
+    """The inverse of a kernel between judged texts, for each nugget of the texts `decided` for it (texts × nuggets).
+
+    Most texts are decided for every nugget that anyone judged, or are few. So the inverse of those is worked out once,
+    and each other set of texts bordered to it."""
+
+    def __init__(self, kernel: Vector, decided: Bools) -> None:
+        self._kernel, self._decided = kernel, decided
+        asked = decided.any(axis=0)
+        self._common = np.flatnonzero(decided[:, asked].all(axis=1))
+        self._inverse = np.linalg.inv(kernel[np.ix_(self._common, self._common)])
+        patterns: dict[bytes, list[int]] = {}
+        for nugget in np.flatnonzero(asked).tolist():
+            patterns.setdefault(decided[:, nugget].tobytes(), []).append(nugget)
+        self._patterns = [(np.array(nuggets), self._border(nuggets[0])) for nuggets in patterns.values()]
+
+    def _border(self, nugget: int) -> tuple[Ints, Vector, Vector]:
+        """The texts decided for a nugget beyond the common ones; what the common ones say of them, and the inverse of
+        what that leaves."""
+        more = np.setdiff1d(np.flatnonzero(self._decided[:, nugget]), self._common)
+        cross = self._inverse @ self._kernel[np.ix_(self._common, more)]
+        rest = self._kernel[np.ix_(more, more)] - self._kernel[np.ix_(more, self._common)] @ cross
+        return more, cross, np.linalg.inv(rest)
+
+    def solve(self, right: Vector) -> Vector:
+        """The inverse times each column, 0 where a text is not decided."""
+        result = np.zeros(right.shape)
+        for nuggets, (more, cross, inverse) in self._patterns:
+            own = right[np.ix_(self._common, nuggets)]
+            border = inverse @ (right[np.ix_(more, nuggets)] - cross.T @ own)
+            result[np.ix_(more, nuggets)] = border
+            result[np.ix_(self._common, nuggets)] = self._inverse @ own - cross @ border
+        return result
+
+    def inverse_diagonal(self) -> Vector:
+        """The diagonal of each nugget's inverse, 0 where a text is not decided: texts × nuggets."""
+        result = np.zeros(self._decided.shape)
+        for nuggets, (more, cross, inverse) in self._patterns:
+            result[np.ix_(more, nuggets)] = np.diag(inverse)[:, None]
+            common = np.diag(self._inverse) + ((cross @ inverse) * cross).sum(axis=1)
+            result[np.ix_(self._common, nuggets)] = common[:, None]
+        return result
 
 
 def _times(one: Vector, other: Vector) -> Vector:

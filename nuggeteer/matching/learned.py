@@ -25,7 +25,7 @@ from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
-from nuggeteer.text import normalised
+from nuggeteer.text import normalised, verdict_form_of_normalised
 
 NAMED = 2  # judged texts of a kind that an explanation names
 DIGITS = 4  # of log odds: the last bits of a product depend on what else is asked at once
@@ -51,9 +51,13 @@ class LearnedMatcher(NgramMatcher):
         result = np.zeros(int(begin[-1]))
         with _one_thread():
             for number, rows, clues in self._clues(texts, question):
-                judged = np.flatnonzero(self._question(number).judged)
-                pairs = begin[rows][:, None] + judged
-                result[pairs] = weigh(clues[:, judged])
+                about = self._question(number)
+                judged = np.repeat(about.judged[None, :], len(rows), axis=0)
+                for i, row in enumerate(rows.tolist()):
+                    own = self._row_of_text.get((number, verdict_form_of_normalised(texts[row])))
+                    if own is not None:
+                        clues[i], judged[i] = about.without_own(own, clues[i])
+                result[begin[rows][:, None] + np.arange(judged.shape[1])] = np.where(judged, weigh(clues), 0.0)
         return np.round(result, DIGITS)
 
     def features(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
@@ -101,6 +105,15 @@ class LearnedMatcher(NgramMatcher):
         order = np.array(sorted(range(len(texts)), key=lambda row: (question[row], texts[row])), dtype=np.int64)
         numbers, start = np.unique(self._judged.question[order], return_index=True)
         return dict(zip(numbers.tolist(), np.split(order, start)[1:], strict=True))
+
+    @cached_property
+    def _row_of_text(self) -> dict[tuple[int, str], int]:
+        """The row of each judged text among those of its question."""
+        return {
+            (number, verdict_form_of_normalised(self._judged.texts[row])): i
+            for number, rows in self._judged_rows.items()
+            for i, row in enumerate(rows.tolist())
+        }
 
     @cached_property
     def _begin(self) -> Ints:

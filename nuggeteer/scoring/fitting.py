@@ -80,7 +80,10 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
-    evidence = Evidence(scores, size, known.taught == YES, nugget, group, names, key.question, weights, opinions)
+    carried = _carried_to_chosen(collection, matcher, known, begin)
+    evidence = Evidence(
+        scores, size, known.taught == YES, nugget, group, names, key.question, weights, opinions, carried
+    )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
 
 
@@ -122,6 +125,24 @@ def _responses(collection: Collection, runs: Set[str | None]) -> set[tuple[int, 
         run = collection.run(name)
         found.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
     return found
+
+
+def _carried_to_chosen(collection: Collection, matcher: Matcher, known: VerdictIndex, begin: Ints) -> Vector | None:
+    """The log odds that other verdicts add to the judged pairs of systems that were not read as a whole. Their pairs
+    were chosen by these log odds. A model without them would see nuggets found where words promise none, and take it
+    for the merit of the system."""
+    if not matcher.uses_judgements:
+        return None
+    whole = {run.name for run in collection.judged_runs}
+    chosen = np.flatnonzero([run not in whole for run in known.runs])
+    if not len(chosen):
+        return None
+    carried = matcher.carried([known.texts[row] for row in chosen.tolist()], known.question[chosen])
+    if carried is None:
+        return None
+    result = np.zeros(int(begin[-1]))
+    result[ragged(begin[chosen], np.diff(begin)[chosen])[1]] = carried
+    return result
 
 
 def weights_in_recall(key: AnswerKey) -> Vector:

@@ -150,7 +150,8 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
 
 
 def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
-    """The same run, with the log odds that similar judged texts add to each guess, and with what judges say."""
+    """The same run, with the log odds that similar judged texts add to each guess, and with what judges say. Known
+    pairs get both too, for what they say of the other pairs of their answers, unless the run was judged as a whole."""
     if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
         return matched
     opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
@@ -165,7 +166,8 @@ def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> 
         return matched
     added = np.zeros(len(pairs), dtype=np.float32)
     added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = carried
-    added[~guessed] = 0.0
+    if run.info.judged != "none":
+        added[~guessed] = 0.0
     return replace(matched, pairs=replace(pairs, carried=added))
 
 

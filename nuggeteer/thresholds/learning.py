@@ -48,13 +48,14 @@ ROUNDS = 40
 
 @dataclass(frozen=True)
 class Cells:
-    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score and size, and with the
-    same verdicts of judges."""
+    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score, size and log odds
+    carried over, and with the same verdicts of judges."""
 
     nugget: Ints
     group: Ints
     score: Vector
     size: Vector
+    carried: Vector
     count: Vector
     yes: Vector
     opinions: Matrix  # cells × clues of judges
@@ -70,7 +71,9 @@ def cells_of(evidence: Evidence) -> Cells:
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
     found = decode_cells(codes, evidence.opinions)
     nugget, group = np.divmod(found.cell, groups)
-    return Cells(nugget, group, found.score, found.size, count.astype(float), yes.astype(float), found.opinions)
+    return Cells(
+        nugget, group, found.score, found.size, found.carried, count.astype(float), yes.astype(float), found.opinions
+    )
 
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
@@ -86,7 +89,7 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
-    base = newton.b[0] + newton.b[CURVE] * cells.size + cells.opinions @ newton.b[COEFFICIENTS:]
+    base = newton.b[0] + newton.b[CURVE] * cells.size + cells.opinions @ newton.b[COEFFICIENTS:] + cells.carried
     base += newton.question[evidence.question_of_nugget[cells.nugget]]
     likelihood = _GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
     nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
@@ -150,6 +153,7 @@ class _Newton:
         """Curvature of the log posterior, and what is left of each pair."""
         cells, q = self.cells, self.question_of_nugget[self.cells.nugget]
         eta = self.features @ self.b + self.nugget[cells.nugget] + self.group[cells.group] + self.question[q]
+        eta += cells.carried
         mean = expit(eta)
         w = cells.count * mean * (1 - mean)
         self._residual = cells.yes - cells.count * mean

@@ -63,7 +63,9 @@ class Evidence:
 
     `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
     group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
-    `opinions` are those of judges on the same pairs, None if there are no judges.
+    `opinions` are those of judges on the same pairs, None if there are no judges. `carried` are the log odds that the
+    verdicts on other texts add (`Pairs.carried`), where the pair was chosen to be judged and not only read like all
+    others: whoever chose it had them in mind. None if no pair was.
     """
 
     scores: Vector
@@ -75,6 +77,7 @@ class Evidence:
     question_of_nugget: Ints
     weight_of_nugget: Vector
     opinions: Opinions | None = None
+    carried: Vector | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -86,7 +89,7 @@ class Evidence:
     @property
     def pairs(self) -> Pairs:
         """The pairs, without the verdicts."""
-        return Pairs(self.scores, self.nugget, self.size, opinions=self.opinions)
+        return Pairs(self.scores, self.nugget, self.size, self.carried, self.opinions)
 
     def only(self, kept: Bools) -> Evidence:
         """The same evidence, but only the `kept` pairs."""
@@ -98,6 +101,7 @@ class Evidence:
             nugget=self.nugget[kept],
             group=self.group[kept],
             opinions=None if self.opinions is None else self.opinions[kept],
+            carried=None if self.carried is None else self.carried[kept],
         )
 
 

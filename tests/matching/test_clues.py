@@ -46,15 +46,15 @@ class Plain:
         return [float(values[name]) for name in CLUES]
 
     def regression(self, text, nugget, base):
-        """What is not decided is taken for the base rate."""
-        if not self.texts:
+        """By the texts that were judged for the nugget."""
+        judged = [i for i in range(len(self.texts)) if self.decided[i][nugget]]
+        if not judged:
             return 0.0
-        kernel = np.array([[similarity(one, other) for other in self.texts] for one in self.texts])
-        target = [
-            yes[nugget] - base if decided[nugget] else 0.0 for yes, decided in zip(self.yes, self.decided, strict=True)
-        ]
-        weights = np.linalg.solve(kernel + 0.3 * np.eye(len(self.texts)), target)
-        return sum(w * similarity(text, judged) for w, judged in zip(weights, self.texts, strict=True))
+        texts = [self.texts[i] for i in judged]
+        kernel = np.array([[similarity(one, other) for other in texts] for one in texts])
+        target = [self.yes[i][nugget] - base for i in judged]
+        weights = np.linalg.solve(kernel + 0.3 * np.eye(len(texts)), target)
+        return sum(w * similarity(text, judged) for w, judged in zip(weights, texts, strict=True))
 
 
 def stems(text):
@@ -120,6 +120,22 @@ def test_clues_are_those_of_the_formulas(question, texts):
     ours = clues_of(question).clues([GramReader(IDF)(text) for text in texts])
     for column, name in enumerate(CLUES):
         np.testing.assert_allclose(ours[..., column], expected[..., column], rtol=1e-7, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_its_own_verdicts_a_text_is_like_one_that_nobody_judged(seed):
+    """The shortcut agrees with a question from which the verdict was taken."""
+    descriptions, texts, decided, yes = some(seed, texts=12)
+    decided[:4] = True  # some for all nuggets, as in a run that was judged as a whole
+    question, read = clues_of((descriptions, texts, decided, yes)), GramReader(IDF)
+    for row, text in enumerate(texts):
+        own, judged = question.without_own(row, question.clues([read(text)])[0])
+        for nugget in range(len(descriptions)):
+            fewer = decided.copy()
+            fewer[row, nugget] = False
+            others = clues_of((descriptions, texts, fewer, yes & fewer))
+            assert judged[nugget] == others.judged[nugget]
+            np.testing.assert_allclose(own[nugget], others.clues([read(text)])[0, nugget], rtol=1e-7, atol=1e-9)
 
 
 def some(seed, texts=40, nuggets=3):
