@@ -30,7 +30,7 @@ from nuggeteer.thresholds.model import Evidence, Pairs, size_of
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
-FORMAT = "nuggeteer thresholds 4"
+FORMAT = "nuggeteer thresholds 5"
 NAME = "thresholds"
 MOST = 20_000  # judges' verdicts that tell the level
 

@@ -7,7 +7,8 @@ on a grid, and μ, σ_a, σ_t their values of highest marginal likelihood. Witho
 twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
 (3) The spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
 having seen it, since that is the question asked of a new build; nuggets count as they do in the score. On REALSumm
-those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise. What is left
+those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise; the spread of g is the
+prior's, because runs that were judged as a whole do not show it (experiments/prior.py). What is left
 of each answer, all its nuggets together, varies more than it would if they were independent: by how much tells ρ.
 
 Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, verdicts of judges).
@@ -27,6 +28,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import (
     COEFFICIENTS,
     CURVE,
+    EFFECTS,
     GRID,
     SIGMAS,
     STEEPNESS,
@@ -105,14 +107,13 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
         steepness=np.exp(nuggets.steepness * STEEPNESS),
         nugget_weights=nuggets.posterior,
         group_names=tuple(name for name, has in zip(evidence.groups, seen, strict=True) if has),
-        group=groups.mean[seen],
-        group_spread=groups.spread[seen],
+        effects=groups.effects[seen],
+        effects_covariance=groups.covariance[seen],
         new_group=groups.sigmas,
-        slope=groups.slope[seen],
-        slope_spread=groups.slope_spread[seen],
         centre=groups.centre,
+        level=groups.level,
         answer=groups.answer,
-        spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, groups.sigma, groups.sigma_slope),
+        spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, *groups.spreads),
         usual_size=float(evidence.size.mean(dtype=float)) if len(evidence) else 0.0,
         pairs=len(evidence),
         log10_evidence=(nuggets.log_marginal + newton.laplace()) / np.log(10),
@@ -310,16 +311,21 @@ class _Blind:
     rows: Ints
     weight: Matrix  # cells × (steepness × GRID)
     eta: Matrix  # the same: logits
-    x: Vector  # of the formula, less `centre`
-    centre: float
+    x: Vector  # of the formula
+    centre: float = 0.0  # e
+    level: float = 0.0  # h
 
-    def logits(self, v: float, k: float) -> Matrix:
-        return np.asarray(self.eta + (v + k * self.x)[:, None])
+    def logits(self, effects: Vector) -> Matrix:
+        v, k, g = effects
+        return np.asarray(self.eta + (v + k * (self.x - self.centre))[:, None] + g * (self.eta - self.level))
 
-    def chance(self, v: float, k: float) -> tuple[Vector, Vector]:
-        """P(yes), and how fast it rises with the logit."""
-        inside = expit(self.logits(v, k))
-        return (self.weight * inside).sum(axis=1), (self.weight * inside * (1 - inside)).sum(axis=1)
+    def chance(self, effects: Vector) -> tuple[Vector, Matrix]:
+        """P(yes), and how fast it rises with each effect: cells × EFFECTS."""
+        inside = expit(self.logits(effects))
+        rising = self.weight * inside * (1 - inside)
+        with_v = rising.sum(axis=1)
+        with_g = (rising * (self.eta - self.level)).sum(axis=1)
+        return (self.weight * inside).sum(axis=1), np.stack([with_v, with_v * (self.x - self.centre), with_g], axis=1)
 
 
 class _Groups:
@@ -333,20 +339,21 @@ class _Groups:
         groups, cells = len(evidence.groups), likelihood.cells
         self._steepness = np.exp(nuggets.steepness * STEEPNESS)
         self._question = evidence.question_of_nugget
-        self.centre = float(np.average(x, weights=cells.count)) if len(x) else 0.0
         self._x = x
-        off, information, tilt, tilt_information, centre = np.zeros((5, groups))
+        displacement, information = np.zeros((groups, EFFECTS)), np.zeros((groups, 2))
         excess = np.zeros(3)  # over answers: squares of what is left, what independence expects, and a ρ of 1 more
+        curvature, pull = np.zeros((groups, EFFECTS, EFFECTS)), np.zeros((groups, EFFECTS))
+        centre, level = np.zeros((2, groups))
+        scales = np.array([prior.group, prior.slope, prior.sharpness])
         for group in range(groups):
             rows = np.flatnonzero(cells.group == group)
             importance = evidence.weight_of_nugget[cells.nugget[rows]]
             if importance.any():
                 blind = self._blind(rows, nuggets, importance)
-                off[group], tilt[group], information[group], tilt_information[group] = self._displacement(
-                    blind, importance
-                )
-                excess += self._excess(blind, off[group], tilt[group])
-                centre[group] = blind.centre
+                displacement[group], information[group] = self._displacement(blind, importance)
+                excess += self._excess(blind, displacement[group])
+                curvature[group], pull[group] = self._likelihood_of_effects(blind, importance, scales)
+                centre[group], level[group] = blind.centre, blind.level
         answers = len(
             np.unique(cells.group * np.int64(self._question.max(initial=0) + 1) + self._question[cells.nugget])
         )
@@ -356,13 +363,18 @@ class _Groups:
         )
         # Where nuggets go together, an answer says less than as many nuggets apart.
         inflation = max(excess[0] / excess[1], 1.0) if excess[1] > 0 else 1.0
-        information, tilt_information = information / inflation, tilt_information / inflation
-        self.sigmas = _sigmas(off, information, prior.group)
-        self.sigma = float(np.sqrt((self.sigmas**2).mean()))
-        self.sigma_slope = float(np.sqrt((_sigmas(tilt, tilt_information, prior.slope) ** 2).mean()))
-        self.mean, self.spread = _shrunk(off, information, self.sigma)
-        self.slope, self.slope_spread = _shrunk(tilt, tilt_information, self.sigma_slope)
-        self.mean += self.slope * (self.centre - centre)
+        information /= inflation
+        of_v, of_k = (_sigmas(displacement[:, i], information[:, i], scales[i]) for i in range(2))
+        self.sigmas = of_v
+        self.spreads = (*(float(np.sqrt((sigmas**2).mean())) for sigmas in (of_v, of_k)), prior.sharpness)
+        # Where a usual group's k and g leave its expected score as it is. That of each group is elsewhere.
+        usual = information[:, 0] / max(information[:, 0].sum(), 1e-12)
+        self.centre, self.level = float(usual @ centre), float(usual @ level)
+        own = np.repeat(np.eye(EFFECTS)[None], groups, axis=0)
+        own[:, 0, 1], own[:, 0, 2] = centre - self.centre, level - self.level
+        turned = own.transpose(0, 2, 1)
+        self.covariance = np.linalg.inv(turned @ (curvature / inflation) @ own + np.diag(np.array(self.spreads) ** -2))
+        self.effects = (self.covariance @ turned @ pull[:, :, None])[:, :, 0] / inflation
 
     def _blind(self, rows: Ints, nuggets: _Nuggets, importance: Vector) -> _Blind:
         likelihood = self._likelihood
@@ -373,39 +385,54 @@ class _Groups:
         belief /= belief.sum(axis=1, keepdims=True)
         shift = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
         eta = (shift[:, :, None] + GRID).reshape(len(rows), -1)
-        blind = _Blind(rows, belief[of_cell], eta, np.zeros(len(rows)), 0.0)
-        # Where a slope about it leaves the expected score as it is, so that v and k can be told apart.
-        pull = importance * self._cells.count[rows] * blind.chance(0, 0)[1]
-        centre = float(pull @ self._x[rows] / pull.sum())
-        return replace(blind, x=self._x[rows] - centre, centre=centre)
+        blind = _Blind(rows, belief[of_cell], eta, self._x[rows])
+        # Where k and g leave the expected score as it is, so that v can be told apart from both.
+        _, rising = blind.chance(np.zeros(EFFECTS))
+        pull = importance * self._cells.count[rows]
+        of_v, of_k, of_g = pull @ rising
+        return replace(blind, centre=float(of_k / of_v), level=float(of_g / of_v))
 
-    def _displacement(self, blind: _Blind, importance: Vector) -> tuple[float, float, float, float]:
+    def _displacement(self, blind: _Blind, importance: Vector) -> tuple[Vector, Vector]:
         """The v and k at which the expected weight of yes is the weight seen, and so is its slope over x; and the
-        information behind each."""
+        information behind each. g is 0."""
         yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
-        scale = float(importance.max())
-        v = k = 0.0
-        broad, steep = 0.25 * scale, 4.0  # broad priors' pull keeps groups of all yes or all no finite
-        of_v = of_k = (0.0, 0.0)
+        broad = np.diag([0.25 * float(importance.max()), 4.0])  # keeps groups of all yes or all no finite
+        equations = np.stack([importance, blind.x - blind.centre], axis=1)
+        effects, slope, noise = np.zeros(EFFECTS), broad, broad
         for _ in range(20):
-            p, rising = blind.chance(v, k)
-            left, noise = yes - count * p, count * p * (1 - p)
-            of_v = float((importance * count) @ rising), float(importance**2 @ noise)
-            of_k = float((blind.x**2 * count) @ rising), float(blind.x**2 @ noise)
-            step = (float(importance @ left) - broad * v) / (of_v[0] + broad)
-            tilt = (float(blind.x @ left) - steep * k) / (of_k[0] + steep)
-            v, k = v + float(np.clip(step, -1, 1)), k + float(np.clip(tilt, -0.5, 0.5))
-            if abs(step) < 1e-3 and abs(tilt) < 1e-3:
+            p, rising = blind.chance(effects)
+            slope = (equations * count[:, None]).T @ rising[:, :2]
+            noise = (equations * (count * p * (1 - p))[:, None]).T @ equations
+            step = np.linalg.solve(slope + broad, equations.T @ (yes - count * p) - broad @ effects[:2])
+            effects[:2] += np.clip(step, (-1, -0.5), (1, 0.5))
+            if np.abs(step).max() < 1e-3:
                 break
-        about_v, about_k = (slope**2 / noise if noise > 0 else 0.0 for slope, noise in (of_v, of_k))
-        return v, k, about_v, about_k
+        back = np.linalg.inv(slope + 1e-6 * broad)  # of fewer verdicts than effects, next to nothing is known
+        return effects, 1 / np.maximum(np.diag(back @ noise @ back.T), 1e-12)
 
-    def _excess(self, blind: _Blind, v: float, k: float) -> Vector:
+    def _likelihood_of_effects(self, blind: _Blind, importance: Vector, scales: Vector) -> tuple[Matrix, Vector]:
+        """What a group's verdicts say of its effects, as a normal likelihood: its precision, and that times its mean.
+        It is a quasi-likelihood in which nuggets count as they do in the score, and in sum as much as they tell."""
+        yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
+        weight = importance * (importance @ count) / (importance**2 @ count)
+        effects, curvature = np.zeros(EFFECTS), np.zeros((EFFECTS, EFFECTS))
+        for _ in range(30):
+            p, rising = blind.chance(effects)
+            per_pair = weight / np.maximum(p * (1 - p), 1e-6)
+            curvature = (rising * (per_pair * count)[:, None]).T @ rising
+            slope = rising.T @ (per_pair * (yes - count * p)) - effects / scales**2
+            step = np.linalg.solve(curvature + np.diag(scales**-2), slope)
+            effects = effects + step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+            if np.abs(step).max() < 1e-4:
+                break
+        return curvature, curvature @ effects + effects / scales**2
+
+    def _excess(self, blind: _Blind, effects: Vector) -> Vector:
         """Of a group's answers, in sum: the squares of nuggets found less expected, what these would be were nuggets
         independent, and what a ρ of 1 would add to it."""
         cells, rows = self._cells, blind.rows
         nugget, start = np.unique(cells.nugget[rows], return_index=True)  # cells are in the order of nuggets
-        missed = log_expit(-blind.logits(v, k)) * cells.count[rows, None]
+        missed = log_expit(-blind.logits(effects)) * cells.count[rows, None]
         by_state = -np.expm1(np.add.reduceat(missed, start, axis=0))
         p = (blind.weight[start] * by_state).sum(axis=1)
         found = np.add.reduceat(cells.yes[rows], start) > 0
@@ -414,11 +441,6 @@ class _Groups:
         height = (blind.weight[start] * height).sum(axis=1)
         shared = np.bincount(question, height) ** 2 - np.bincount(question, height**2)
         return np.array([(np.bincount(question, found - p) ** 2).sum(), (p * (1 - p)).sum(), shared.sum()])
-
-
-def _shrunk(off: Vector, information: Vector, sigma: float) -> tuple[Vector, Vector]:
-    precision = information + sigma**-2
-    return information * off / precision, 1 / np.sqrt(precision)
 
 
 def _sigmas(off: Vector, information: Vector, scale: float) -> Vector:

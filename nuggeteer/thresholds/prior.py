@@ -22,16 +22,16 @@ from scipy.special import ndtri, stdtrit
 
 from nuggeteer.thresholds.smooth import COEFFICIENTS, CURVE, KNOTS, Prior
 
-Row = tuple[float, float, float, float, float, float, float | None, float | None, float]
+Row = tuple[float, float, float, float, float, float, float | None, float | None, float | None, float]
 FITS: Final[dict[str, Row]] = {
-    # collection: b0, b1, b2, d, spread of nuggets, questions, groups, their slopes (None where the runs are no systems,
-    # but texts dealt at random), ρ
-    "realsumm": (-1.28, 3.34, 4.01, 0.82, 1.75, 0.55, 0.28, 0.38, 0.27),
-    "ts2014": (-3.20, 12.19, -6.33, 0.23, 2.08, 0.59, None, None, 0.01),
-    "ts2013": (-3.12, 13.00, -3.56, -0.15, 2.19, 0.74, None, None, 0.02),
-    "summhay": (-3.09, 7.02, 3.37, 1.08, 0.33, 0.68, 0.21, 0.16, 0.05),
-    "kpa": (-0.03, 3.01, 4.00, 0.13, 1.87, 0.21, None, None, 0.00),
-    "semeval": (0.65, 4.18, 1.45, 0.63, 1.10, 0.48, None, None, 0.00),
+    # collection: b0, b1, b2, d, spread of nuggets, questions, groups, their slopes, their sharpness (None where
+    # the runs are no systems, but texts dealt at random), ρ
+    "realsumm": (-1.28, 3.34, 4.01, 0.82, 1.75, 0.55, 0.28, 0.38, 0.27, 0.27),
+    "ts2014": (-3.20, 12.19, -6.33, 0.23, 2.08, 0.59, None, None, None, 0.01),
+    "ts2013": (-3.12, 13.00, -3.56, -0.15, 2.19, 0.74, None, None, None, 0.02),
+    "summhay": (-3.09, 7.02, 3.37, 1.08, 0.33, 0.68, 0.21, 0.16, 0.09, 0.05),
+    "kpa": (-0.03, 3.01, 4.00, 0.13, 1.87, 0.21, None, None, None, 0.00),
+    "semeval": (0.65, 4.18, 1.45, 0.63, 1.10, 0.48, None, None, None, 0.00),
 }
 
 SIZE = 0.25  # further uncertainty about the effect of length, beyond the spread of these collections
@@ -59,8 +59,8 @@ def prior_from(fits: Mapping[str, Row]) -> Prior:
         values = [row[column] for row in fits.values()]
         return float(np.sqrt(np.mean([value**2 for value in values if value is not None])))
 
-    answer = float(np.mean([row[8] for row in fits.values()]))
-    return Prior(mean, covariance, spread(4), spread(5), UNLIKE * spread(6), spread(7), answer)
+    answer = float(np.mean([row[9] for row in fits.values()]))
+    return Prior(mean, covariance, spread(4), spread(5), UNLIKE * spread(6), spread(7), spread(8), answer)
 
 
 PRIOR = prior_from(FITS)

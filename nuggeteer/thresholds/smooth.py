@@ -1,18 +1,21 @@
 """A smooth threshold for every nugget, learned together: the model that decides guesses by default.
 
-    logit P(yes | s, z, nugget j of question q, group r) = b₀ + t_j f(s) + d z + a_j + c_q + v_r + k_r (x − e)
+    logit P(yes | s, z, nugget j of question q, group r) = η + v_r + k_r (x − e) + g_r (η − h)
 
+    η = b₀ + t_j f(s) + d z + a_j + c_q
     f(s) = b₁(√s − ½) + b₂(s − 0.3) + Σ_k b_k max(√s − k, 0), for five knots k
 
 The match score s has a smooth effect, not a step. A longer response (z, the logarithm of its length) may contain more
 than its words show, or match by chance. Nuggets differ in how readily assessors saw them (a) and in how informative the
-score is (t). Questions differ (c), and so do systems: in level (v), and in how informative score and length are (k; x
-is f(s) + d z, and e its mean): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²), c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²), k_r ~ N(0,
-σ_k²). The spreads are learned. So a nugget without a single yes still gets a sensible threshold with an honest width,
-and a system that nobody judged may differ from the others.
+score is (t). Questions differ (c), and so do systems: in level (v), in how informative score and length are (k; x is
+f(s) + d z), and in how far apart their likely and their unlikely pairs are (g): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²),
+c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²), g_r ~ N(0, σ_g²). The spreads are learned. So a nugget without a
+single yes still gets a sensible threshold with an honest width, and a system that nobody judged may differ from the
+others. Without g, verdicts on doubtful pairs would be taken to say as much about the likely and the unlikely ones
+(docs/understanding/judging-order.md). e and h are where k and g leave the expected score of a usual system as it is.
 
-Judged texts that are similar to a response add log odds of their own (`Pairs.carried`), where somebody worked them out
-(`carry_over` in scoring/outcomes.py). Judges (language models) add w · o, for the clues o of their verdicts
+Judged texts that are similar to a response add log odds of their own to η (`Pairs.carried`), where somebody worked them
+out (`carry_over` in scoring/outcomes.py). Judges (language models) add w · o, for the clues o of their verdicts
 (`Pairs.opinions`): the weights w follow the coefficients in `b`, and are learned with them.
 
 An answer may be better or worse as a whole than its words show. So the nuggets of an answer are correlated: their
@@ -50,7 +53,7 @@ SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
 CARRIED_STEP, CARRIED_MOST = 0.125, 10.0
 CARRIED_LEVELS = 2 * round(CARRIED_MOST / CARRIED_STEP) + 1
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
-SLOPES = np.array([-1.3998, -0.5320, 0.0, 0.5320, 1.3998])  # the normal distribution in five points, alike in weight
+EFFECTS = 3  # of a system: v, k and g
 
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 JUDGES = 2  # and as many more, at most, of the uncertainty about what judges are worth
@@ -134,13 +137,15 @@ class Prior:
     question: float
     group: float
     slope: float
+    sharpness: float
     answer: float
     weight: float = 4.0
     answers: float = 100.0
 
     @property
     def signature(self) -> str:
-        spreads = (self.nugget, self.question, self.group, self.slope, self.answer, self.weight, self.answers)
+        systems = (self.group, self.slope, self.sharpness)
+        spreads = (self.nugget, self.question, *systems, self.answer, self.weight, self.answers)
         values = [*self.b, *self.b_covariance.ravel(), *spreads]
         return f"prior({','.join(f'{value:.4g}' for value in values)})"
 
@@ -157,14 +162,13 @@ class SmoothFit:
     steepness: Vector  # the values of t
     nugget_weights: Matrix  # nuggets × (steepness × GRID), the posterior of each (t, a)
     group_names: tuple[str, ...]
-    group: Vector  # v of the groups with judgements
-    group_spread: Vector
+    effects: Matrix  # v, k and g of the groups with judgements
+    effects_covariance: Vector  # groups × EFFECTS × EFFECTS
     new_group: Vector  # equally probable values of σ_v, for groups without judgements
-    slope: Vector  # k of the groups with judgements
-    slope_spread: Vector
     centre: float  # e
+    level: float  # h
     answer: float  # ρ
-    spreads: tuple[float, float, float, float, float]  # σ_a, σ_t, σ_c, σ_v, σ_k
+    spreads: tuple[float, ...]  # σ_a, σ_t, σ_c, σ_v, σ_k, σ_g
     usual_size: float  # of the judged responses; thresholds are for this size
     pairs: int
     log10_evidence: float
@@ -178,12 +182,10 @@ class SmoothFit:
             "question_spread": values["question"].shape,
             "steepness": (len(STEEPNESS),),
             "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
-            "group": (groups,),
-            "group_spread": (groups,),
+            "effects": (groups, EFFECTS),
+            "effects_covariance": (groups, EFFECTS, EFFECTS),
             "new_group": (SIGMAS,),
-            "slope": (groups,),
-            "slope_spread": (groups,),
-            "spreads": (5,),
+            "spreads": (6,),
         }
         known = values["b"].ndim == 1 and len(values["b"]) >= COEFFICIENTS
         if not known or any(values[name].shape != shape for name, shape in shapes.items()):
@@ -194,6 +196,7 @@ class SmoothFit:
             "spreads": tuple(map(float, values["spreads"])),
             "usual_size": float(values["usual_size"]),
             "centre": float(values["centre"]),
+            "level": float(values["level"]),
             "answer": float(values["answer"]),
             "pairs": int(values["pairs"]),
             "log10_evidence": float(values["log10_evidence"]),
@@ -202,26 +205,19 @@ class SmoothFit:
 
     @property
     def signature(self) -> str:
-        a, t, c, v, k = self.spreads
+        a, t, c, v, k, g = self.spreads
         b = ",".join(f"{value:.3g}" for value in self.b[:COEFFICIENTS])
         if len(self.b) > COEFFICIENTS:
             b += ",judges=" + ",".join(f"{value:.3g}" for value in self.b[COEFFICIENTS:])
-        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g}"
+        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g},sharpness={g:.3g}"
         return f"smooth(b={b},{spreads},answer={self.answer:.3g},pairs={self.pairs})"
 
-    def effect_of_group(self, name: str | None) -> tuple[float, Vector]:
-        """The mean of a group's v, and equally probable values of its standard deviation."""
+    def effects_of_group(self, name: str | None) -> tuple[Vector, Matrix]:
+        """The mean and the covariance of a group's v, k and g."""
         if name in self.group_names:
             at = self.group_names.index(name)
-            return float(self.group[at]), self.group_spread[at : at + 1]
-        return 0.0, self.new_group
-
-    def slope_of_group(self, name: str | None) -> tuple[float, float]:
-        """The mean and the standard deviation of a group's k."""
-        if name in self.group_names:
-            at = self.group_names.index(name)
-            return float(self.slope[at]), float(self.slope_spread[at])
-        return 0.0, self.spreads[4]
+            return self.effects[at], self.effects_covariance[at]
+        return np.zeros(EFFECTS), np.diag([(self.new_group**2).mean(), self.spreads[4] ** 2, self.spreads[5] ** 2])
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all unknowns integrated out."""
@@ -236,22 +232,26 @@ class SmoothFit:
         return replace(pairs, opinions=heard(pairs.opinions, len(pairs), self.b))
 
     def _probability(self, cells: DecodedCells, group: str | None) -> Vector:
-        mean, spread = self.effect_of_group(group)
-        slope, slope_spread = self.slope_of_group(group)
+        (v, k, g), covariance = self.effects_of_group(group)
         nugget, scores, size = cells.cell, cells.score, cells.size
         question = self.question_of_nugget[nugget]
         given = features(scores, size, cells.opinions)
         # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
         noise = np.einsum("pk,km,pm->p", given, self.b_covariance, given) + self.question_spread[question] ** 2
+        noise *= (1 + g) ** 2
         rises = rise(scores, self.b)
         x = rises + self.b[CURVE] * size - self.centre
-        scale = 1 / np.sqrt(1 + np.pi * (noise + (spread**2).mean() + (slope_spread * x) ** 2) / 8)
-        shift = self.b[0] + self.b[CURVE] * size + self.question[question] + mean + slope * x
+        shift = self.b[0] + self.b[CURVE] * size + self.question[question]
         shift += cells.carried + cells.opinions @ self.b[COEFFICIENTS:]
+        noise += covariance[0, 0] + (2 * covariance[0, 1] + covariance[1, 1] * x) * x
+        with_g = 2 * (covariance[0, 2] + covariance[1, 2] * x)
         result = np.zeros(len(nugget))
         for i, t in enumerate(self.steepness):
             own = self.nugget_weights[nugget, i * len(GRID) : (i + 1) * len(GRID)]
-            result += (own * expit(((shift + t * rises)[:, None] + GRID) * scale[:, None])).sum(axis=1)
+            away = (shift + t * rises - self.level)[:, None] + GRID
+            scale = 1 / np.sqrt(1 + np.pi * (noise[:, None] + (with_g[:, None] + covariance[2, 2] * away) * away) / 8)
+            logit = self.level + (v + k * x)[:, None] + (1 + g) * away
+            result += (own * expit(logit * scale)).sum(axis=1)
         return result
 
     def threshold(self, nugget: Ints) -> Vector:
@@ -289,19 +289,21 @@ class SmoothDraws:
         self._rises = np.stack([rise(levels, b) for b in self.b])
         self._rows = RandomRows(count, seed)
 
-    def effect(self, group: str | None) -> tuple[Vector, Vector]:
-        """Draws of a group's v and of its k.
+    def effects(self, group: str | None) -> tuple[Vector, Vector, Vector]:
+        """Draws of a group's v, k and g. Each group has its own, the same at every call.
 
-        They are stratified, because v affects a score more than anything else, and the score must not depend on the
+        v is stratified, because it affects a score more than anything else, and the score must not depend on the
         seed."""
         name = key_of(group or "")
-        mean, spread = self.fit.effect_of_group(group)
-        normal = self._rows.normal(joined(name, 1))[0]
-        which = self._rows.strata(joined(name, 2))[0].astype(np.int64) * len(spread) // self.count
-        slope_mean, slope_spread = self.fit.slope_of_group(group)
-        kind = self._rows.strata(joined(name, 3))[0].astype(np.int64) * len(SLOPES) // self.count
-        effect = mean + spread[which] * normal
-        return effect.astype(np.float32), (slope_mean + slope_spread * SLOPES[kind]).astype(np.float32)
+        mean, covariance = self.fit.effects_of_group(group)
+        normal = np.concatenate([self._rows.normal(joined(name, which)) for which in (1, 3, 8)])
+        drawn = mean[:, None] + np.linalg.cholesky(covariance) @ normal
+        if group not in self.fit.group_names:  # σ_v is itself uncertain
+            spread = self.fit.new_group
+            which = self._rows.strata(joined(name, 2))[0].astype(np.int64) * len(spread) // self.count
+            drawn[0] = spread[which] * normal[0]
+        v, k, g = drawn.astype(np.float32)
+        return v, k, g
 
     def of_nuggets(self, nuggets: Ints) -> tuple[Vector, Vector]:
         """nuggets × draws, twice: a + c, and t. Each (t, a) occurs as often as its weight says, up to one draw."""
@@ -338,10 +340,10 @@ class SmoothDraws:
         counts = np.bincount(place, minlength=len(codes)).astype(np.float32)
         owner, nugget = cell[first], pairs.nugget[first]
         missed = np.zeros((cells, self.count), dtype=np.float32)  # −log P(no)
-        effect = self.effect(group)
+        effects = self.effects(group)
         for begin in range(0, len(codes), CELLS):
             part = slice(begin, begin + CELLS)
-            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], effect)
+            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], effects)
             np.exp(logits, out=logits)
             np.log1p(logits, out=logits)
             logits *= counts[part, None]
@@ -353,15 +355,14 @@ class SmoothDraws:
         np.negative(missed, out=missed)
         return missed.T
 
-    def _logits(self, cells: DecodedCells, nugget: Ints, effect: tuple[Vector, Vector]) -> Matrix:
+    def _logits(self, cells: DecodedCells, nugget: Ints, effects: tuple[Vector, Vector, Vector]) -> Matrix:
         """cells × draws. `nugget` is that of each cell."""
         level = np.rint(np.sqrt(cells.score) * BINS).astype(np.int64)
         asked, row = np.unique(nugget, return_inverse=True)
         result, steepness = self.of_nuggets(asked)
         if len(asked) < len(nugget):
             result, steepness = result[row], steepness[row]
-        group, slope = effect
-        result += group
+        v, k, g = effects
         scenario = np.arange(self.count) * len(self.b) // self.count
         for which, b in enumerate(self.b):
             draws = slice(*np.searchsorted(scenario, [which, which + 1]).tolist())
@@ -369,8 +370,9 @@ class SmoothDraws:
             own = result[:, draws]
             heard = cells.carried + (cells.opinions * b[COEFFICIENTS:]).sum(axis=1)
             own += (b[0] + of_size + heard).astype(np.float32)[:, None]
-            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * slope[draws]
             own += steepness[:, draws] * rises.astype(np.float32)[:, None]
+            own += (own - np.float32(self.fit.level)) * g[draws] + v[draws]
+            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * k[draws]
         return result
 
     @staticmethod

@@ -73,7 +73,7 @@ def test_the_curve_and_the_effects_of_a_simulation_are_recovered():
     scores = np.array([0.04, 0.16, 0.36, 0.64])
     mean = (fit.nugget_weights @ np.tile(GRID, 3)) + fit.question[fit.question_of_nugget]
     x = features(scores, np.zeros(4))
-    estimated = x @ fit.b + mean.mean() + fit.group.mean()
+    estimated = x @ fit.b + mean.mean() + fit.effects[:, 0].mean()
     assert estimated == pytest.approx(x @ b + of_nugget.mean() + v.mean(), abs=0.5)
     assert fit.b[-1] == pytest.approx(SIZE, abs=0.15)
     assert np.corrcoef(mean, of_nugget)[0, 1] > 0.85
@@ -88,7 +88,7 @@ def test_effects_of_systems_are_recovered_and_slopes_not_made_up():
     for seed in range(1, 9):
         evidence, _, _, v = simulated(seed)
         fit = fit_smooth(evidence, PRIOR)
-        levels.append(np.corrcoef(fit.group, v)[0, 1])
+        levels.append(np.corrcoef(fit.effects[:, 0], v)[0, 1])
         slopes.append(fit.spreads[4])
     assert np.mean(levels) > 0.85
     assert np.mean(slopes) < 0.1
@@ -101,7 +101,7 @@ def test_slopes_of_systems_are_recovered():
     found, spreads = [], []
     for seed in range(4):
         fit = fit_smooth(simulated(seed, groups=16, slopes=true)[0], PRIOR)
-        found.append(np.corrcoef(fit.slope, true)[0, 1])
+        found.append(np.corrcoef(fit.effects[:, 1], true)[0, 1])
         spreads.append(fit.spreads[4])
     assert np.mean(found) > 0.85
     assert 0.2 < np.mean(spreads) < 0.4
@@ -126,18 +126,39 @@ def test_chances_are_the_formula_written_out():
     scores, nugget = np.array([0.0, 0.09, 0.49, 0.25]), np.array([7, 7, 7, 30])
     size = np.array([-0.5, 0.0, 1.5, 0.25])
     got = draws.chances(Pairs(scores, nugget, size), "g2")
-    effect, slope = draws.effect("g2")
+    v, k, g = draws.effects("g2")
     shift, steepness = draws.of_nuggets(np.arange(NUGGETS))
     for draw in range(0, 400, 13):
         b = draws.b[min(draw * len(draws.b) // 400, len(draws.b) - 1)]
         none = np.ones(NUGGETS)
         for s, n, z in zip(scores, nugget, size, strict=True):
             x = features(np.array([s]), np.array([z]))[0]
-            logit = b[0] + steepness[n, draw] * (x[1:-1] @ b[1:-1]) + x[-1] * b[-1] + shift[n, draw] + effect[draw]
-            logit += slope[draw] * (x[1:] @ b[1:] - fit.centre)
+            own = b[0] + steepness[n, draw] * (x[1:-1] @ b[1:-1]) + x[-1] * b[-1] + shift[n, draw]
+            logit = own + v[draw] + k[draw] * (x[1:] @ b[1:] - fit.centre) + g[draw] * (own - fit.level)
             none[n] *= 1 - 1 / (1 + np.exp(-logit))
         assert got[draw] == pytest.approx(1 - none, abs=1e-5)
     assert (got[:, [n for n in range(NUGGETS) if n not in (7, 30)]] == 0).all()
+
+
+def test_verdicts_on_pairs_that_others_speak_for_are_no_merit_of_the_system():
+    """A system of usual quality. Only pairs that similar judged texts speak for were judged, though no word matches."""
+    evidence, *_ = simulated(4)
+    rng = np.random.default_rng(0)
+    new = np.flatnonzero(evidence.group == GROUPS - 1)
+    usual = fit_smooth(evidence.only(evidence.group != GROUPS - 1), PRIOR)
+    carried = np.full(len(new), 3.0)
+    pairs = Pairs(np.zeros(len(new)), evidence.nugget[new], evidence.size[new], carried)
+    yes = evidence.yes.copy()
+    yes[new] = rng.random(len(new)) < usual.probability(pairs)
+    scores = evidence.scores.copy()
+    scores[new] = 0.0
+    chosen = replace(evidence, yes=yes, scores=scores)
+    whole = np.zeros(len(yes))
+    whole[new] = 3.0
+    with_them, without = (fit_smooth(given, PRIOR) for given in (replace(chosen, carried=whole), chosen))
+    name = f"g{GROUPS - 1}"
+    assert abs(with_them.effects_of_group(name)[0][0]) < 0.3
+    assert without.effects_of_group(name)[0][0] > 0.6
 
 
 def test_the_mean_chance_of_one_response_is_its_probability():
@@ -280,7 +301,7 @@ def test_all_verdicts_alike_are_no_trouble(verdict):
 
 
 def test_draws_of_effects_have_their_posteriors_moments():
-    """The draws of t and a occur as often as their weights say; c, v and k have their means and spreads."""
+    """The draws of t and a occur as often as their weights say; c, v, k and g have their means and covariances."""
     evidence, *_ = simulated(9, per=1, groups=2)
     fit = replace(fit_smooth(evidence, PRIOR), steepness=np.array([0.5, 1.0, 2.0]))
     draws = fit.draw(2000, 4)
@@ -292,13 +313,11 @@ def test_draws_of_effects_have_their_posteriors_moments():
         weights.sum(axis=1) @ GRID + fit.question[fit.question_of_nugget], abs=0.02
     )
     for group in ("g1", "nobody's"):
-        effect, slope = draws.effect(group)
-        mean, spread = fit.effect_of_group(group)
-        assert effect.mean() == pytest.approx(mean, abs=0.05 * spread.mean())
-        assert effect.std() == pytest.approx(np.sqrt((spread**2).mean()), rel=0.05)
-        mean, deviation = fit.slope_of_group(group)
-        assert slope.mean() == pytest.approx(mean, abs=0.05 * deviation)
-        assert slope.std() == pytest.approx(deviation, rel=0.1)
+        drawn = np.stack(draws.effects(group))
+        mean, covariance = fit.effects_of_group(group)
+        spread = np.sqrt(np.diag(covariance))
+        assert (np.abs(drawn.mean(axis=1) - mean) < 0.05 * spread).all()
+        assert np.cov(drawn) == pytest.approx(covariance, abs=0.1 * spread.max() ** 2)
 
 
 def test_a_nugget_is_drawn_alike_alone_and_among_others():
