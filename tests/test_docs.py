@@ -14,6 +14,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
+from tests import excerpts
 from tests.conftest import ROOT
 
 
@@ -42,17 +43,17 @@ def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
 def test_the_readme_shows_what_the_demo_prints():
     """Line by line."""
     golden = (ROOT / "tests" / "golden" / "demo.txt").read_text(encoding="utf-8")
-    printed = {line.rstrip() for line in golden.splitlines()}
     shown = next(block for block in blocks("README.md", "") if "95 % interval" in block)
     assert len(shown.splitlines()) >= 7
-    for line in shown.splitlines():
-        assert line in printed
+    excerpts.check(ROOT / "README.md", shown, [line.rstrip() for line in golden.splitlines()])
 
 
 def transcripts() -> list[tuple[str, str]]:
     """Every block of the documentation that begins with `$ nuggeteer`: a command on the sample, and its output."""
     pages = sorted((ROOT / "docs").rglob("*.md"))
-    return [(p.name, block) for p in pages for block in blocks(p, "") if block.startswith("$ nuggeteer ")]
+    return [
+        (str(p.relative_to(ROOT)), block) for p in pages for block in blocks(p, "") if block.startswith("$ nuggeteer ")
+    ]
 
 
 def test_some_page_shows_a_command_with_its_output():
@@ -68,8 +69,11 @@ def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     command, *shown = transcript.splitlines()
     assert main(shlex.split(command)[2:]) == 0
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert printed[: len(shown)] == shown
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()][: len(shown)]
+    if excerpts.UPDATE:
+        excerpts.replace(ROOT / page, transcript, "".join(f"{line}\n" for line in [command, *printed]))
+    else:
+        assert printed == shown
 
 
 def test_the_readme_is_short_and_has_a_light_picture():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import excerpts
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs/guides/first-week.md").read_text(encoding="utf-8")
@@ -61,9 +62,8 @@ def test_the_commands_run_and_print_what_the_page_shows(tmp_path):
     shown = [block for language, block in blocks if language == "text"]
     assert len(shown) == 5
     for block, before in zip(shown, printed, strict=False):
-        lines = {at_night(line.rstrip()) for line in before.splitlines()}
-        for line in block.splitlines():
-            assert line in lines, before
+        lines = [at_night(line.rstrip()) for line in before.splitlines()]
+        excerpts.check(ROOT / "docs/guides/first-week.md", block, lines)
     assert (tmp_path / "qa" / "report.html").is_file()
 
 
