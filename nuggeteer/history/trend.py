@@ -26,6 +26,7 @@ SIGNATURE_PARTS = {
     "texts": "which texts are the same",
     "match": "match settings",
     "answers": "how answers are cut",
+    "judges": "verdicts of language models",
     "idf": "word weights",
     "threshold": "threshold model",
     "interval": "interval method",

@@ -70,15 +70,6 @@ class Matcher(ABC):
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What one judge says of a pair: its score, and the clue that the threshold model weighs."""
-
-    judge: str
-    score: float
-    clue: float
-
-
-@dataclass(frozen=True)
 class WordEvidence:
     """Words as they are written in a text or, if they are not `in_text`, in a nugget's description. A `weight` above 0
     is evidence for the nugget, below 0 against it."""

@@ -26,11 +26,11 @@ import numpy.typing as npt
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.matching.base import Explanation, Judged, Matcher, Material, Opinion
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Judgement, Vector
 from nuggeteer.settings import Split
-from nuggeteer.text import likeliest, normalised, verdict_form, verdict_form_of_normalised
+from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised
 from nuggeteer.thresholds.judges import BELIEF
 from nuggeteer.thresholds.model import Opinions
 
@@ -116,8 +116,7 @@ class Panel(Matcher):
 
     @property
     def signature(self) -> str:
-        judges = ",".join(f"{judge.name}={judge.digest}" for judge in self.judges)
-        return f"{self.matcher.signature}+judges({judges})"
+        return self.matcher.signature
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -148,21 +147,6 @@ class Panel(Matcher):
         count = self._key.counts[question[seen]]
         which[ragged(begin[seen], count)[1]] = self._which[ragged(self._begin[rows[seen]], count)[1]]
         return Opinions(which, self._rows)
-
-    def said_of(self, text: str, nugget: int) -> tuple[Opinion, ...]:
-        """What each judge says of a text and a nugget, given by its position in the key."""
-        question = int(self._key.question[nugget])
-        row = self._row.get((question, verdict_form(text)))
-        if row is None:
-            return ()
-        pair = self._begin[row] + nugget - self._key.offsets[question]
-        scores = self._said[pair].tolist()
-        clues = self._rows[self._which[pair]].tolist()
-        return tuple(
-            Opinion(judge.name, score, clue)
-            for judge, score, clue in zip(self.judges, scores, clues, strict=True)
-            if score == score
-        )
 
     def _scores(self, judge: Judge, split: Split) -> dict[tuple[int, int], float]:
         """The judge's score of each (row of a text, nugget)."""

@@ -18,6 +18,7 @@ from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.drawing import VerdictNoise
@@ -145,7 +146,8 @@ class Scorer:
     def _fitted(self) -> _Fitted:
         matcher = self._given_matcher or make(self.material)
         idf = self.material.idf
-        basis = Basis.of(self.collection, matcher.signature, idf.name if idf else "none")
+        judges = [(judge.name, judge.digest) for judge in matcher.judges] if isinstance(matcher, Panel) else []
+        basis = Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
         threshold, notes = self.collection.settings.threshold, list[str]()
         if self._given_model is not None:
             model = self._given_model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
@@ -25,21 +26,25 @@ class Basis:
     idf: str
     answers: str = ""  # how records are cut into responses, where they are
     truth: str = ""  # the machines whose verdicts are the standard, where there are any
+    judges: str = ""  # the judges that are heard, where there are any
 
     @classmethod
-    def of(cls, collection: Collection, matcher: str, idf: str) -> Basis:
-        """`matcher` is the matcher's signature, `idf` the name of the word weights."""
+    def of(cls, collection: Collection, matcher: str, idf: str, judges: Sequence[tuple[str, str]] = ()) -> Basis:
+        """`matcher` is the matcher's signature, `idf` the name of the word weights. Of each judge, `judges` has the
+        name and a hash of what it said."""
         key, judgements = _digest_key(collection.key), _digest_judgements(collection)
         split = collection.settings.answers.split
         answers = f"{split}({sentences.VERSION})" if split == "sentences" else ""
-        truth = ",".join(re.sub("[%|,:]", _escaped, name) for name in sorted(collection.machine_truth))
-        return cls(version("nuggeteer"), key, judgements, str(VERDICT_FORM), matcher, idf, answers, truth)
+        truth = ",".join(_name(machine) for machine in sorted(collection.machine_truth))
+        heard = ",".join(f"{_name(judge)}={digest}" for judge, digest in judges)
+        return cls(version("nuggeteer"), key, judgements, str(VERDICT_FORM), matcher, idf, answers, truth, heard)
 
     def __str__(self) -> str:
         data = f"nuggeteer:{self.version}|key:{self.key}|judgements:{self.judgements}|texts:{self.texts}"
         answers = f"|answers:{self.answers}" if self.answers else ""
         truth = f"|truth:{self.truth}" if self.truth else ""
-        return f"{data}|match:{self.match}|idf:{self.idf}{answers}{truth}"
+        judges = f"|judges:{self.judges}" if self.judges else ""
+        return f"{data}|match:{self.match}|idf:{self.idf}{judges}{answers}{truth}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,10 @@ def differing_parts(one: str, other: str) -> list[str]:
     """The names of the parts in which two recorded signatures differ."""
     a, b = (dict(part.partition(":")[::2] for part in recorded.split("|")) for recorded in (one, other))
     return [name for name in {**a, **b} if a.get(name) != b.get(name)]
+
+
+def _name(machine: str) -> str:
+    return re.sub("[%|,:=]", _escaped, machine)
 
 
 def _escaped(mark: re.Match[str]) -> str:

@@ -103,6 +103,19 @@ def test_a_guess_without_a_score_is_an_error_that_names_the_pair(judged_by):
         score(collection, ["r"])
 
 
+def test_if_asked_a_missing_score_is_the_mean_of_the_others_and_teaches_nothing(collect):
+    """A pair without a score is as likely as one with the mean score. A verdict on it is no evidence."""
+    toml = TOML + 'missing = "mean"\n'
+    verdict = {"qid": "q", "nugget": "3", "text": "a fox came", "verdict": True}
+    collection = collect(NUGGETS, {"r": [("q", "a fox came")]}, judgements=[verdict], toml=toml)
+    write_lines(collection.root / "judge.jsonl", [line("1", score=0.2), line("1", "else", score=0.6)])
+    scorer = Scorer(collection)
+    assert scorer.matcher.score(["a fox came"], np.zeros(1, dtype=np.int32)).tolist() == pytest.approx([0.2, 0.4, 0.4])
+    assert scorer.model.pairs == 0
+    assert "missing=mean" in str(scorer.signature)
+    assert 0 < scorer.find(scorer.read("r")).probability[1] < 1
+
+
 def test_a_pair_that_a_human_decided_needs_no_score(judged_by):
     verdict = {"qid": "q", "nugget": "2", "text": "a fox came", "verdict": False}
     collection = judged_by(line("1", score=1), line("3", score=1), judgements=[verdict])

@@ -141,7 +141,7 @@ def test_the_signature_names_judges_by_what_they_said_in_whatever_order(judged_b
         for own in (lines, lines[::-1], [line("1", verdict=True), line("2", score=0.5)])
     ]
     assert signatures[0] == signatures[1] != signatures[2]
-    assert "+judges(one=" in signatures[0]
+    assert "|judges:one=" in signatures[0]
 
 
 def test_a_judge_outside_of_the_collection_is_refused(judged_by):
