@@ -10,8 +10,6 @@ having seen it, since that is the question asked of a new build; nuggets count a
 those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise; the spread of g is the
 prior's, because runs that were judged as a whole do not show it (experiments/prior.py). What is left
 of each answer, all its nuggets together, varies more than it would if they were independent: by how much tells ρ.
-
-Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, verdicts of judges).
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ import numpy as np
 from scipy.special import expit, log_expit, ndtri
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
 from nuggeteer.thresholds.curvature import Curvature
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import (
@@ -34,8 +33,6 @@ from nuggeteer.thresholds.smooth import (
     STEEPNESS,
     Prior,
     SmoothFit,
-    decode_cells,
-    encode_cells,
     features,
     heard,
     rise,
@@ -46,36 +43,6 @@ STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that s
 STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
 STEEPNESS_NUGGETS = 200
 ROUNDS = 40
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score, size and log odds
-    carried over, and with the same verdicts of judges."""
-
-    nugget: Ints
-    group: Ints
-    score: Vector
-    size: Vector
-    carried: Vector
-    count: Vector
-    yes: Vector
-    opinions: Matrix  # cells × clues of judges
-
-
-def cells_of(evidence: Evidence) -> Cells:
-    groups = max(len(evidence.groups), 1)
-    codes, cell, count = np.unique(
-        encode_cells(evidence.nugget * groups + evidence.group, evidence.pairs),
-        return_inverse=True,
-        return_counts=True,
-    )
-    yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    found = decode_cells(codes, evidence.opinions)
-    nugget, group = np.divmod(found.cell, groups)
-    return Cells(
-        nugget, group, found.score, found.size, found.carried, count.astype(float), yes.astype(float), found.opinions
-    )
 
 
 def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
@@ -93,7 +60,7 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     newton.run()
     base = newton.b[0] + newton.b[CURVE] * cells.size + cells.opinions @ newton.b[COEFFICIENTS:] + cells.carried
     base += newton.question[evidence.question_of_nugget[cells.nugget]]
-    likelihood = _GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
+    likelihood = GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
     nuggets = _Nuggets(likelihood, newton.spread_nugget, prior)
     x = rise(cells.score, newton.b) + newton.b[CURVE] * cells.size
     groups = _Groups(likelihood, nuggets, prior, evidence, x)
@@ -229,43 +196,10 @@ class _Newton:
         return float(log_prior - 0.5 * self._log_determinant)
 
 
-@dataclass(frozen=True)
-class _GridLikelihood:
-    """The likelihood of each (t, a), given everything else."""
-
-    cells: Cells
-    base: Vector
-    rise: Vector
-    group: Vector
-    nuggets: int
-
-    def of_cells(self, rows: Ints | slice, steepness: Vector) -> Matrix:
-        """cells × (steepness × GRID): log likelihoods."""
-        cells = self.cells
-        yes, no = cells.yes[rows, None], (cells.count - cells.yes)[rows, None]
-        base = (self.base + self.group[cells.group])[rows]
-        parts = []
-        for t in steepness:
-            eta = (base + t * self.rise[rows])[:, None] + GRID
-            below = log_expit(-eta)
-            parts.append(yes * (below + eta) + no * below)
-        return np.concatenate(parts, axis=1)
-
-    def of_nuggets(self, steepness: Vector, rows: Ints | slice = slice(None)) -> Matrix:
-        """nuggets × (steepness × GRID), from the cells in `rows`, which are in the order of nuggets."""
-        result = np.zeros((self.nuggets, len(steepness) * len(GRID)))
-        asked, start = np.unique(self.cells.nugget[rows], return_index=True)
-        if len(asked):
-            for i, t in enumerate(steepness):
-                part = slice(i * len(GRID), (i + 1) * len(GRID))
-                result[asked, part] = np.add.reduceat(self.of_cells(rows, np.array([t])), start, axis=0)
-        return result
-
-
 class _Nuggets:
     """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior."""
 
-    def __init__(self, likelihood: _GridLikelihood, start: float, prior: Prior) -> None:
+    def __init__(self, likelihood: GridLikelihood, start: float, prior: Prior) -> None:
         self._start, self._prior = start, prior
         every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
         some = np.flatnonzero(likelihood.cells.nugget % every == 0)
@@ -333,7 +267,7 @@ class _Groups:
     answer go together."""
 
     def __init__(
-        self, likelihood: _GridLikelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence, x: Vector
+        self, likelihood: GridLikelihood, nuggets: _Nuggets, prior: Prior, evidence: Evidence, x: Vector
     ) -> None:
         self._likelihood, self._cells = likelihood, likelihood.cells
         groups, cells = len(evidence.groups), likelihood.cells

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from nuggeteer.thresholds.learning import cells_of, fit_smooth
+from nuggeteer.thresholds.cells import cells_of
+from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, features

@@ -1,0 +1,80 @@
+"""Judged pairs in cells, and their likelihood on the grid of a nugget's threshold and steepness.
+
+Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, verdicts of judges).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_expit
+
+from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.smooth import GRID, decode_cells, encode_cells
+
+Matrix = Vector
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score, size and log odds
+    carried over, and with the same verdicts of judges."""
+
+    nugget: Ints
+    group: Ints
+    score: Vector
+    size: Vector
+    carried: Vector
+    count: Vector
+    yes: Vector
+    opinions: Matrix  # cells × clues of judges
+
+
+def cells_of(evidence: Evidence) -> Cells:
+    groups = max(len(evidence.groups), 1)
+    codes, cell, count = np.unique(
+        encode_cells(evidence.nugget * groups + evidence.group, evidence.pairs),
+        return_inverse=True,
+        return_counts=True,
+    )
+    yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
+    found = decode_cells(codes, evidence.opinions)
+    nugget, group = np.divmod(found.cell, groups)
+    return Cells(
+        nugget, group, found.score, found.size, found.carried, count.astype(float), yes.astype(float), found.opinions
+    )
+
+
+@dataclass(frozen=True)
+class GridLikelihood:
+    """The likelihood of each (t, a), given everything else."""
+
+    cells: Cells
+    base: Vector
+    rise: Vector
+    group: Vector
+    nuggets: int
+
+    def of_cells(self, rows: Ints | slice, steepness: Vector) -> Matrix:
+        """cells × (steepness × GRID): log likelihoods."""
+        cells = self.cells
+        yes, no = cells.yes[rows, None], (cells.count - cells.yes)[rows, None]
+        base = (self.base + self.group[cells.group])[rows]
+        parts = []
+        for t in steepness:
+            eta = (base + t * self.rise[rows])[:, None] + GRID
+            below = log_expit(-eta)
+            parts.append(yes * (below + eta) + no * below)
+        return np.concatenate(parts, axis=1)
+
+    def of_nuggets(self, steepness: Vector, rows: Ints | slice = slice(None)) -> Matrix:
+        """nuggets × (steepness × GRID), from the cells in `rows`, which are in the order of nuggets."""
+        result = np.zeros((self.nuggets, len(steepness) * len(GRID)))
+        asked, start = np.unique(self.cells.nugget[rows], return_index=True)
+        if len(asked):
+            for i, t in enumerate(steepness):
+                part = slice(i * len(GRID), (i + 1) * len(GRID))
+                result[asked, part] = np.add.reduceat(self.of_cells(rows, np.array([t])), start, axis=0)
+        return result
