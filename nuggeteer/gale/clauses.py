@@ -73,7 +73,7 @@ class Clauses:
 
     def clause(self, verb: Token) -> list[Tokens]:
         """The verb with its arguments in their maximal extent, once for each way to choose among conjuncts."""
-        own = (whole(verb) | self._antecedent(verb)) - self._outside_core(verb)
+        own = (whole(verb) - self._outside_core(verb)) | self.antecedent(verb)
         if verb.dep_ == "conj" and not subjects(verb):
             own |= self._shared(verb)
         heads = [child for child in verb.children if self._splits(child)]
@@ -85,7 +85,7 @@ class Clauses:
             return [own]
         return [own - union(argument - part for argument, part in way) for way in chosen]
 
-    def _antecedent(self, verb: Token) -> Tokens:
+    def antecedent(self, verb: Token) -> Tokens:
         """The noun phrase that a relative pronoun stands for, if the pronoun is the subject."""
         if verb.dep_ != "relcl" or not any(subject.tag_ in ("WP", "WDT") for subject in subjects(verb)):
             return NOTHING

@@ -17,8 +17,8 @@ _COUNT = (
 )
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
 _CLOCK = (
-    r"(?:\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?|\d{1,2}\s?[ap]\.?m\b\.?)"
-    r"(?:\s(?:GMT|UTC|EST|EDT|PST|PDT|CET))?"
+    r"(?:\d{1,2}:\d{2}(?::\d{2})?(?:\s?(?:[ap]\.m\.|[ap]m\b))?|\d{1,2}\s?(?:[ap]\.m\.|[ap]m\b))"
+    r"(?:\s(?:GMT|UTC|EST|EDT|PST|PDT|CET|local time))?"
 )
 
 _TIME = re.compile(

@@ -61,7 +61,8 @@ class Nuggetizer:
 
     def all(self, texts: Iterable[str]) -> Iterator[tuple[str, list[Found]]]:
         """Each text with all its nuggets, parsed in batches."""
-        for doc in self.nlp.pipe(self._checked(texts), batch_size=BATCH):
+        docs = (parser.tokens(self.nlp, text) for text in self._checked(texts))
+        for doc in self.nlp.pipe(docs, batch_size=BATCH):
             yield doc.text, find(doc)
 
     def _checked(self, texts: Iterable[str]) -> Iterator[str]:
@@ -128,7 +129,7 @@ class _Finder:
                     yield "STM", tokens, core, NOTHING
                     cores[verb.i] = tokens
             else:
-                removed = union(tokens for tokens in cut if verb.i not in tokens)
+                removed = union(tokens for tokens in cut if verb.i not in tokens) - self.clauses.antecedent(verb)
                 for tokens in self.clauses.clause(verb):
                     yield "EVT", tokens - removed, core, NOTHING
                     cores[verb.i] = tokens - removed

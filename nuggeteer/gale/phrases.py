@@ -141,14 +141,18 @@ class Phrases:
         return [tokens for own, tokens in self.modifiers if own == kind]
 
     def _merged(self, kind: Kind) -> list[Tokens]:
-        """Phrases of one kind, merged if they overlap or have only punctuation between them."""
+        """Phrases of one kind, merged if they overlap or have only punctuation between them, but for clauses."""
         merged: list[Tokens] = []
         for tokens in sorted((t for own, t in self._raw if own == kind), key=lambda t: (min(t), -max(t))):
-            if merged and self._adjacent(max(merged[-1]), min(tokens)):
+            if merged and self._adjacent(max(merged[-1]), min(tokens)) and not self._clause(tokens):
                 merged[-1] |= frozenset(range(max(merged[-1]) + 1, max(tokens) + 1))
             else:
                 merged.append(tokens)
         return merged
+
+    def _clause(self, tokens: Tokens) -> bool:
+        """Whether it is a subordinate clause, such as "when he left": it is not merged with the time before it."""
+        return any(self.doc[i].dep_ == "advcl" for i in tokens)
 
     def _adjacent(self, last: int, first: int) -> bool:
         same = self.doc[last].sent == self.doc[first].sent
@@ -160,12 +164,32 @@ class Phrases:
         for token in self.doc:
             kind = self._kind(token)
             if kind is not None:
-                found.append((kind, whole(token)))
+                found.append((kind, whole(token) - self._beyond(kind, token)))
         timed = union(tokens for kind, tokens in found if kind == "TMP")
         for tokens, root in self.time:
             if root.i in timed or root.dep_ in BY_ITSELF:
                 found.append(("TMP", self._with_preposition(tokens)))
         return found
+
+    def _beyond(self, kind: Kind, token: Token) -> Tokens:
+        """What the parse hangs on a date, a time or a place, and is no part of it: clauses and other phrases.
+
+        In "before 9 p.m. in Sandwich" the place is a nugget of its own, and so is the clause in "at 8 a.m. when he was
+        stopped". A subordinate clause of time is not cut, nor is a relative clause that says which place is meant.
+        """
+        _, obj = self._governed(token) if token.dep_ == "prep" else ("", token)
+        if obj is None or kind == "MOD" or (kind == "TMP" and not self._is_time(obj)):
+            return NOTHING
+        below = [child for child in obj.subtree if child.left_edge.i > obj.i]
+        if kind == "LOC":
+            return union(whole(c) for c in below if c.dep_ == "relcl" and self.doc[c.left_edge.i - 1].is_punct)
+        clauses = (child for child in below if child.dep_ in ("relcl", "acl", "advcl", "ccomp"))
+        phrases = (child for child in below if child.dep_ == "prep" and child.lower_ != "of")
+        others = (prep for prep in phrases if not self._is_time(self._governed(prep)[1]))
+        return union(map(whole, (*clauses, *others)))
+
+    def _is_time(self, token: Token | None) -> bool:
+        return token is not None and (token.i in self._timed or token.lemma_.lower() in listed("times"))
 
     def _with_preposition(self, tokens: Tokens) -> Tokens:
         """The tokens of a time and the preposition before them, which the parse may attach to something else."""
@@ -205,7 +229,7 @@ class Phrases:
         word, obj = self._governed(prep)
         if obj is None or (word == "of" and prep.head.pos_ in ("NOUN", "PROPN", "NUM")):
             return None
-        if obj.dep_ == "pobj" and (obj.i in self._timed or obj.lemma_.lower() in listed("times")):
+        if obj.dep_ == "pobj" and self._is_time(obj):
             return "TMP"
         if prep.lower_ in listed("temporal"):
             return "TMP"

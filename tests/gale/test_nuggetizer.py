@@ -309,6 +309,41 @@ def test_times_win_over_numbers_and_neighbours_are_one(nuggetizer):
     assert "NUM" not in [kind for kind, _ in found]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "He arrived at 11:00:00 am on 30 Mar 2010.",
+            [("EVT", "He arrived"), ("TMP", "at 11:00:00 am on 30 Mar 2010")],
+        ),
+        (
+            "The bomb went off at 3 p.m. local time in Baghdad.",
+            [("EVT", "The bomb went off"), ("TMP", "at 3 p.m. local time"), ("LOC", "in Baghdad")],
+        ),
+        (
+            "It began around 8 a.m. when the gunman was stopped.",
+            [
+                ("EVT", "It began"),
+                ("TMP", "around 8 a.m."),
+                ("TMP", "when the gunman was stopped"),
+                ("EVT", "the gunman was stopped"),
+            ],
+        ),
+        (
+            "She moved to Toronto, which was cheap, in May 2003.",
+            [
+                ("EVT", "She moved"),
+                ("LOC", "to Toronto"),
+                ("EVT", "Toronto, which was cheap"),
+                ("TMP", "in May 2003"),
+            ],
+        ),
+    ],
+)
+def test_a_written_time_overrules_the_parse_and_neither_time_nor_place_swallows_a_clause(nuggetizer, text, expected):
+    assert words(nuggetizer, text) == expected
+
+
 def test_what_modifies_a_clause_knows_it(nuggetizer):
     text = "Jack Straw went to a summit in Egypt."
     ((_, found),) = nuggetizer.all([text])
@@ -400,6 +435,7 @@ def test_without_spacy_that_is_said(monkeypatch):
     ("text", "expected"),
     [
         ("on 30 Mar 2010, 11:00:00 am", ["30 Mar 2010", "11:00:00 am"]),
+        ("at 10 pm. Or 3 p.m. local time", ["10 pm", "3 p.m. local time"]),
         ("yesterday and two weeks ago", ["yesterday", "two weeks ago"]),
         ("March 3rd, 1999 or 2010-03-30", ["March 3rd, 1999", "2010-03-30"]),
         ("late Sunday, in the 1990s", ["late Sunday", "the 1990s"]),
