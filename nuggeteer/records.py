@@ -15,6 +15,7 @@ from nuggeteer.text import normalised
 Importance = Literal["vital", "okay", "unrated"]
 Judged = Literal["none", "best", "every"]
 Scope = Literal["response", "answer"]
+Vote = Literal["vital", "okay"] | float  # or how vital, from 0 to 1
 Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
@@ -49,7 +50,7 @@ class Nugget:
     descriptions: tuple[str, ...]
     importance: Importance
     weight: float | None = None
-    votes: Mapping[str, Literal["vital", "okay"]] = field(default_factory=dict)
+    votes: Mapping[str, Vote] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -237,7 +238,7 @@ class AnswerKey:
 
     @cached_property
     def weight(self) -> Vector:
-        """The pyramid's weights: the share of assessors who voted vital; without votes, the `weight`;
+        """The pyramid's weights: the mean of the assessors' votes; without votes, the `weight`;
         without either, 1 for vital and 0 for okay (Dang & Lin 2007, footnote 1)."""
         return np.array([_weight(n) for n in self.nuggets], dtype=float)
 
@@ -247,15 +248,20 @@ class AnswerKey:
         return tuple(sorted({assessor for n in self.nuggets for assessor in n.votes}))
 
     @cached_property
-    def vital_by_assessor(self) -> Bools:
-        """assessors × nuggets: whether this assessor voted vital."""
-        votes = [[n.votes.get(a) == "vital" for n in self.nuggets] for a in self.assessors]
-        return np.array(votes, dtype=bool).reshape(len(self.assessors), len(self.nuggets))
+    def votes(self) -> Vector:
+        """assessors × nuggets: 1 for vital, 0 for okay and for no vote, or the number between that was given."""
+        votes = [[share_of(n.votes.get(a, "okay")) for n in self.nuggets] for a in self.assessors]
+        return np.array(votes, dtype=float).reshape(len(self.assessors), len(self.nuggets))
 
 
 def _normalised(text: str, scope: Scope) -> str:
     """A normalised text has no line feed; one before it says that the text is a whole answer's."""
     return f"\n{normalised(text)}" if scope == "answer" else normalised(text)
+
+
+def share_of(vote: Vote) -> float:
+    """A vote as a number: 1 for vital, 0 for okay."""
+    return float(vote == "vital") if isinstance(vote, str) else float(vote)
 
 
 def number_or_none(value: float | np.floating[Any]) -> float | None:
@@ -266,7 +272,7 @@ def number_or_none(value: float | np.floating[Any]) -> float | None:
 
 def _weight(nugget: Nugget) -> float:
     if nugget.votes:
-        return sum(vote == "vital" for vote in nugget.votes.values()) / len(nugget.votes)
+        return sum(map(share_of, nugget.votes.values())) / len(nugget.votes)
     if nugget.weight is not None:
         return nugget.weight
     return float(nugget.importance == "vital")

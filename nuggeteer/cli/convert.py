@@ -10,6 +10,8 @@ from nuggeteer.cli import options, output
 SUMMARY = "other formats into a collection, or a collection into other formats"
 EXAMPLES = """\
   nuggeteer convert trec-key t12.def_answers.txt --into my-collection
+  nuggeteer convert trec-key pyramid.txt --into my-collection \\
+      --columns qid,nugget,importance,text,votes
   nuggeteer convert trec-judgements j.txt --into my-collection \\
       --columns qid,run,docid,rank,nuggets,text
   nuggeteer convert nuggetizer-assignments assignments.jsonl --into rag

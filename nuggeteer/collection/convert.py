@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats import autonuggetizer, canonical, trec_qa, trec_rag
+from nuggeteer.formats import autonuggetizer, canonical, trec_key, trec_qa, trec_rag
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import is_regular, write_whole
 from nuggeteer.records import Nugget
@@ -38,7 +38,7 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "trec-key": Format("TREC QA answer key", trec_qa.read_key, of_key=trec_qa.key_lines, columns=True),
+    "trec-key": Format("TREC QA answer key", trec_key.read_key, of_key=trec_key.key_lines, columns=True),
     "trec-run": Format("TREC QA run", trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True),
     "trec-judgements": Format(
         "TREC QA judgement file", trec_qa.read_judgements, of_run=trec_qa.judgement_lines, columns=True

@@ -78,10 +78,17 @@ def one_of(*allowed: str) -> Callable[[Any], Any]:
     return check
 
 
-def votes(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict) or any(v not in ("vital", "okay") for v in value.values()):
-        raise WrongField("must map each assessor to vital or okay", 'write {"assessor": "vital", ...}')
+def votes(value: Any) -> dict[str, str | float]:
+    if not isinstance(value, dict) or not all(map(_is_vote, value.values())):
+        what = "must map each assessor to vital, okay or a number from 0 to 1"
+        raise WrongField(what, 'write {"assessor": "vital", ...}')
     return value
+
+
+def _is_vote(value: Any) -> bool:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 0 <= value <= 1
+    return value in ("vital", "okay")
 
 
 def strings(value: Any) -> tuple[str, ...]:

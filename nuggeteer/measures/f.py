@@ -22,8 +22,8 @@ def precision_values(answers: Answers) -> Vector:
     return share.clip(max=1.0)
 
 
-def recall_of(answers: Answers, vital: Bools) -> Vector:
-    return ratio(answers.found_weight(vital), answers.asked_weight(vital), otherwise=float("nan"))
+def recall_of(answers: Answers, weight: Bools | Vector) -> Vector:
+    return ratio(answers.found_weight(weight), answers.asked_weight(weight), otherwise=float("nan"))
 
 
 def combine(precision: Vector, recall: Vector, beta: float) -> Vector:

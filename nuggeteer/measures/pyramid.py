@@ -26,7 +26,7 @@ def pyramid_f(beta: float) -> Measure:
     return Measure(
         name=f"pyramid_f{beta:g}",
         title=f"pyramid F({beta:g})",
-        formula="F with recall = weight found / weight in the key; weight = share of votes for vital",
+        formula="F with recall = weight found / weight in the key; weight = mean vote; vital is 1, okay 0",
         citation=SOURCE,
         edge_cases="undefined if all weights of a question are 0; not reported if the key has neither votes "
         "nor weights",
@@ -39,8 +39,7 @@ def pyramid_f(beta: float) -> Measure:
 def macro_f(beta: float) -> Measure:
     def values(answers: Answers) -> Vector:
         precision = precision_values(answers)
-        votes = answers.key.vital_by_assessor
-        each = np.stack([combine(precision, recall_of(answers, vital), beta) for vital in votes])
+        each = np.stack([combine(precision, recall_of(answers, votes), beta) for votes in answers.key.votes])
         defined = ~np.isnan(each)
         total = np.where(defined, each, 0.0).sum(axis=0)
         return ratio(total, defined.sum(axis=0).astype(float), otherwise=float("nan"))
@@ -48,7 +47,7 @@ def macro_f(beta: float) -> Measure:
     return Measure(
         name=f"macro_f{beta:g}",
         title=f"macro F({beta:g})",
-        formula="mean over assessors of F, by each assessor's own vital and okay votes",
+        formula="mean over assessors of F, by each assessor's own votes; vital is 1, okay 0",
         citation=MACRO_SOURCE,
         edge_cases="an assessor who calls no nugget of a question vital is left out there; undefined if nobody is "
         "left; not reported if the key has no votes",

@@ -16,7 +16,7 @@ from nuggeteer.comparing.diff import Passage
 from nuggeteer.judging.session import Card, ShownResponse
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
-from nuggeteer.records import Nugget
+from nuggeteer.records import Nugget, share_of
 from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.formatting import chance, number
 from nuggeteer.reports.passages import excerpt, pieces
@@ -106,8 +106,10 @@ def _notes(card: Card, width: int) -> list[Text]:
 def _importance(nugget: Nugget) -> str:
     if not nugget.votes:
         return nugget.importance if nugget.weight is None else f"{nugget.importance}, weight {nugget.weight:g}"
-    vital = sum(vote == "vital" for vote in nugget.votes.values())
-    return f"{nugget.importance}, {vital} of {len(nugget.votes)} assessors say vital"
+    assessors, vital = len(nugget.votes), sum(map(share_of, nugget.votes.values()))
+    if not all(isinstance(vote, str) for vote in nugget.votes.values()):
+        return f"{nugget.importance}, weight {vital / assessors:.2f} by {assessors} assessors"
+    return f"{nugget.importance}, {vital:g} of {assessors} assessors say vital"
 
 
 def _response(

@@ -51,6 +51,7 @@ from nuggeteer.formats import (
     matches,
     snippets,
     spreadsheet,
+    trec_key,
     trec_qa,
     trec_rag,
 )
@@ -84,6 +85,7 @@ NOT_READERS = {
     "collection.ledger.merge_by_union": "writes",
     "collection.ledger.Ledger.__init__": "lists names",
     "formats.append.append_bytes": "writes",
+    "formats.trec_lines.content_lines": "the readers of trec_key and trec_qa",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
     "formats.append.flush": "writes",
@@ -398,7 +400,7 @@ READERS: dict[str, list[Reader]] = {
     ],
     "formats.spreadsheet.read_verdicts": [Reader(lambda path: spreadsheet.read_verdicts(path, []), "x.csv", SHEETS)],
     "formats.trec_qa.read_judgements": [Reader(trec_qa.read_judgements, "x.txt", JUDGED_RUN)],
-    "formats.trec_qa.read_key": [Reader(trec_qa.read_key, "x.txt", KEY)],
+    "formats.trec_key.read_key": [Reader(trec_key.read_key, "x.txt", KEY)],
     "formats.trec_qa.read_runs": [Reader(trec_qa.read_runs, "x.txt", RUN)],
     "formats.trec_rag.read_answers": [Reader(trec_rag.read_answers, "x.jsonl", RAG)],
     "gale.annotation.agree_on": [

@@ -147,7 +147,7 @@ def test_the_weights_of_the_pyramid_are_the_share_of_vital_votes(sample):
     expected = {(n["qid"], n["nugget"]): list(n["votes"].values()).count("vital") / len(n["votes"]) for n in lines}
     weights = {(n.qid, n.nugget): w for n, w in zip(sample.key.nuggets, sample.key.weight, strict=True)}
     assert weights == pytest.approx(expected)
-    by_assessor = sample.key.vital_by_assessor
+    by_assessor = sample.key.votes
     assert by_assessor.shape == (len(sample.key.assessors), len(lines))
     assert np.allclose(by_assessor.mean(axis=0), sample.key.weight)
 

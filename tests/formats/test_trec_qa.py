@@ -10,16 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nuggeteer.collection.folder import make_key
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.bundle import Bundle
-from nuggeteer.formats.trec_qa import (
-    judgement_lines,
-    key_lines,
-    read_judgements,
-    read_key,
-    read_runs,
-    run_lines,
-)
+from nuggeteer.formats.trec_key import key_lines, read_key
+from nuggeteer.formats.trec_qa import judgement_lines, read_judgements, read_runs, run_lines
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 from nuggeteer.text import normalised
 
@@ -394,6 +389,78 @@ def test_a_verdict_on_a_nugget_without_a_number_is_not_written():
 
 
 # --- any bytes
+
+FIGURE_3 = """\
+147 Britain's Prince Edward marries
+Nugget 0 1 2 3 4 5 6 7 8
+The couple had a long courtship 1 0 0 0 0 0 1 1 0
+Queen Elizabeth II was delighted with the match 0 1 0 1 0 0 0 0 1
+Queen named couple Earl and Contessa of Wessex 0 1 0 0 1 1 1 0 0
+All marriages of Edward's siblings ended in divorce 0 0 0 0 0 1 0 0 1
+Edward arranged for William to appear more cheerful in photo 0 0 0 0 0 0 0 0 0
+they were married in St. Georges Chapel, Windsor 1 1 1 0 1 0 1 1 0
+"""
+NINTHS = [3, 3, 4, 2, 0, 6]  # counted in the figure by hand
+
+
+def test_the_table_of_figure_3_of_dang_and_lin_becomes_votes_and_weights():
+    bundle = key(FIGURE_3)
+    assert [q.text for q in bundle.questions.values()] == ["147 Britain's Prince Edward marries"]
+    assert [n.nugget for n in bundle.nuggets] == list("123456")
+    assert bundle.nuggets[0].descriptions == ("The couple had a long courtship",)
+    assert [n.importance for n in bundle.nuggets] == ["vital", "okay", "okay", "okay", "okay", "vital"]
+    weights = make_key(list(bundle.questions.values()), bundle.nuggets).weight
+    assert weights == pytest.approx([ninths / 9 for ninths in NINTHS])
+    assert not bundle.garbled
+
+
+@pytest.mark.parametrize("columns", ["", "qid,nugget,importance,text,votes"])
+def test_votes_behind_each_nugget_are_read_and_no_part_of_its_text(columns):
+    head, *rows_ = FERMI.splitlines()
+    voted = "\n".join([head, *(f"{row} {i % 2} 0 1" for i, row in enumerate(rows_))])
+    bundle = key(voted, columns)
+    assert rows(bundle) == rows(key(FERMI))
+    assert [n.votes["0"] for n in bundle.nuggets] == ["okay", "vital"] * 3 + ["okay"]
+    assert all(dict(n.votes) | {"0": ""} == {"0": "", "1": "okay", "2": "vital"} for n in bundle.nuggets)
+    assert bool(bundle.problems) == (not columns), "votes that nobody announced are named"
+
+
+def test_a_text_that_ends_in_a_number_keeps_it_beside_the_votes():
+    bundle = key("Qid 1:\n1 vital won in round 1 0 1\n2 okay a 1 0\n3 okay b 0 0\n", "nugget,importance,text,votes")
+    assert bundle.nuggets[0].descriptions == ("won in round 1",)
+    assert bundle.nuggets[0].votes == {"0": "okay", "1": "vital"}
+
+
+def test_votes_may_be_grades_and_a_key_may_have_nothing_but_texts_and_votes():
+    bundle = key("q1 the first 0.7 1\nq1 the second .25 0\n", "qid,text,votes")
+    assert [n.votes for n in bundle.nuggets] == [{"0": 0.7, "1": "vital"}, {"0": 0.25, "1": "okay"}]
+    assert [n.importance for n in bundle.nuggets] == ["vital", "okay"]
+
+
+def test_some_columns_of_0_and_1_are_reported_and_stay_in_the_text():
+    bundle = key("Qid 1:\n1 vital one 1 0 0\n2 okay two\n")
+    assert bundle.nuggets[0].descriptions == ("one 1 0 0",)
+    assert "'1 0 0'" in bundle.problems[0].what
+    assert "votes" in bundle.problems[0].remedy
+    assert not key("Qid 1:\n1 vital founded in 1\n2 okay two\n").problems
+
+
+def test_questions_without_ids_are_numbered_as_in_figure_2_of_marton_and_radul():
+    bare = "\n".join(COLOMBIA.splitlines()[1:]) + "\n"
+    bundle = key(bare + "A second question?\n1 okay its nugget\n")
+    assert list(bundle.questions) == ["1", "2"]
+    assert bundle.questions["1"].text == key(COLOMBIA).questions["11"].text
+    assert rows(bundle)[:3] == [("1", *row[1:]) for row in rows(key(COLOMBIA))]
+    assert rows(bundle)[3] == ("2", "1", "okay", "its nugget")
+    assert "numbered" in bundle.problems[0].what
+
+
+def test_garbage_within_the_nuggets_of_a_question_without_an_id_starts_no_question():
+    bundle = key("What?\n1 vital one\ngarbage\n2 vital two\n")
+    assert list(bundle.questions) == ["1"]
+    assert bundle.garbled == ["garbage"]
+    assert [n.nugget for n in bundle.nuggets] == ["1", "2"]
+
 
 tokens = st.sampled_from(
     b"Qid|87.8|87.8:|1|1|2|3|vital|vital|OK|okay|-|1,2|1,|NYT1|lcc05|#|text|\xff|\0|\x1f|\r|\xef\xbb\xbf".split(b"|")

@@ -82,6 +82,22 @@ def test_unrated_nuggets_earn_no_allowance_and_no_recall():
     assert value("recall", key, [1, 1], 200) == 1.0
 
 
+def test_graded_votes_worked_by_hand():
+    """Votes .7 and .5, and .3 and vital, of two assessors: weights .6 and .65. Each assessor's own recall of the first
+    nugget is .7 and 1/3; the answer is short, so precision is 1."""
+    key = make_key(
+        [Question("q", "")],
+        [
+            Nugget("q", "1", ("x",), "vital", votes={"a": 0.7, "b": 0.5}),
+            Nugget("q", "2", ("x",), "okay", votes={"a": 0.3, "b": "vital"}),
+        ],
+    )
+    micro = 0.6 / 1.25
+    assert value("pyramid_f3", key, [1, 0], 90) == pytest.approx(10 * micro / (9 + micro))
+    each = [10 * recall / (9 + recall) for recall in (0.7, 0.5 / 1.5)]
+    assert value("macro_f3", key, [1, 0], 90) == pytest.approx(sum(each) / 2)
+
+
 def test_pyramid_worked_by_hand():
     """Weights 1, ⅔, ⅓ of three votes: the last two found are 1 of 2; 250 characters, allowance 200."""
     key = key_of([nugget("1", votes="VVV"), nugget("2", votes="VVO"), nugget("3", "okay", votes="VOO")])
