@@ -9,19 +9,20 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
+DEFINITIONS = HERE.parent / "nuggeteer" / "trust" / "experiments" / "definitions"
 BEGIN, END = "<!-- recorded: written by experiments/index.py -->", "<!-- end -->"
 
 
 def listed(folder: Path) -> str:
-    """A line for each definition, with links to its recorded results."""
-    lines = ["| definition | experiment | recorded on |", "|---|---|---|"]
-    for definition in sorted(folder.glob("*.toml")):
+    """A line for each experiment that has a name, with links to its recorded results."""
+    lines = ["| name | experiment | recorded on |", "|---|---|---|"]
+    for definition in sorted(DEFINITIONS.glob("*.toml")):
         title = re.search(r'^title = "(.*)"$', definition.read_text(encoding="utf-8"), re.MULTILINE)
         source = re.search(r'^source = "(.*)"$', definition.read_text(encoding="utf-8"), re.MULTILINE)
         found = sorted((folder / "recorded").glob(f"{definition.stem}-*.md"))
         links = [f"[{path.stem.removeprefix(definition.stem + '-')}](recorded/{path.name})" for path in found]
         about = f"{title[1]} ({source[1]})" if title and source else ""
-        lines.append(f"| [{definition.name}]({definition.name}) | {about} | {', '.join(links) or '–'} |")
+        lines.append(f"| `{definition.stem}` | {about} | {', '.join(links) or '–'} |")
     return "\n".join(lines)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,9 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("report", ["report"], RECORD),
     ("thresholds", ["thresholds"], []),
     ("crossval", ["crossval"], []),
-    ("experiment", ["experiment", "figure-4.toml"], []),
+    ("experiment", ["experiment", "figure-4"], []),
+    ("experiment", ["experiment", "table-1", "--collection", ".", "--collection", "../other"], []),
+    ("experiment", ["experiment", "--list"], []),
     ("judge", ["judge", "build-103", "--list", "3"], []),
     ("judge", ["judge", "build-103", "--plan", "0.1"], []),
     ("judge", ["judge", "--log"], []),
@@ -71,7 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeServer) 
     copy_sample(tmp_path / "sample")
     (tmp_path / "sample" / "nuggeteer.toml").write_text(server.settings())
     monkeypatch.chdir(tmp_path / "sample")
-    shutil.copy(ROOT / "experiments" / "figure-4.toml", "figure-4.toml")
+    copy_sample(tmp_path / "other")
     Path("visit.txt").write_text(f"{VISIT}\n")
     nuggets = [{"spans": [[20, 26]], "type": "LOC"}]
     marked = [{"snippet": "s", "qid": "q", "text": VISIT, "nuggets": nuggets, "medium": "text", "language": "English"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,21 @@ from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.text import escaped
+from nuggeteer.trust.experiments.average import Averaged
 from nuggeteer.trust.experiments.result import Cell, Result
 
 
-def as_json(result: Result) -> dict[str, Any]:
+def as_json(found: Averaged) -> dict[str, Any]:
+    if len(found.results) == 1:
+        return _as_json(found.results[0])
+    return {
+        "experiment": found.results[0].definition.name,
+        "results": [_as_json(result) for result in found.results],
+        "mean": _as_json(found.mean) if found.mean else None,
+    }
+
+
+def _as_json(result: Result) -> dict[str, Any]:
     return {
         "experiment": result.definition.name,
         "title": result.definition.title,
@@ -32,7 +44,18 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def draw(out: Console, result: Result) -> None:
+def draw(out: Console, found: Averaged) -> None:
+    shown = [*found.results, *([found.mean] if found.mean else [])]
+    for i, result in enumerate(shown):
+        if i:
+            out.print()
+        _draw(out, result)
+    if len(found.results) > 1 and found.mean is None:
+        out.print()
+        out.print(plain("The tables have different rows, so they have no mean."))
+
+
+def _draw(out: Console, result: Result) -> None:
     out.print(plain(f"{result.definition.title} ({result.definition.source}): {result.collection}", "bold"))
     out.print()
     words = [any(isinstance(row[i], str) for row in result.table.rows) for i in range(len(result.table.columns))]
@@ -44,25 +67,34 @@ def draw(out: Console, result: Result) -> None:
         out.print(plain(note))
 
 
-def write(result: Result, folder: Path) -> list[Path]:
-    """Write NAME-COLLECTION.md and, where there is a plot, .svg into a folder; returns what was written."""
+def write(found: Averaged, folder: Path) -> list[Path]:
+    """Write NAME-COLLECTION.md and, where there is a plot, .svg into a folder, and NAME-mean of several collections;
+    returns what was written."""
+    collections = [result.collection for result in found.results]
+    shown = [(result, [result.collection]) for result in found.results]
+    shown += [(found.mean, collections)] if found.mean else []
+    return [path for result, made_from in shown for path in _write(result, made_from, folder)]
+
+
+def _write(result: Result, made_from: Sequence[str], folder: Path) -> list[Path]:
     name = f"{result.definition.name}-{result.collection}"
     written = []
     if result.plot:
         drawn = svg(result.plot).encode()
         written.append(folder / f"{name}.svg")
         write_whole(written[-1], lambda file: file.write(drawn))
-    text = markdown(result, f"{name}.svg" if result.plot else None).encode()
+    text = markdown(result, made_from, f"{name}.svg" if result.plot else None).encode()
     written.append(folder / f"{name}.md")
     write_whole(written[-1], lambda file: file.write(text))
     return written
 
 
-def markdown(result: Result, plot: str | None) -> str:
+def markdown(result: Result, made_from: Sequence[str], plot: str | None) -> str:
+    """A page with the table, its plot and the command that made it."""
     definition = result.definition
-    command = (
-        f"nuggeteer experiment {shlex.quote(definition.name + '.toml')} --collection {shlex.quote(result.collection)}"
-    )
+    named = [shlex.quote(name) for name in made_from]
+    command = f"nuggeteer experiment {shlex.quote(definition.file or definition.name)}"
+    command += "".join(f" --collection {name}" for name in named)
     lines = [f"# {_safe(definition.title)}: {_safe(result.collection)}", "", f"{_safe(definition.source)}. Made by", ""]
     lines += [f"    {escaped(command)}", ""]
     lines += [f"| {' | '.join(map(_safe, result.table.columns))} |", "|" + "---|" * len(result.table.columns)]

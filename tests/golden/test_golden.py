@@ -18,7 +18,6 @@ import pytest
 from nuggeteer.cli.main import main
 
 HERE = Path(__file__).parent
-DEFINITIONS = HERE.parent.parent / "experiments"
 RECORD = [["score", f"build-10{i}", "--record", "--label", f"nightly-{i}"] for i in (1, 2, 3)]
 NIGHTS = [["nightly", "build-101"], ["nightly", "build-102"]]
 # What is asked, after what, and the exit code.
@@ -50,7 +49,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "report": (["report"], RECORD, 0),
     "report-data": (["report", "--json", "-"], RECORD, 0),
     "crossval": (["crossval"], [], 0),
-    "experiment": (["experiment", str(DEFINITIONS / "figure-4.toml")], [], 0),
+    "experiment": (["experiment", "figure-4"], [], 0),
     "judge-plan": (["judge", "build-103", "--plan", "0.1"], [], 0),
     "check": (["check", "--collection", "."], [], 0),
     "demo": (["demo", "."], [], 0),

@@ -24,13 +24,14 @@ from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
-from nuggeteer.trust.experiments.definition import Definition, read_definition
+from nuggeteer.trust.experiments.average import average
+from nuggeteer.trust.experiments.definition import PAPERS, Definition, find_definition, read_definition
 from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
 from nuggeteer.trust.experiments.left_out import leave_out_groups
 from nuggeteer.trust.experiments.result import Plot, Series
 from tests.conftest import ROOT
 
-DEFINITIONS = sorted((ROOT / "experiments").glob("*.toml"))
+DEFINITIONS = sorted(PAPERS.glob("*.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +71,12 @@ def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
     assert {len(row) for row in result.table.rows} == {len(result.table.columns)}
 
 
-def test_every_kind_has_a_definition_in_this_folder():
+def test_every_kind_has_a_definition_with_a_name():
     assert {read_definition(path).what for path in DEFINITIONS} == set(KINDS)
 
 
 def test_the_papers_24_combinations_are_tried():
-    definition = read_definition(ROOT / "experiments" / "figure-6.toml")
+    definition = find_definition("figure-6")
     settings = definition.settings(Match())
     assert len({(m.n, m.stem, m.weights, m.stopwords) for m in settings}) == len(settings) == 24
     assert (definition.thresholds[0], definition.thresholds[-1], len(definition.thresholds)) == (0, 1, 51)
@@ -235,16 +236,54 @@ def test_a_kind_that_is_none_is_refused_with_those_that_are(collection):
 
 
 def test_table_plot_and_command_are_written(folder, tmp_path, capsys):
-    path = ROOT / "experiments" / "figure-4.toml"
-    assert main(["experiment", str(path), "--collection", str(folder), "--out", str(tmp_path), "--json", "-"]) == 0
+    assert main(["experiment", "figure-4", "--collection", str(folder), "--out", str(tmp_path), "--json", "-"]) == 0
     result = json.loads(capsys.readouterr().out)
     text = (tmp_path / "figure-4-simulated.md").read_text()
-    assert "    nuggeteer experiment figure-4.toml --collection simulated\n" in text
+    assert "    nuggeteer experiment figure-4 --collection simulated\n" in text
     assert "![Nuggets by the number of runs that found them](figure-4-simulated.svg)" in text
     for row in result["rows"]:
         assert f"| {row[0]} | {row[1]} | {row[2]:.3f} |" in text
     root = ElementTree.fromstring((tmp_path / "figure-4-simulated.svg").read_text())
     assert root.tag.endswith("}svg")
+
+
+def test_a_name_that_is_none_is_refused_with_the_nearest():
+    with pytest.raises(NuggeteerError, match="did you mean table-4"):
+        find_definition("table4")
+
+
+def test_the_mean_over_years_is_that_of_each_number_and_each_point(folder, tmp_path, capsys):
+    """Two made-up years, with the mean computed here from what the experiment says of each by itself."""
+    other = tmp_path / "other-year"
+    simulate(other, Shape(questions=7, nuggets=4, systems=4, judged=3, responses=4), seed=8)
+    definition = Definition("x", "T", "S", "thresholds", steps=4, match=({"n": 1}, {"n": 2}))
+    one, two = (run_experiment(definition, read_collection(path)) for path in (folder, other))
+    mean = average([one, two]).mean
+    for row, a, b in zip(mean.table.rows, one.table.rows, two.table.rows, strict=True):
+        assert row[0] == a[0] == b[0]
+        assert row[1:] == pytest.approx([(x + y) / 2 for x, y in zip(a[1:], b[1:], strict=True)])
+    for line, a, b in zip(mean.plot.series, one.plot.series, two.plot.series, strict=True):
+        assert line.x
+        first, second = dict(zip(a.x, a.y, strict=True)), dict(zip(b.x, b.y, strict=True))
+        assert line.y == pytest.approx([(first[x] + second[x]) / 2 for x in line.x])
+    of_both = ["--collection", str(folder), "--collection", str(other)]
+    assert main(["experiment", "table-1", *of_both, "--out", str(tmp_path), "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mean"]["rows"][0][0] == 6
+    page = (tmp_path / "table-1-mean.md").read_text()
+    assert "nuggeteer experiment table-1 --collection simulated --collection other-year\n" in page
+
+
+@pytest.mark.slow
+def test_rows_of_runs_have_no_mean_and_what_was_chosen_differs(folder, tmp_path):
+    other = tmp_path / "other-year"
+    simulate(other, Shape(questions=7, nuggets=4, systems=5, judged=4, responses=4), seed=8)
+    both = [read_collection(path) for path in (folder, other)]
+    assert average([run("scatter", one) for one in both]).mean is None
+    chosen = average([run("judgements", one) for one in both]).mean.table.rows
+    assert [row[1] for row in chosen] == ["best threshold", "usual threshold", "smooth"] or chosen[0][1].startswith(
+        "best"
+    )
 
 
 @pytest.mark.parametrize("kind", ["lines", "scatter", "bars"])
@@ -286,7 +325,7 @@ def test_markdown_of_hostile_names_is_harmless(collect):
     name = "a|b <img> `c` @d"
     texts = {name: [("q", "a fox")], "b": [("q", "no")]}
     collection = collect([{"qid": "q", "nugget": "1", "text": "a fox"}], texts, judged={name: "every", "b": "every"})
-    text = report.markdown(run("scatter", collection), None)
+    text = report.markdown(run("scatter", collection), ["x"], None)
     (row,) = [line for line in text.splitlines() if "img" in line]
     assert len(re.findall(r"(?<!\\)\|", row)) == 8
     assert "\\<img\\>" in row

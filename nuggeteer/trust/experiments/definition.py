@@ -1,4 +1,5 @@
-"""An experiment's definition, a TOML file: what is measured, with which matchers, at which thresholds.
+"""An experiment's definition, a TOML file: what is measured, with which matchers, at which thresholds. Those of the
+papers come with the package, and are called by their names.
 
 title = "Thresholds against Kendall's tau"
 source = "Marton & Radul 2006, figure 6"
@@ -14,8 +15,9 @@ stem = [false, true]
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,10 +29,13 @@ from nuggeteer.measures import parse
 from nuggeteer.records import Vector
 from nuggeteer.settings import Match, wrong_setting
 
+PAPERS = Path(__file__).parent / "definitions"
+
 
 @dataclass(frozen=True)
 class Definition:
-    """What an experiment is. `match` holds the settings that are to change, one entry for each combination."""
+    """What an experiment is. `match` holds the settings that are to change, one entry for each combination. `file` is
+    what the user calls a definition of their own."""
 
     name: str
     title: str
@@ -39,6 +44,7 @@ class Definition:
     measure: str = "f3"
     steps: int = 50
     match: tuple[dict[str, Any], ...] = ({},)
+    file: str | None = None
 
     @property
     def thresholds(self) -> Vector:
@@ -47,6 +53,23 @@ class Definition:
     def settings(self, base: Match) -> list[Match]:
         """The collection's settings with each combination in turn."""
         return [replace(base, **changed) for changed in self.match]
+
+
+def papers_definitions() -> Mapping[str, Definition]:
+    """The experiments that come with the package, by name."""
+    return {path.stem: read_definition(path) for path in sorted(PAPERS.glob("*.toml"))}
+
+
+def find_definition(name: str) -> Definition:
+    """The experiment of this name, or else the definition in this file."""
+    known = papers_definitions()
+    if name in known:
+        return known[name]
+    if Path(name).exists() or name.endswith(".toml"):
+        return replace(read_definition(Path(name)), file=name)
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    raise NuggeteerError(f"{name}: neither an experiment nor a file with a definition; {hint}")
 
 
 def read_definition(path: Path) -> Definition:
