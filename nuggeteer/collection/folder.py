@@ -23,6 +23,7 @@ from nuggeteer.collection.contradictions import (
     set_aside,
     unknown_runs,
 )
+from nuggeteer.collection.manifest import read_manifest, runs_without_file
 from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
@@ -198,12 +199,7 @@ def check(root: Path | str) -> list[Problem]:
         runs.append(collection._read_run(path, problems, named=False))
     _check_texts_of_judgements(collection, runs, problems)
     _check_judgements(collection, entries, problems)
-    path = collection.root / "runs.jsonl"
-    readable = path.is_file() and is_regular(path, [], collection.root)
-    for line, info in canonical.MANIFEST.read(path, []) if readable else ():
-        if info.run not in collection.run_names:
-            remedy = f"add runs/{info.run}.jsonl or delete the line"
-            problems.append(Problem(str(path), line, f"the run {info.run!r} has no file", remedy, "warning"))
+    problems.extend(runs_without_file(collection.root / "runs.jsonl", collection.run_names))
     if table := collection.settings.match.table:
         try:
             read_table(table)
@@ -241,7 +237,7 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
         problems.extend(error.problems)
         settings = Settings()
     key = _read_key(root, problems)
-    manifest = _read_manifest(root / "runs.jsonl", problems)
+    manifest = read_manifest(root / "runs.jsonl", problems)
     entries = _read_judgements(root / "judgements", key, problems)
     verdicts = unretracted(entries)
     as_truth = settings.judgements.as_truth
@@ -356,16 +352,6 @@ def _check_votes(
             what = f"question {qid!r}: {', '.join(names)} voted on some nuggets only"
             remedy = "add the missing votes; until then macro F takes them as okay"
             problems.append(Problem(str(path), line, what, remedy, "warning"))
-
-
-def _read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
-    manifest: dict[str, RunInfo] = {}
-    if path.is_file() and is_regular(path, problems, path.parent):
-        for line, info in canonical.MANIFEST.read(path, problems):
-            if info.run in manifest:
-                problems.append(Problem(str(path), line, f"the run {info.run!r} is listed twice", "delete one"))
-            manifest[info.run] = info
-    return manifest
 
 
 def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:

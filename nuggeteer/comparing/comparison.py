@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -87,6 +87,20 @@ class Correlation:
 
 
 @dataclass(frozen=True)
+class Official:
+    """How the manifest's scores by the measure `name` agree with ours by `measure`. If that is another measure, because
+    ours has not been computed or there is none of that name, the numbers differ: `rmse` is NaN."""
+
+    name: str
+    measure: Measure
+    agreement: ScoreAgreement
+
+    @property
+    def same(self) -> bool:
+        return self.measure.name == self.name
+
+
+@dataclass(frozen=True)
 class Slice:
     """The questions or nuggets with one value (None: without a value), and the scores of the runs on them.
 
@@ -120,14 +134,14 @@ class Comparison:
     scores: Scores
     standings: tuple[Standing, ...]
     correlations: tuple[Correlation, ...]
-    official: tuple[tuple[Measure, ScoreAgreement], ...]
+    official: tuple[Official, ...]
     slices: Slices | None = None
 
     @property
     def official_known(self) -> tuple[int, int]:
         """Of the runs with official scores: how many pairs are known, and of how many."""
-        measure = self.official[0][0].name
-        outcomes = [run.outcome for run in self.scores.runs if measure in run.run.info.official]
+        name = self.official[0].name
+        outcomes = [run.outcome for run in self.scores.runs if name in run.run.info.official]
         known = sum(outcome.pairs_known for outcome in outcomes)
         return known, known + sum(outcome.pairs_guessed for outcome in outcomes)
 
@@ -222,13 +236,17 @@ def _correlation(scores: Scores, pair: tuple[Measure, Measure]) -> Correlation:
     return Correlation(pair, score_agreement(one.ravel(), other.ravel()), score_agreement(*means))
 
 
-def _official(scores: Scores) -> Iterator[tuple[Measure, ScoreAgreement]]:
-    for measure in scores.measures:
-        has = [run for run in scores.runs if measure.name in run.run.info.official]
+def _official(scores: Scores) -> Iterator[Official]:
+    names = {measure.name: measure for measure in scores.measures}
+    for run in scores.runs:
+        names |= {name: scores.measures[0] for name in run.run.info.official if name not in names}
+    for name, measure in names.items():
+        has = [run for run in scores.runs if name in run.run.info.official]
         ours = [run.measures[measure.name].value for run in has]
         if len(has) >= 2 and None not in ours:
-            theirs = [run.run.info.official[measure.name] for run in has]
-            yield measure, score_agreement(theirs, np.array(ours, dtype=float))
+            theirs = [run.run.info.official[name] for run in has]
+            agreement = score_agreement(theirs, np.array(ours, dtype=float))
+            yield Official(name, measure, agreement if measure.name == name else replace(agreement, rmse=float("nan")))
 
 
 def _slices(scores: Scores, by: str, values: dict[str, list[Vector]]) -> Slices:

@@ -48,7 +48,9 @@ def as_json(result: Comparison) -> dict[str, Any]:
             }
             for correlation in result.correlations
         ],
-        "official": {str(measure): _agreement_as_json(correlation) for measure, correlation in result.official},
+        "official": {
+            one.name: {"against": str(one.measure)} | _agreement_as_json(one.agreement) for one in result.official
+        },
         "by": comparison_slices.as_json(result, result.slices) if result.slices else None,
     }
 
@@ -233,13 +235,13 @@ def _official(out: Console, result: Comparison) -> None:
     columns = [("", "left"), ("runs", "right"), ("τ_b", "right"), ("R²", "right"), ("RMSE", "right")]
     rows: list[list[str | Text]] = [
         [
-            measure.title,
-            str(agreement.n),
-            number(agreement.kendall_tau),
-            number(agreement.r_squared),
-            number(agreement.rmse),
+            plain(one.measure.title if one.same else f"{one.name}, and our {one.measure.title}"),
+            str(one.agreement.n),
+            number(one.agreement.kendall_tau),
+            number(one.agreement.r_squared),
+            number(one.agreement.rmse),
         ]
-        for measure, agreement in result.official
+        for one in result.official
     ]
     out.print()
     out.print(table("Against the official scores", columns, rows, fold=True))
@@ -270,8 +272,10 @@ def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
         )
     if result.official:
         yield f"In the runs with official scores, {percent(*result.official_known)} of the pairs are known."
-    few = [f"{measure.title} ({agreement.n})" for measure, agreement in result.official if agreement.n < 3]
+    few = [f"{one.name} ({one.agreement.n})" for one in result.official if one.agreement.n < 3]
     if few:
         yield f"τ_b and R² need three runs with official scores; there are fewer for {', '.join(few)}."
+    if not all(one.same for one in result.official):
+        yield "Scores by different measures are compared by rank (τ_b) and correlation (R²) only."
     if result.slices:
         yield from comparison_slices.remarks(result, result.slices)

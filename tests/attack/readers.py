@@ -85,6 +85,8 @@ NOT_READERS = {
     "collection.ledger.merge_by_union": "writes",
     "collection.ledger.Ledger.__init__": "lists names",
     "formats.append.append_bytes": "writes",
+    "collection.manifest.read_manifest": "read_collection",
+    "collection.manifest.runs_without_file": "check",
     "formats.trec_lines.content_lines": "the readers of trec_key and trec_qa",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",

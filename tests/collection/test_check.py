@@ -57,6 +57,14 @@ def test_a_good_collection_has_no_problem(folder):
     assert read_everything(folder).problems == []
 
 
+def test_an_official_score_by_an_unknown_measure_is_named_once(folder):
+    official = {"f3": 0.3, "piramid_f3": 0.4, "bleu": 12}
+    write_lines(folder / "runs.jsonl", [{"run": "old", "official": official}, {"run": "new", "official": official}])
+    what = [("runs.jsonl", 1, "warning", f"'official' names '{name}', which is no measure") for name in official]
+    assert found(folder) == what[1:]
+    assert check(folder)[0].remedy.startswith("did you mean pyramid_f3?")
+
+
 def test_nothing_but_nuggets_and_a_run_is_needed(tmp_path):
     write_lines(tmp_path / "nuggets.jsonl", NUGGETS)
     write_lines(tmp_path / "runs" / "r.jsonl", RUN)

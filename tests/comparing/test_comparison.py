@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -78,12 +79,28 @@ def test_correlations_are_over_answers_and_over_runs(sample):
 @pytest.mark.slow
 def test_official_scores_are_those_of_the_manifest(sample):
     result = compare(sample, sample.run_names)
-    ((measure, agreement),) = result.official
+    (one,) = result.official
+    measure, agreement = one.measure, one.agreement
     ours = [result.scores[run].measures["f3"].value for run in JUDGED]
     theirs = [result.scores[run].run.info.official["f3"] for run in JUDGED]
     assert (str(measure), agreement.n) == ("f3", 4)
     assert agreement.kendall_tau == pytest.approx(stats.kendalltau(ours, theirs).statistic)
     assert agreement.rmse == pytest.approx(np.sqrt(np.mean((np.array(ours) - theirs) ** 2)))
+
+
+@pytest.mark.slow
+def test_official_scores_by_another_measure_are_compared_by_rank_and_correlation(sample):
+    theirs = dict(zip(JUDGED, (3.0, 1.0, 4.0, 2.0), strict=True))
+    manifest = sample.manifest | {
+        name: replace(sample.manifest[name], official={"bleu": score}) for name, score in theirs.items()
+    }
+    result = compare(replace(sample, manifest=manifest), JUDGED)
+    (one,) = result.official
+    ours = [result.scores[run].measures["f3"].value for run in JUDGED]
+    assert (one.name, str(one.measure), one.same) == ("bleu", "f3", False)
+    assert one.agreement.kendall_tau == pytest.approx(stats.kendalltau(ours, list(theirs.values())).statistic)
+    assert one.agreement.pearson == pytest.approx(stats.pearsonr(ours, list(theirs.values())).statistic)
+    assert np.isnan(one.agreement.rmse)
 
 
 def test_one_official_score_is_compared_with_nothing(sample):
