@@ -192,9 +192,7 @@ def _answers(scores: Scores) -> Iterator[Answers]:
     """The answers of each run: in draws that the runs share if something is guessed and the model gives
     probabilities."""
     for run in scores.runs:
-        outcome = run.outcome
-        found = outcome.found if outcome.drawn is None else outcome.drawn
-        yield Answers(scores.key, found, outcome.partly & ~found, outcome.length)
+        yield run.outcome.drawn_answers(scores.key) or run.outcome.answers(scores.key)
 
 
 def _defined(values: Sequence[Vector]) -> list[Vector]:

@@ -289,7 +289,7 @@ class DecidedRun:
 
     def answers(self, found: Bools) -> Answers:
         """The answers if exactly these nuggets are found."""
-        partly = self.matched.partly(len(self.key.nuggets))
+        partly = self.matched.partly(len(self.key.nuggets)) | self.outcome.partly
         return Answers(self.key, found, partly & ~found, self.matched.length)
 
     @cached_property
@@ -298,7 +298,7 @@ class DecidedRun:
 
     @cached_property
     def drawn_answers(self) -> Answers | None:
-        return None if self.drawn is None else self.answers(self.drawn)
+        return None if self.drawn is None else self.outcome.drawn_answers(self.key) or self.answers(self.drawn)
 
 
 def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:

@@ -132,8 +132,8 @@ class VerdictValues:
 def _judging_part(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[float, float]:
     """The judging part of the interval, as in `score` and `diff`."""
     outcomes = [scorer.find(matched) for matched in matched_runs]
-    found = [one.found[None, :] if one.drawn is None else one.drawn for one in outcomes]
-    score = _score(scorer.key, matched_runs, found, measure).sum(axis=0)
+    answers = [one.drawn_answers(scorer.key) or one.answers(scorer.key) for one in outcomes]
+    score = _contributions([np.atleast_2d(measure(one)).T for one in answers]).sum(axis=0)
     low, high = np.quantile(score, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
@@ -144,6 +144,11 @@ def _score(key: AnswerKey, matched_runs: Sequence[MatchedRun], found: Sequence[B
     for matched, has in zip(matched_runs, found, strict=True):
         partly = matched.partly(len(key.nuggets))
         values.append(measure(Answers(key, has, partly & ~has, matched.length)).T)
+    return _contributions(values)
+
+
+def _contributions(values: Sequence[Vector]) -> Vector:
+    """The same, from the values of each run."""
     score = values[0] if len(values) == 1 else values[0] - values[1]
     defined = np.asarray(~np.isnan(score).any(axis=1))
     return np.where(defined[:, None], score / max(defined.sum(), 1), 0.0)

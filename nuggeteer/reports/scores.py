@@ -72,13 +72,17 @@ def _questions_as_json(result: Scores, score: RunScore) -> Any:
 
 def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
     outcome = score.outcome
+    says_partly = bool(outcome.partial.any())
     columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, result.threshold)
-    for nugget, found, known, rank, probability, best, threshold in zip(result.key.nuggets, *columns, strict=True):
+    for i, (nugget, found, known, rank, probability, best, threshold) in enumerate(
+        zip(result.key.nuggets, *columns, strict=True)
+    ):
         yield {
             "qid": nugget.qid,
             "nugget": nugget.nugget,
             "found": bool(found),
             "probability": number_or_none(probability),
+            **({"partial": float(outcome.partial[i])} if says_partly else {}),
             "source": "known" if known else "guessed",
             "rank": int(rank) or None,
             "score": number_or_none(best),

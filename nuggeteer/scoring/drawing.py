@@ -21,6 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.copula import AnswerPosterior
+from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.thresholds import Draws, Pairs
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
@@ -154,8 +155,10 @@ def draw_verdicts(
     noise: VerdictNoise,
     texts_of: Callable[[int], Ints],
     posterior: AnswerPosterior | None,
-) -> Iterator[tuple[Ints, Bools, Vector]]:
-    """Some nuggets at a time: whether the answer has them, nuggets × draws, and the mean chance that it does.
+    partial: PartialSupport | None = None,
+) -> Iterator[tuple[Ints, Bools, Bools | None, Vector]]:
+    """Some nuggets at a time: whether the answer has them, nuggets × draws; whether it has them or supports them in
+    part, if verdicts say partly; and the mean chance that it has them.
 
     `texts_of` gives the texts of the answer to a question. `posterior` is what known verdicts show about answers."""
     correlation = draws.answer_correlation
@@ -166,13 +169,17 @@ def draw_verdicts(
         total, least = guesses.draw(first, last, draws, noise)
         assert least is not None
         chance = _mean_chance(total)
+        in_part: Vector | None = None if partial is None else total + partial.added(nugget)
         if not correlation:
-            yield nugget, least < 1, chance
+            yield nugget, least < 1, None if in_part is None else least * total < in_part, chance
             continue
         found = np.empty(total.shape, dtype=bool)
+        supported = None if in_part is None else np.empty(total.shape, dtype=bool)
         level = np.log(total)
         number = own * _normal(np.log(least) + level)
         level = _normal(level)
+        if in_part is not None:
+            in_part = _normal(np.log(in_part))
         for i, j in enumerate(nugget.tolist()):
             if key.question[j] != question:
                 question = int(key.question[j])
@@ -180,11 +187,14 @@ def draw_verdicts(
                 known = posterior is not None and posterior.row[question] >= 0
                 if posterior is not None and known:
                     common = posterior.common(question, common)
-            found[i] = number[i] - shared * common < level[i]
+            number[i] -= shared * common
+            found[i] = number[i] < level[i]
+            if supported is not None and in_part is not None:
+                supported[i] = number[i] < in_part[i]
             if posterior is not None and known:
                 given = (level[i].astype(float) + shared * common) / own
                 chance[i] = ndtr(given).mean()
-        yield nugget, found, chance
+        yield nugget, found, supported, chance
 
 
 def _mean_chance(total: Vector) -> Vector:

@@ -30,7 +30,7 @@ from nuggeteer.thresholds.model import Evidence, Pairs, size_of
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
-FORMAT = "nuggeteer thresholds 5"
+FORMAT = "nuggeteer thresholds 6"
 NAME = "thresholds"
 MOST = 20_000  # judges' verdicts that tell the level
 
@@ -82,7 +82,18 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     weights = weights_in_recall(key)
     carried = _carried_to_chosen(collection, matcher, known, begin)
     evidence = Evidence(
-        scores, size, known.taught == YES, nugget, group, names, key.question, weights, opinions, carried
+        scores,
+        size,
+        known.taught == YES,
+        nugget,
+        group,
+        names,
+        key.question,
+        weights,
+        opinions,
+        carried,
+        known.partly,
+        known.whole,
     )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
 

@@ -46,7 +46,9 @@ class VerdictIndex:
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
     `states` has an entry for each nugget of the question of each text, laid end to end. `taught` is what may be
     learned: the same states, except that the likeliest response of each whole answer with a yes is a yes too.
-    `answers` has the verdicts on whole answers, which `split` cuts into responses.
+    `partly` marks the pairs of which a verdict says partly, on the text or on the answer around it, and `whole` has the
+    number of that text or answer; both are None if no verdict says so. `answers` has the verdicts on whole answers,
+    which `split` cuts into responses.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class VerdictIndex:
         self.states[no | silence] = NO
         self.states[partly] = PARTLY
         self.states[yes] = YES
+        self.partly, self.whole = self._in_part(partly, of_answers, rows_inside)
         self.taught = self.states.copy() if of_answers else self.states
         for j, texts, inside in zip(of_answers, parts, rows_inside, strict=True):
             position = key.nugget_position[j.qid, j.nugget]
@@ -144,6 +147,20 @@ class VerdictIndex:
             _, source = ragged(self._begin[rows[seen]], count)
             result[target] = self.states[source]
         return result
+
+    def _in_part(
+        self, partly: Bools, answers: Sequence[Judgement], rows_inside: Sequence[Sequence[int]]
+    ) -> tuple[Bools | None, Ints | None]:
+        if not partly.any() and not any(judgement.partial for judgement in answers):
+            return None, None
+        whole = np.repeat(np.arange(len(self.texts), dtype=np.int32), np.diff(self._begin))
+        partly = partly.copy()
+        for number, (judgement, inside) in enumerate(zip(answers, rows_inside, strict=True), len(self.texts)):
+            if not judgement.verdict:
+                own = self._shift[inside] + self._key.nugget_position[judgement.qid, judgement.nugget]
+                partly[own] |= judgement.partial
+                whole[own] = number
+        return partly, whole
 
     def _row(self, question: int, text: str, run: str) -> int:
         row = self._rows[question].setdefault(verdict_form_of_normalised(text), len(self._owner))

@@ -15,16 +15,18 @@ import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
+from nuggeteer.measures import Answers
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.copula import AnswerPosterior, answer_posterior
 from nuggeteer.scoring.drawing import Guesses, VerdictNoise, draw_verdicts, mean_chances, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.rows import key_of
-from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ class Outcome:
     `found` if it is at least ½. `response` is the position in the run of the response that gets the credit: the first
     one that carries the nugget or, if none does by itself, the likeliest; −1 if there is none. `best` is the highest
     match score of any response, NaN without an answer. An outcome is `known` if no guess could change it.
+
+    `partly` marks nuggets that are not found and are supported in part: more probably that or found than neither.
+    `partial` is the probability of it.
     """
 
     found: Bools
@@ -117,6 +122,18 @@ class Outcome:
     pairs_known: int
     pairs_guessed: int
     drawn: Bools | None  # draws × nuggets: found, with drawn verdicts; None if there is nothing to draw
+    partial: Vector
+    drawn_partly: Bools | None  # draws × nuggets, or one row for all draws: supported in part and not found
+
+    def answers(self, key: AnswerKey) -> Answers:
+        """As decided."""
+        return Answers(key, self.found, self.partly, self.length)
+
+    def drawn_answers(self, key: AnswerKey) -> Answers | None:
+        """As drawn."""
+        if self.drawn is None or self.drawn_partly is None:
+            return None
+        return Answers(key, self.drawn, self.drawn_partly, self.length)
 
 
 def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
@@ -235,13 +252,22 @@ def find(
         carries[likely] = matches[likely] > threshold[nugget[likely]]
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
+    partly = matched.partly(size)
+    in_part, drawn_partly = partly.astype(float), None
     if draws is not None and noise is not None and open_.any():
         has, posterior = certain[:, None].repeat(noise.count, axis=1), condition_on_verdicts(matched, key, draws, open_)
+        partial = _partial_support(matched, model, draws, open_)
+        supports = partly[:, None] if partial is None else (certain | partly)[:, None].repeat(noise.count, axis=1)
         for guesses in _guesses(matched, draws, open_):
-            for own, drawn_now, mean in draw_verdicts(guesses, key, draws, noise, matched.texts_of, posterior):
-                has[own], chance[own] = drawn_now, mean
-        drawn = has.T
+            decided = draw_verdicts(guesses, key, draws, noise, matched.texts_of, posterior, partial)
+            for own, found_now, supported_now, mean in decided:
+                has[own], chance[own] = found_now, mean
+                if supported_now is not None:
+                    supports[own] |= supported_now
+        drawn, drawn_partly = has.T, (supports & ~has).T
         found = chance >= 0.5
+        in_part = drawn_partly.mean(axis=0)
+        partly = chance + in_part >= 0.5
         # Where only several responses together make a nugget probable, the likeliest gets the credit.
         alone = np.flatnonzero(guessed & (found & (first < 0))[nugget])
         likeliest = np.zeros(len(nugget), dtype=bool)
@@ -253,7 +279,7 @@ def find(
         found = certain
     return Outcome(
         found=found,
-        partly=_any(states == PARTLY, nugget, size) & ~found,
+        partly=partly & ~found,
         known=~open_,
         probability=chance,
         response=first,
@@ -263,7 +289,19 @@ def find(
         pairs_known=int((~guessed).sum()),
         pairs_guessed=int(guessed.sum()),
         drawn=drawn,
+        partial=np.where(found & ~open_, 0.0, in_part),
+        drawn_partly=drawn_partly,
     )
+
+
+def _partial_support(matched: MatchedRun, model: ThresholdModel, draws: Draws, open_: Bools) -> PartialSupport | None:
+    """How often the open nuggets of a run are supported in part; None where nobody says partly."""
+    if not isinstance(model, SmoothFit) or not isinstance(draws, SmoothDraws) or np.isnan(model.partial).any():
+        return None
+    where = np.flatnonzero(matched.undecided)
+    missed = np.log1p(-np.minimum(matched.probability(model, where), 1 - 1e-9))
+    chance = -np.expm1(np.bincount(matched.pairs.nugget[where], missed, len(open_)))
+    return PartialSupport.of(draws, matched.group, open_, chance)
 
 
 def _guesses(matched: MatchedRun, draws: Draws, open_: Bools) -> Iterator[Guesses]:

@@ -19,7 +19,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
-from nuggeteer.measures import DEFAULT, Answers, Measure, applicable
+from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked, prior_of
@@ -276,11 +276,8 @@ def material(collection: Collection, known: VerdictIndex) -> Material:
 
 
 def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:
-    hard = Answers(key, outcome.found, outcome.partly, outcome.length)
+    hard, drawn = outcome.answers(key), outcome.drawn_answers(key)
     intervals, by_question, hard_by_question = {}, {}, {}
-    drawn = None
-    if outcome.drawn is not None:
-        drawn = Answers(key, outcome.drawn, outcome.partly & ~outcome.drawn, outcome.length)
     for measure in measures:
         hard_by_question[measure.name] = decided = measure(hard)
         if drawn is None:

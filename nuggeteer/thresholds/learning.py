@@ -24,6 +24,7 @@ from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
 from nuggeteer.thresholds.curvature import Curvature
 from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.partial import partial_support
 from nuggeteer.thresholds.smooth import (
     COEFFICIENTS,
     CURVE,
@@ -80,6 +81,7 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
         centre=groups.centre,
         level=groups.level,
         answer=groups.answer,
+        partial=partial_support(evidence),
         spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, *groups.spreads),
         usual_size=float(evidence.size.mean(dtype=float)) if len(evidence) else 0.0,
         pairs=len(evidence),

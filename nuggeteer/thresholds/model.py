@@ -65,7 +65,8 @@ class Evidence:
     group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
     `opinions` are those of judges on the same pairs, None if there are no judges. `carried` are the log odds that the
     verdicts on other texts add (`Pairs.carried`), where the pair was chosen to be judged and not only read like all
-    others: whoever chose it had them in mind. None if no pair was.
+    others: whoever chose it had them in mind. None if no pair was. `partly` marks the pairs whose verdict says that the
+    nugget is supported in part, and `whole` numbers the texts and answers that were judged; None if there are none.
     """
 
     scores: Vector
@@ -78,6 +79,8 @@ class Evidence:
     weight_of_nugget: Vector
     opinions: Opinions | None = None
     carried: Vector | None = None
+    partly: Bools | None = None
+    whole: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -102,6 +105,8 @@ class Evidence:
             group=self.group[kept],
             opinions=None if self.opinions is None else self.opinions[kept],
             carried=None if self.carried is None else self.carried[kept],
+            partly=None if self.partly is None else self.partly[kept],
+            whole=None if self.whole is None else self.whole[kept],
         )
 
 

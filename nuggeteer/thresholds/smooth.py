@@ -169,6 +169,7 @@ class SmoothFit:
     level: float  # h
     answer: float  # ρ
     spreads: tuple[float, ...]  # σ_a, σ_t, σ_c, σ_v, σ_k, σ_g
+    partial: Vector  # of partial support: the mean of log K, and the standard deviation for a system (`partial`)
     usual_size: float  # of the judged responses; thresholds are for this size
     pairs: int
     log10_evidence: float
@@ -186,6 +187,7 @@ class SmoothFit:
             "effects_covariance": (groups, EFFECTS, EFFECTS),
             "new_group": (SIGMAS,),
             "spreads": (6,),
+            "partial": (2,),
         }
         known = values["b"].ndim == 1 and len(values["b"]) >= COEFFICIENTS
         if not known or any(values[name].shape != shape for name, shape in shapes.items()):
@@ -210,7 +212,8 @@ class SmoothFit:
         if len(self.b) > COEFFICIENTS:
             b += ",judges=" + ",".join(f"{value:.3g}" for value in self.b[COEFFICIENTS:])
         spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g},sharpness={g:.3g}"
-        return f"smooth(b={b},{spreads},answer={self.answer:.3g},pairs={self.pairs})"
+        partial = "" if np.isnan(self.partial).any() else f"partial={self.partial[0]:.3g},"
+        return f"smooth(b={b},{spreads},answer={self.answer:.3g},{partial}pairs={self.pairs})"
 
     def effects_of_group(self, name: str | None) -> tuple[Vector, Matrix]:
         """The mean and the covariance of a group's v, k and g."""
@@ -304,6 +307,13 @@ class SmoothDraws:
             drawn[0] = spread[which] * normal[0]
         v, k, g = drawn.astype(np.float32)
         return v, k, g
+
+    def partial_support(self, group: str) -> Vector | None:
+        """log K of partial support in each draw; None where nobody says partly."""
+        mean, deviation = self.fit.partial.tolist()
+        if np.isnan(mean):
+            return None
+        return np.asarray(mean + deviation * self._rows.normal(joined(key_of(group), 9))[0].astype(float))
 
     def of_nuggets(self, nuggets: Ints) -> tuple[Vector, Vector]:
         """nuggets × draws, twice: a + c, and t. Each (t, a) occurs as often as its weight says, up to one draw."""

@@ -106,7 +106,7 @@ def test_the_nuggets_of_an_answer_go_together_as_normal_variables_do(collect, te
     guesses = Guesses.of(pairs, ("",), np.zeros(4 * texts, dtype=np.int64), draws, numbers)
     noise = VerdictNoise(scorer.key, 20_000, 0)
     found = np.concatenate(
-        [block for _, block, _ in draw_verdicts(guesses, scorer.key, draws, noise, lambda q: np.arange(texts), None)]
+        [block for _, block, *_ in draw_verdicts(guesses, scorer.key, draws, noise, lambda q: np.arange(texts), None)]
     )
     level = norm.ppf(1 - 0.7**texts)
     both = np.mean([(found[i] & found[j]).mean() for i in range(4) for j in range(i)])

@@ -22,7 +22,7 @@ from nuggeteer.judging.audits.estimate import (
     order_at_random,
 )
 from nuggeteer.judging.suggest import forecast
-from nuggeteer.measures import Answers, Measure
+from nuggeteer.measures import Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.outcomes import MatchedRun
@@ -64,8 +64,7 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
     composition = measure.composition(scorer.key)
     run, state = scorer.score(matched), NuggetState.of(matched, scorer.key)
     drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
-    partly = np.broadcast_to(state.partly, drawn.shape) & ~drawn
-    values = measure(Answers(scorer.key, drawn, partly, state.length))
+    values = np.atleast_2d(measure(run.outcome.drawn_answers(scorer.key) or run.outcome.answers(scorer.key)))
     values = values[:, ~np.isnan(values).any(axis=0)]
     count = values.shape[1]
     if count < 2:
