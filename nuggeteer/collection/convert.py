@@ -11,7 +11,7 @@ from typing import Any
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import autonuggetizer, canonical, trec_key, trec_qa, trec_rag
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import is_regular, write_whole
+from nuggeteer.formats.jsonl import is_regular, stored, write_whole
 from nuggeteer.records import Nugget
 from nuggeteer.settings import read_settings, with_truth
 
@@ -131,7 +131,7 @@ def convert_into(
 
 def _nuggets(folder: Path) -> list[Nugget]:
     """The nuggets of a collection, if there is one. `write_bundles` reports what is wrong with them."""
-    path = folder / "nuggets.jsonl"
+    path = stored(folder / "nuggets.jsonl", [])
     readable = path.is_file() and is_regular(path, [], folder)
     return [nugget for _, nugget in canonical.NUGGETS.read(path, [])] if readable else []
 

@@ -28,7 +28,7 @@ from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
-from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.formats.jsonl import bare_name, is_regular, json_lines_in, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
@@ -63,8 +63,15 @@ class Collection:
     @cached_property
     def run_names(self) -> tuple[str, ...]:
         """The runs in the folder, those of the manifest first and in its order."""
-        present = {path.stem for path in (self.root / "runs").glob("*.jsonl")}
-        return (*(name for name in self.manifest if name in present), *sorted(present - set(self.manifest)))
+        present = self._run_files
+        return (*(name for name in self.manifest if name in present), *sorted(present.keys() - set(self.manifest)))
+
+    @cached_property
+    def _run_files(self) -> dict[str, Path]:
+        files: dict[str, Path] = {}
+        for path in json_lines_in(self.root / "runs"):
+            files.setdefault(bare_name(path), path)
+        return files
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -124,7 +131,9 @@ class Collection:
     def _read_run(self, path: Path, problems: list[Problem], named: bool) -> Run:
         """The run in a file, which the user may have `named` and may then be anywhere."""
         root = None if named else self.root
-        return read_run(path, self._info(path.stem), self.key, self.settings.answers.split, problems, root)
+        if path in self._run_files.values():
+            stored(path, problems)
+        return read_run(path, self._info(bare_name(path)), self.key, self.settings.answers.split, problems, root)
 
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
@@ -147,18 +156,17 @@ class Collection:
         return self.manifest.get(name, RunInfo(name))
 
     def _locate(self, name: str) -> Path:
-        folder = self.root / "runs"
-        if name in self.run_names:
-            return folder / f"{name}.jsonl"
+        if name in self._run_files:
+            return self._run_files[name]
         path = Path(name)
         if not _is_file(path):
             known = ", ".join(self.run_names) or "none"
             raise NuggeteerError(f"{name}: no such run or file; the runs in {self.root} are: {known}")
-        if path.stem not in self.run_names:
+        inside = self._run_files.get(bare_name(path))
+        if inside is None:
             return path
-        inside = folder / f"{path.stem}.jsonl"
         if not path.samefile(inside):
-            raise NuggeteerError(f"{path}: the collection has another run {path.stem!r}; rename this file")
+            raise NuggeteerError(f"{path}: the collection has another run {bare_name(path)!r}; rename this file")
         return inside
 
 
@@ -173,7 +181,7 @@ def find_collection(start: Path | None = None) -> Path:
     """The nearest folder upwards that holds `nuggets.jsonl`."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
-        if (folder / "nuggets.jsonl").is_file():
+        if stored(folder / "nuggets.jsonl", []).is_file():
             return folder
     raise NuggeteerError(
         f"{start}: no nuggets.jsonl here or in any folder above; name the collection with --collection DIR"
@@ -195,8 +203,7 @@ def check(root: Path | str) -> list[Problem]:
     collection, entries = _read(Path(root), problems)
     runs = []
     for name in collection.run_names:
-        path = collection.root / "runs" / f"{name}.jsonl"
-        runs.append(collection._read_run(path, problems, named=False))
+        runs.append(collection._read_run(collection._run_files[name], problems, named=False))
     _check_texts_of_judgements(collection, runs, problems)
     _check_judgements(collection, entries, problems)
     problems.extend(runs_without_file(collection.root / "runs.jsonl", collection.run_names))
@@ -228,7 +235,7 @@ def _or_stop(problems: list[Problem]) -> list[Problem]:
 
 
 def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
-    if not (root / "nuggets.jsonl").is_file():
+    if not stored(root / "nuggets.jsonl", []).is_file():
         remedy = "name a collection's folder; nuggeteer demo makes one to try"
         raise fail(root, "this folder has no nuggets.jsonl", remedy)
     try:
@@ -272,7 +279,7 @@ def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
 def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     questions: dict[str, Question] = {}
     line_of: dict[str, tuple[str, int]] = {}
-    path = root / "questions.jsonl"
+    path = stored(root / "questions.jsonl", problems)
     listed = path.is_file()
     if listed and is_regular(path, problems, root):
         for line, question in canonical.QUESTIONS.read(path, problems):
@@ -281,7 +288,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
                 what = f"the question {question.qid!r} is listed twice"
                 problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
             questions.setdefault(question.qid, question)
-    path = root / "nuggets.jsonl"
+    path = stored(root / "nuggets.jsonl", problems)
     nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
     lines: dict[tuple[str, str], int] = {}
     for line, nugget in canonical.NUGGETS.read(path, problems) if is_regular(path, problems, root) else ():

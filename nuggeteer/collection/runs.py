@@ -8,7 +8,7 @@ import numpy as np
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
-from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.formats.jsonl import bare_name, is_regular
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
@@ -59,7 +59,7 @@ def read_run(
         what = f"no answer to question {key.questions[i].qid!r}"
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Run(path.stem, info, texts, docids if any(docids) else None, owners, offsets, parts)
+    return Run(bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)
 
 
 def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:

@@ -17,7 +17,7 @@ import orjson
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, read_jsonl, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, read_jsonl, stored, write_whole
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 from nuggeteer.settings import read_settings
@@ -102,13 +102,13 @@ def read_bundle(folder: Path) -> Bundle:
         if path.exists() and is_regular(path, problems, folder):
             yield from (record for _, record in layout.read(path, problems))
 
-    for question in lines(canonical.QUESTIONS, folder / "questions.jsonl"):
+    for question in lines(canonical.QUESTIONS, stored(folder / "questions.jsonl", problems)):
         bundle.add_question(question)
-    bundle.nuggets.extend(lines(canonical.NUGGETS, folder / "nuggets.jsonl"))
+    bundle.nuggets.extend(lines(canonical.NUGGETS, stored(folder / "nuggets.jsonl", problems)))
     for info in lines(canonical.MANIFEST, folder / "runs.jsonl"):
         bundle.runs.setdefault(info.run, info)
-    for path in sorted((folder / "runs").glob("*.jsonl")):
-        bundle.responses[path.stem] = list(lines(canonical.RESPONSES, path))
+    for path in json_lines_in(folder / "runs"):
+        bundle.responses[bare_name(path)] = list(lines(canonical.RESPONSES, path))
     entries = read_folder(folder / "judgements", problems)
     as_truth = read_settings(folder / "nuggeteer.toml").judgements.as_truth
     bundle.judgements = [v.record for v in unretracted(entries) if counts_as_known(v.record, as_truth)]
@@ -181,6 +181,8 @@ class _Target:
             plan[path] = [raw + b"\n" for raw in garbled if raw not in aside]
         added = {path: b"".join(lines) for path, lines in plan.items() if lines}
         for path, new in added.items():
+            if stored(path, []) != path:
+                self._clash(f"{path}.gz is compressed; unpack it with gunzip first")
             self._planned[path] = self._planned.get(path, b"") + new
         return added
 

@@ -1,7 +1,7 @@
 """The files of a collection: the keys of each line, and how lines are read and written.
 
     questions.jsonl     qid, text, kind?, target?, template?
-    nuggets.jsonl       qid, nugget, text | descriptions, importance, weight?, votes?, tags?
+    nuggets.jsonl       qid, nugget, text | descriptions, importance?, weight?, votes?, tags?
     runs.jsonl          run, group?, judged?, official?
     runs/NAME.jsonl     qid, text, docid?, rank?
     judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?,
@@ -48,29 +48,41 @@ def _retraction(retracted: None, extra: Mapping[str, Any], **values: Any) -> Ret
 
 
 class Layout(Generic[Record]):
-    """One kind of line: its required keys, the checks of all its keys, and the record that it becomes."""
+    """One kind of line: its required keys, the checks of all its keys, and the record that it becomes. A key in
+    `presumed` is taken to have that value where it is missing, and a warning says on how many lines."""
 
     def __init__(
         self,
         make: Callable[..., Record],
         required: tuple[str, ...],
         checks: Mapping[str, Callable[[Any], Any]],
+        presumed: Mapping[str, str] = NO_EXTRA,
     ) -> None:
         self.make = make
         self.required = required
         self.checks = checks
+        self.presumed = presumed
 
     def read(self, path: Path, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
         """(line number, record) of each good line. The others become problems."""
+        missing: dict[str, list[int]] = {key: [] for key in self.presumed}
         for number, line in read_jsonl(path, problems, self.checks):
+            for key in self.presumed:
+                if line.get(key) is None:
+                    missing[key].append(number)
             try:
                 yield number, self.parse(line)
             except WrongLine as wrong:
                 problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+        for key, lines in missing.items():
+            if lines:
+                value, on = self.presumed[key], "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+                what, remedy = f"no {key!r} on {on}, which is taken as {value!r}", f"add the key {key!r}"
+                problems.append(Problem(str(path), lines[0], what, remedy, "warning"))
 
     def parse(self, line: dict[str, Any]) -> Record:
         """Make a record from a line's object; raises `WrongLine`."""
-        known: dict[str, Any] = {}
+        known: dict[str, Any] = dict(self.presumed)
         extra: dict[str, Any] = {}
         wrong: list[tuple[str, str]] = []
         for key, value in line.items():
@@ -111,7 +123,7 @@ QUESTIONS = Layout(
 )
 NUGGETS = Layout(
     _nugget,
-    ("qid", "nugget", "importance"),
+    ("qid", "nugget"),
     {
         "qid": fields.identifier,
         "nugget": fields.identifier,
@@ -122,6 +134,7 @@ NUGGETS = Layout(
         "votes": fields.votes,
         "tags": fields.strings,
     },
+    {"importance": "vital"},
 )
 MANIFEST = Layout(
     RunInfo,

@@ -40,7 +40,10 @@ def string(value: Any) -> str:
 
 
 def identifier(value: Any) -> str:
-    """An id: visible text without control characters."""
+    """An id: visible text without control characters, or a whole number, which is the same id as its
+    digits."""
+    if type(value) is int or (type(value) is float and value.is_integer()):
+        return str(int(value))
     if not isinstance(value, str):
         raise WrongField(f"is {_kind(value)}, not a string", "put it in quotes")
     if not value or value != value.strip() or not value.isprintable():

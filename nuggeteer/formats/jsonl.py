@@ -1,15 +1,18 @@
 """Read JSON Lines strictly: every line that is not a JSON object in UTF-8 is a problem with its line number.
 
-Lines are streamed, and a line longer than `LONGEST_LINE` is never held in memory.
+Lines are streamed, and a line longer than `LONGEST_LINE` is never held in memory. A file that is compressed with gzip
+is unpacked as it is read, whatever its name. It is refused if it unpacks to far more than any text does.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 import re
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -24,7 +27,11 @@ from nuggeteer.errors import InputError, Problem, fail
 T = TypeVar("T")
 
 LONGEST_LINE = 10_000_000
+# What a compressed file may unpack to: so many bytes, or so many times its own size. Answers of systems shrink to a
+# third or a tenth; a file that shrinks to less than a hundredth holds nothing to score.
+UNPACKED, UNPACKED_TIMES = 10_000_000, 100
 BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b\x08"  # how a file that is compressed with gzip begins
 _find_keys = re.compile(rb'"\s*:').findall  # every key, and what looks like one inside a string
 
 
@@ -40,7 +47,8 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
 
     crlf = first_crlf = blank = first_blank = number = 0
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as opened:
+            file: BinaryIO = _Unpacked(opened) if opened.peek(len(GZIP)).startswith(GZIP) else opened
             for number, raw in enumerate(_pieces(file), 1):
                 if _too_long(raw):
                     what = f"the line is longer than {LONGEST_LINE:,} bytes"
@@ -56,6 +64,14 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
                     yield number, line
                 else:
                     blank, first_blank = blank + 1, first_blank or number
+    except _TooMuch:
+        what = f"unpacks to more than {UNPACKED:,} bytes and {UNPACKED_TIMES} times its size"
+        problems.append(Problem(str(path), None, what, "if you trust it, unpack it with gunzip"))
+        return
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        what = "is compressed with gzip, and is damaged or cut off"
+        problems.append(Problem(str(path), None, what, "compress or copy it again"))
+        return
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         what = f"cannot be read: {getattr(error, 'strerror', error)}"
         problems.append(Problem(str(path), None, what, "check the name and the permissions"))
@@ -82,6 +98,47 @@ def is_regular(path: Path, problems: list[Problem], root: Path | None = None) ->
     except (OSError, RuntimeError, ValueError):  # a link to itself, a NUL: reading reports these
         pass
     return True
+
+
+class _TooMuch(Exception):
+    """A compressed file unpacks to more than any text would."""
+
+
+class _Unpacked(gzip.GzipFile):
+    """A compressed file, read by lines, that stops where it becomes absurdly long."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._most = max(UNPACKED, UNPACKED_TIMES * os.fstat(file.fileno()).st_size)
+        self._count = 0
+
+    def readline(self, size: int | None = -1) -> bytes:
+        line = super().readline(size)
+        self._count += len(line)
+        if self._count > self._most:
+            raise _TooMuch
+        return line
+
+
+def stored(path: Path, problems: list[Problem]) -> Path:
+    """The file of that name, or its compressed form (`.gz`) where only that is there."""
+    packed = path.with_name(f"{path.name}.gz")
+    if not packed.is_file():
+        return path
+    if path.exists():
+        problems.append(Problem(str(packed), None, f"stands beside {path.name}", "delete one of them"))
+        return path
+    return packed
+
+
+def json_lines_in(folder: Path) -> list[Path]:
+    """The files of JSON Lines in a folder, compressed or not."""
+    return sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")))
+
+
+def bare_name(path: Path) -> str:
+    """A file's name without `.gz` and its ending: what a run or an assessor is called."""
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

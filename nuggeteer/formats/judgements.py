@@ -16,7 +16,7 @@ from nuggeteer.errors import Problem
 from nuggeteer.formats.append import quiet, torn
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine
 from nuggeteer.formats.fields import moment
-from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, read_jsonl
+from nuggeteer.formats.jsonl import GZIP, LONGEST_LINE, is_regular, json_lines_in, read_jsonl
 from nuggeteer.records import Judgement, Retraction
 
 Record = TypeVar("Record", covariant=True)
@@ -48,7 +48,7 @@ def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     """Every good line of every file, by file and line. Repeated lines count once, because a merge may repeat them."""
     found: list[Anything] = []
     seen: dict[tuple[str | None, ...], list[Judgement | Retraction]] = {}
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in json_lines_in(folder):
         for entry in read_file(path, problems) if is_regular(path, problems, folder.parent) else ():
             record = entry.record
             identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
@@ -82,7 +82,7 @@ def _torn_line(path: Path) -> int | None:
         content = path.read_bytes()
     except OSError:
         return None
-    rest = torn(content)
+    rest = b"" if content.startswith(GZIP) else torn(content)  # nobody appends to a compressed file
     return content.count(b"\n") + 1 if rest and len(rest) <= LONGEST_LINE else None
 
 

@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats.jsonl import bare_name
 from nuggeteer.formats.trec_lines import (
     NONE,
     content_lines,
@@ -55,7 +56,7 @@ def read_runs(path: Path, columns: Sequence[str] = RUN_COLUMNS) -> Bundle:
         if fields is None:
             bundle.not_understood(path, number, raw, f"not a response ({' '.join(columns)})")
             continue
-        bundle.add_response(RunInfo(fields.get("run") or path.stem), _response(fields))
+        bundle.add_response(RunInfo(fields.get("run") or bare_name(path)), _response(fields))
     return bundle
 
 
@@ -76,7 +77,7 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
         if fields is None or ("text" not in fields and fields.get("nuggets", NONE) != NONE):
             aside(f"not a judged response ({' '.join(columns)})")
             continue
-        run = fields.get("run") or path.stem
+        run = fields.get("run") or bare_name(path)
         item = (fields["qid"], run, fields.get("item", str(number)))
         if (item in items) != bool(mark):
             aside(f"item {item[2]} of {run} " + ("has no response before it" if mark else "occurs a second time"))

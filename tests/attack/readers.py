@@ -6,6 +6,7 @@ memory than `MEMORY` is a finding. `test_readers.py` fails if a function that ta
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import inspect
 import json
@@ -95,7 +96,10 @@ NOT_READERS = {
     "formats.append.quiet": "locks",
     "formats.bundle.Bundle.not_understood": "a name",
     "formats.cache.own_path": "a name",
+    "formats.jsonl.bare_name": "a name",
     "formats.jsonl.is_regular": "looks at the kind of a file",
+    "formats.jsonl.json_lines_in": "lists names",
+    "formats.jsonl.stored": "looks for a name",
     "history.answers.digest_text": "makes bytes",
     "settings.judge_files": "looks for names",
     "history.database.Database.__init__": "a name",
@@ -387,7 +391,7 @@ READERS: dict[str, list[Reader]] = {
         for ready in (True, False)
     ],
     "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
-    "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS,))],
+    "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS, gzip.compress(VERDICTS)))],
     "formats.judgements.read_file": [Reader(_listed(judgements.read_file), "x.jsonl", (VERDICTS,))],
     "formats.judgements.read_folder": [
         Reader(lambda path: judgements.read_folder(path.parent, []), "judgements/x.jsonl", (VERDICTS,))

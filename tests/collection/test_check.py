@@ -82,7 +82,7 @@ BAD_LINES = {
     "no key": (b"{}", "no '"),
     "a key twice": (b'{"qid": "q1", "qid": "q1", "run": "x", "run": "x"}', "occurs twice"),
     "a control character in an id": (b'{"qid": "q\\u001b1", "run": "\\u001b"}', "which is not a valid id"),
-    "a number for an id": (b'{"qid": 1, "run": 1}', "is a number, not a string"),
+    "a fraction for an id": (b'{"qid": 1.5, "run": 1.5}', "is a number, not a string"),
     "null for an id": (b'{"qid": null, "run": null}', "is null, not a string"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import find_collection, make_key, read_collection
+from nuggeteer.collection.folder import check, find_collection, make_key, read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Nugget, Question
 from tests.conftest import write_lines
@@ -165,3 +166,26 @@ def test_without_votes_the_weight_counts_and_without_either_the_importance():
     assert key.weight.tolist() == [1, 0, 0.25, 0.5]
     assert key.weighted
     assert not make_key([Question("q", "")], [Nugget("q", "1", ("x",), "vital")]).weighted
+
+
+def test_a_collection_with_compressed_files_is_the_same_collection(sample, tmp_path):
+    shutil.copytree(sample.root, tmp_path / "packed")
+    for name in ("questions", "nuggets", "runs/build-101", "runs/aurora", "judgements/dev"):
+        path = tmp_path / "packed" / f"{name}.jsonl"
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    packed = read_collection(tmp_path / "packed")
+    assert packed.key.nuggets == sample.key.nuggets
+    assert packed.judgements == sample.judgements
+    assert packed.run_names == sample.run_names
+    assert packed.run("build-101").texts == sample.run("build-101").texts
+    assert find_collection(tmp_path / "packed" / "runs") == tmp_path / "packed"
+
+
+def test_a_file_beside_its_compressed_form_is_an_error(sample, tmp_path):
+    shutil.copytree(sample.root, tmp_path / "both")
+    path = tmp_path / "both" / "runs" / "build-101.jsonl"
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert [str(p) for p in check(tmp_path / "both") if p.severity == "error"] == [
+        f"{path}.gz: stands beside build-101.jsonl; delete one of them"
+    ]

@@ -157,7 +157,7 @@ def test_an_absent_key_and_null_mean_the_same(layout, least):
 
 @EVERY
 def test_a_missing_key_is_named(layout, least):
-    for key in least:
+    for key in layout.required:
         with pytest.raises(WrongLine) as caught:
             layout.parse({k: v for k, v in least.items() if k != key})
         ((what, remedy),) = caught.value.args
@@ -167,9 +167,9 @@ def test_a_missing_key_is_named(layout, least):
 
 def test_every_wrong_key_of_a_line_is_listed():
     with pytest.raises(WrongLine) as caught:
-        JUDGEMENTS.parse({"qid": 1, "text": None, "verdict": "yes"})
+        JUDGEMENTS.parse({"qid": True, "text": None, "verdict": "yes"})
     assert [what for what, _ in caught.value.args] == [
-        "'qid' is a number, not a string",
+        "'qid' is true or false, not a string",
         "'text' is null, not a string",
         "'verdict' is a string, not true or false",
         "no 'nugget'",
@@ -191,8 +191,12 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
     def is_list(v):
         return isinstance(v, list) and all(map(is_text, v))
 
+    def is_id(v):
+        whole = type(v) is int or (type(v) is float and v.is_integer())
+        return whole or (is_text(v) and v.strip() == v != "" and v.isprintable())
+
     may = {
-        **dict.fromkeys(["qid", "nugget", "run"], lambda v: is_text(v) and v.strip() == v != "" and v.isprintable()),
+        **dict.fromkeys(["qid", "nugget", "run"], is_id),
         "importance": lambda v: v in ("vital", "okay", "unrated"),
         "judged": lambda v: v in ("none", "best", "every"),
         "verdict": lambda v: isinstance(v, bool),
@@ -225,6 +229,21 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
             with pytest.raises(WrongLine) as caught:
                 layout.parse(line)
             assert all(what and remedy for what, remedy in caught.value.args)
+
+
+def test_a_number_is_the_same_id_as_its_digits():
+    assert {QUESTIONS.parse({"qid": qid, "text": ""}).qid for qid in (7, 7.0, "7")} == {"7"}
+
+
+def test_a_nugget_without_importance_is_vital_and_one_warning_says_how_many_are(tmp_path):
+    path = tmp_path / "nuggets.jsonl"
+    key = [{"qid": 1, "nugget": i, "text": "a fact"} | ({"importance": "okay"} if i == 2 else {}) for i in (1, 2, 3)]
+    path.write_text("\n".join(map(json.dumps, key)), encoding="utf-8")
+    problems = []
+    assert [nugget.importance for _, nugget in NUGGETS.read(path, problems)] == ["vital", "okay", "vital"]
+    assert [str(p) for p in problems] == [
+        f"{path}:1: no 'importance' on 2 lines, which is taken as 'vital'; add the key 'importance'"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +279,7 @@ def test_a_nugget_has_either_a_text_or_descriptions(line):
 
 def test_reading_goes_on_after_a_bad_line(tmp_path):
     path = tmp_path / "runs.jsonl"
-    path.write_text('{"run": "a"}\n{"run": 2}\n[]\n{"run": "b", "judged": "every"}\n', encoding="utf-8")
+    path.write_text('{"run": "a"}\n{"run": 2.5}\n[]\n{"run": "b", "judged": "every"}\n', encoding="utf-8")
     problems = []
     assert list(MANIFEST.read(path, problems)) == [(1, RunInfo("a")), (4, RunInfo("b", judged="every"))]
     assert [p.line for p in problems] == [2, 3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import tracemalloc
@@ -219,3 +220,38 @@ def test_a_place_that_cannot_be_written_is_our_error(tmp_path, place):
     (tmp_path / "file").write_text("")
     with pytest.raises(NuggeteerError, match="cannot be written"):
         write_whole(Path(tmp_path, place), lambda file: file.write(b""))
+
+
+LINES = b"".join(b'{"n": %d}\n' % i for i in range(1000))
+
+
+def test_a_compressed_file_reads_as_what_is_in_it(tmp_path):
+    records, problems = read(tmp_path, gzip.compress(LINES[:4000]) + gzip.compress(LINES[4000:]))
+    assert [record["n"] for _, record in records] == list(range(1000))
+    assert not problems
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda packed: packed[:-9], lambda packed: packed[:200] + b"\0\0\0" + packed[203:], lambda packed: packed[:3]],
+)
+def test_a_damaged_compressed_file_is_an_error_that_says_so(tmp_path, damage):
+    _, problems = read(tmp_path, damage(gzip.compress(LINES)))
+    assert problems[-1] == (None, "error", "is compressed with gzip, and is damaged or cut off")
+
+
+@pytest.mark.parametrize("line", [b"\n", b"{}\n", b"\0", b'{"a": 1}\n' + b" " * 5000 + b"\n"])
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, line):
+    """20 MB in 20 kB."""
+    monkeypatch.setattr(jsonl, "UNPACKED", 1_000_000)
+    packed = gzip.compress(line * (20_000_000 // len(line)))
+    records, problems = read(tmp_path, packed)
+    assert problems[-1] == (None, "error", "unpacks to more than 1,000,000 bytes and 100 times its size")
+    assert len(records) * len(line) < 10_000_000
+
+
+def test_a_text_that_repeats_itself_is_no_bomb(tmp_path):
+    """A run that gives every question the same answer shrinks to a hundredth or less, and is small."""
+    records, problems = read(tmp_path, gzip.compress(b'{"qid": "q", "text": "I cannot answer that."}\n' * 100_000))
+    assert len(records) == 100_000
+    assert not problems
