@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeVar
@@ -48,7 +49,7 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
     crlf = first_crlf = blank = first_blank = number = 0
     try:
         with path.open("rb") as opened:
-            file: BinaryIO = _Unpacked(opened) if opened.peek(len(GZIP)).startswith(GZIP) else opened
+            file: BufferedIOBase = _Unpacked(opened) if opened.peek(len(GZIP)).startswith(GZIP) else opened
             for number, raw in enumerate(_pieces(file), 1):
                 if _too_long(raw):
                     what = f"the line is longer than {LONGEST_LINE:,} bytes"
@@ -141,7 +142,7 @@ def bare_name(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
+def _pieces(file: BufferedIOBase) -> Iterator[bytes]:
     """Lines. A line that is too long is cut off."""
     while raw := file.readline(LONGEST_LINE + 1):
         yield raw
