@@ -20,8 +20,8 @@ from nuggeteer.asking.replies import WrongShape, objects
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.session import Progress
 from nuggeteer.asking.store import VerdictStore
+from nuggeteer.collection.proposals import Proposal, content_words, propose, read_proposals, repeats
 from nuggeteer.formats.sentences import pieces
-from nuggeteer.judging.proposals import Proposal, content_words, propose, read_proposals, repeats
 from nuggeteer.records import AnswerKey, Importance, Run
 
 Source = Literal["answers", "documents"]

@@ -21,6 +21,8 @@ EXAMPLES = """\
   nuggeteer judge build-103 --list 5
   nuggeteer judge build-103 --plan 0.1
   nuggeteer judge build-103 --audit 50
+  nuggeteer judge build-103 --page for-ann.html --count 40
+  nuggeteer judge --import verdicts-build-103.jsonl --assessor ann
   nuggeteer judge --import verdicts.csv --assessor bob
   nuggeteer judge --log --assessor bob
 """
@@ -52,6 +54,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--plain",
         action="store_true",
         help="ask line by line; the default without a terminal, or with TERM=dumb",
+    )
+    how.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="write a page for somebody else to judge in a browser; --import takes what they hand back",
+    )
+    how.add_argument(
+        "--count",
+        type=options.positive,
+        metavar="N",
+        help="with --page: ask for N verdicts (default: 50)",
     )
     else_ = parser.add_argument_group("instead of judging where it narrows most")
     what = else_.add_mutually_exclusive_group()
@@ -103,12 +117,16 @@ def run(args: argparse.Namespace) -> int:
         return _import(_fitting(args, "--import", "assessor"))
     if args.run is None:
         raise NuggeteerError("judge needs a run, by name or by file")
+    if args.page is not None:
+        return _page(_fitting(args, "--page", "run", "against", "measure", "question", "nugget", "page", "count"))
+    if args.count is not None:
+        raise NuggeteerError("--count needs --page: it says how many verdicts the page asks for")
     if args.list is not None:
         return _list(_fitting(args, "--list", "run", "against", "measure"))
     if args.plan is not None:
         return _plan(_fitting(args, "--plan", "run", "measure"))
     if args.json:
-        raise NuggeteerError("--json needs --list, --plan, --import or --log")
+        raise NuggeteerError("--json needs --page, --list, --plan, --import or --log")
     if args.audit is not None:
         _fitting(args, "--audit", "run", "measure", "assessor", "plain")
     return _judge(args)
@@ -118,7 +136,7 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
     """The command line, after refusing options that mean nothing here."""
     from nuggeteer.errors import NuggeteerError
 
-    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain"):
+    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain", "page", "count"):
         if name not in fits and getattr(args, name):
             raise NuggeteerError(f"{what} and {'a run' if name == 'run' else f'--{name}'} do not go together")
     return args
@@ -144,6 +162,27 @@ def _import(args: argparse.Namespace) -> int:
     done = import_verdicts(collection, args.import_, args.assessor, args.as_truth)
     output.warn(done.problems)
     output.show(args, imported, done)
+    return 0
+
+
+def _page(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.judging.session import Filter
+    from nuggeteer.reports import sheet as report
+    from nuggeteer.reports.html import sheet
+
+    if args.list is not None or args.plan is not None:
+        raise NuggeteerError(f"--page and --{'plan' if args.list is None else 'list'} do not go together")
+    if args.audit is not None:
+        _fitting(args, "--audit", "run", "measure", "page")
+    state = _state(args)
+    output.warn(state.collection.problems)
+    count = args.audit or args.count or sheet.COUNT
+    made = sheet.make_sheet(state, count, Filter(args.question, args.nugget), state.audit(args.audit))
+    if not made.asked:
+        raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")
+    sheet.write(args.page, made)
+    output.show(args, report, made, args.page)
     return 0
 
 
@@ -173,7 +212,8 @@ def _state(args: argparse.Namespace) -> JudgingState:
     root: Path = args.collection or find_collection()
     against = _old_run(root, args.run, args.against) if args.against else None
     return JudgingState.read(
-        JudgingSubject(root, args.run, against, args.measure, args.seed), ahead=args.list or SUGGESTIONS_AHEAD
+        JudgingSubject(root, args.run, against, args.measure, args.seed),
+        ahead=args.list or args.count or SUGGESTIONS_AHEAD,
     )
 
 

@@ -3,6 +3,8 @@
 A file is canonical JSON Lines, a spreadsheet as CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
 which a machine made. Nuggets have no ids in these; they are found by their texts. Garbled assignments, and those of
 nuggets that the key does not have, are reported and left out.
+What an assessor hands back from a page (formats/handed_in.py) also withdraws verdicts that an earlier file of that page
+brought, and proposes nuggets.
 A verdict that the assessor has already given, or has retracted since, is not written. A verdict that contradicts the
 assessor's own is an error. A verdict without a time counts as earlier than every retraction, and gets the time of the
 import.
@@ -11,19 +13,21 @@ import.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.ledger import Ledger
+from nuggeteer.collection.proposals import propose_again
 from nuggeteer.errors import NuggeteerError, Problem, fail
 from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import read_assignments
 from nuggeteer.formats.bundle import KEPT_ASIDE, as_id
+from nuggeteer.formats.handed_in import Proposed, is_handed_in, read_handed_in
 from nuggeteer.formats.jsonl import BOM, read_jsonl, write_whole
-from nuggeteer.formats.judgements import Anything, Entry, Verdict, read_file, read_folder, unretracted
+from nuggeteer.formats.judgements import Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
 from nuggeteer.settings import Split, with_truth
@@ -41,6 +45,8 @@ class Imported:
     written: tuple[Judgement, ...]
     already: int  # verdicts that the same assessor had given before
     retracted: int  # the same assessor retracted them since
+    withdrawn: int  # verdicts of an earlier import that the file takes back
+    proposed: int  # nuggets that the assessor proposes, new in proposals.jsonl
     unjudged: int  # rows of a spreadsheet without a verdict
     contradicting: int  # written, although another human gave the opposite verdict
     as_truth: bool  # a machine's, and the standard to score by
@@ -54,15 +60,16 @@ def import_verdicts(
 
     With `as_truth`, the settings say that these are the standard, although a machine gave them."""
     problems: list[Problem] = []
-    verdicts, unjudged = _read(path, collection.key, collection.settings.answers.split, problems)
+    content = _read(path, collection.key, collection.settings.answers.split, problems)
     _refuse(problems)
-    name = _assessor_of(path, verdicts, assessor)
+    name = _assessor_of(path, content.verdicts, assessor)
     ledger = Ledger(collection.root, name)
-    verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in verdicts]
+    verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in content.verdicts]
     present = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
-    retractions: list[Anything] = [entry for entry in present if isinstance(entry.record, Retraction)]
-    valid = unretracted([*retractions, *verdicts])
-    earlier = unretracted(present)
+    withdrawn = [Entry(r.file, r.line, replace(r.record, assessor=name)) for r in content.retractions]
+    standing, earlier = unretracted(present), unretracted([*present, *withdrawn])
+    gone = {verdict.record.pair for verdict in standing} - {verdict.record.pair for verdict in earlier}
+    valid = unretracted([*(e for e in present if isinstance(e.record, Retraction)), *withdrawn, *verdicts])
     if len({verdict.record.machine for verdict in (*earlier, *verdicts)}) > 1:
         what = f"{name!r} is a machine in some verdicts and a human in others, here and in {ledger.path.parent}"
         raise fail(path, what, "choose another name for the assessor; nothing was imported")
@@ -73,7 +80,8 @@ def import_verdicts(
         if not all(verdict.record.machine for verdict in verdicts):
             raise fail(path, "its verdicts are a human's, and known anyway", "leave out --as-truth")
         settings = with_truth(toml, name)
-    written = tuple(ledger.extend(new))
+    written = tuple(ledger.extend(new, [entry.record for entry in withdrawn if entry.record.pair in gone]))
+    proposed = propose_again(collection.root, name, content.proposals)
     if settings is not None:
         write_whole(toml, lambda file: file.write(settings), follow=False)
     already, retracted = len(valid) - len(new), len(verdicts) - len(valid)
@@ -81,28 +89,46 @@ def import_verdicts(
     against = sum((j.pair, not j.verdict) in known for j in written if not j.machine)
     problems += ledger.problems
     truth = as_truth or name in collection.settings.judgements.as_truth
-    return Imported(name, ledger.path, written, already, retracted, unjudged, against, truth, tuple(problems))
+    counts = already, retracted, len(gone), proposed, content.unjudged, against
+    return Imported(name, ledger.path, written, *counts, truth, tuple(problems))
 
 
-def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> tuple[list[Verdict], int]:
-    """The verdicts of a file, on nuggets of the key, and the number of rows without one."""
-    verdicts: list[Verdict] = []
-    unjudged, content = 0, _content(path)
+@dataclass
+class _Content:
+    """What a file says. `unjudged` counts its rows without a verdict."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    unjudged: int = 0
+    retractions: list[Entry[Retraction]] = field(default_factory=list)
+    proposals: list[Proposed] = field(default_factory=list)
+
+
+def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> _Content:
+    """What a file says about nuggets of the key."""
+    found, content = _Content(), _content(path)
     if not content.strip(_BLANKS).startswith(b"{"):
-        verdicts, unjudged = read_verdicts(path, problems)
+        found.verdicts, found.unjudged = read_verdicts(path, problems)
     elif _has_answers(content):
-        return _assignments(path, key, split, problems), 0
+        return _Content(_assignments(path, key, split, problems))
+    elif is_handed_in(content):
+        for handed in read_handed_in(path, problems):
+            if isinstance(handed.record, Judgement):
+                found.verdicts.append(Entry(handed.file, handed.line, handed.record))
+            elif isinstance(handed.record, Retraction):
+                found.retractions.append(Entry(handed.file, handed.line, handed.record))
+            else:
+                found.proposals.append(handed.record)
     else:
         for entry in read_file(path, problems):
             if isinstance(entry.record, Judgement):
-                verdicts.append(Entry(entry.file, entry.line, entry.record))
+                found.verdicts.append(Entry(entry.file, entry.line, entry.record))
             else:
                 what, remedy = "a retraction cannot be imported", "copy the file into judgements/, or delete the line"
                 problems.append(Problem(entry.file, entry.line, what, remedy))
-        if torn(content):
-            what = "the last line is incomplete"
-            problems.append(Problem(str(path), None, what, "get the whole file, or delete the line"))
-    for file, line, record in verdicts:
+    if content.strip(_BLANKS).startswith(b"{") and torn(content):
+        what = "the last line is incomplete"
+        problems.append(Problem(str(path), None, what, "get the whole file, or delete the line"))
+    for file, line, record in found.verdicts:
         if record.qid not in key.position:
             problems.append(Problem(file, line, f"unknown question {record.qid!r}", "correct the qid"))
         elif (record.qid, record.nugget) not in key.nugget_position:
@@ -110,7 +136,7 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
             problems.append(Problem(file, line, what, "correct the nugget"))
         elif record.partial and record.verdict:
             problems.append(Problem(file, line, "a yes cannot be partial", "write no, or leave partial out"))
-    return verdicts, unjudged
+    return found
 
 
 def _content(path: Path) -> bytes:

@@ -59,19 +59,23 @@ class Ledger:
         """Write a verdict; returns it as written, with its assessor and time."""
         return self.extend([judgement])[0]
 
-    def extend(self, judgements: Sequence[Judgement]) -> list[Judgement]:
-        """Write several verdicts, all or none; returns them as written."""
+    def extend(self, judgements: Sequence[Judgement], retractions: Sequence[Retraction] = ()) -> list[Judgement]:
+        """Write several verdicts, and before them retractions made elsewhere: all or none. Returns the verdicts as
+        written."""
+        for assessor in (record.assessor for records in (judgements, retractions) for record in records):
+            if assessor not in (None, self.assessor):
+                raise NuggeteerError(f"a verdict of {assessor!r} is not for the ledger of {self.assessor!r}")
         for judgement in judgements:
-            if judgement.assessor not in (None, self.assessor):
-                raise NuggeteerError(f"a verdict of {judgement.assessor!r} is not for the ledger of {self.assessor!r}")
             if judgement.partial and judgement.verdict:
                 raise NuggeteerError("a yes cannot be partial")
         written: list[Judgement] = []
-        if not judgements:
+        if not judgements and not retractions:
             return written
+        taken_back = [_line(replace(each, extra={"tool": _tool(), **each.extra})) for each in retractions]
 
         def lines(content: bytes) -> bytes:
-            undone, now, data = _latest(content, b'"retracted"', RETRACTIONS.parse), _now(), list[bytes]()
+            undone, now = _latest(content + b"".join(taken_back), b'"retracted"', RETRACTIONS.parse), _now()
+            data = list(taken_back)
             written.clear()
             for judgement in judgements:
                 after = undone.get(judgement.pair)

@@ -13,8 +13,8 @@ from itertools import chain
 from typing import Any
 
 from nuggeteer.collection.ledger import Ledger
+from nuggeteer.collection.proposals import Proposal, propose
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.proposals import Proposal, propose
 from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Span
@@ -114,7 +114,7 @@ class Session:
         self._skipped: dict[tuple[int, int, int], PendingPair] = {}  # in the order of skipping
         self._revision = 0
         self._form = cache(verdict_form)
-        _check_filter(self.state, self.filter)
+        check_filter(self.state, self.filter)
         runs = {matched.run.name for matched in self.state.matched_runs}
         self.total = sum(
             judgement.assessor == self.ledger.assessor and judgement.run in runs
@@ -380,7 +380,7 @@ class Session:
         """Ask only about some questions or nuggets."""
         if self.audit is not None:
             raise NuggeteerError("an audit asks in the order that was drawn")
-        _check_filter(self.state, only)
+        check_filter(self.state, only)
         self.filter = only
         self._start_over()
         if self.pending is None or not only(self.state.key.nuggets[self.pending.nugget]):
@@ -426,7 +426,8 @@ def _pending_key(pair: PendingPair) -> tuple[int, int, int]:
     return pair.side, pair.nugget, -1 if pair.audit is not None else pair.response
 
 
-def _check_filter(state: JudgingState, only: Filter) -> None:
+def check_filter(state: JudgingState, only: Filter) -> None:
+    """Raises if there is nothing that the filter lets through."""
     if not any(map(only, state.key.nuggets)):
         questions = {question.qid for question in state.key.questions}
         if only.qid is not None and only.qid not in questions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from nuggeteer.records import Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
 UNDEFINED = "–"
@@ -88,3 +89,13 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def importance(nugget: Nugget) -> str:
+    """Whether a nugget is vital, and who says so."""
+    if not nugget.votes:
+        return nugget.importance if nugget.weight is None else f"{nugget.importance}, weight {nugget.weight:g}"
+    assessors, vital = len(nugget.votes), sum(map(share_of, nugget.votes.values()))
+    if not all(isinstance(vote, str) for vote in nugget.votes.values()):
+        return f"{nugget.importance}, weight {vital / assessors:.2f} by {assessors} assessors"
+    return f"{nugget.importance}, {vital:g} of {assessors} assessors say vital"

@@ -21,6 +21,8 @@ def as_json(done: Imported) -> dict[str, Any]:
         "written": len(done.written),
         "already": done.already,
         "retracted": done.retracted,
+        "withdrawn": done.withdrawn,
+        "proposed": done.proposed,
         "unjudged": done.unjudged,
         "contradicting": done.contradicting,
         "machine": any(judgement.machine for judgement in done.written),
@@ -41,6 +43,12 @@ def draw(out: Console, done: Imported) -> None:
     ):
         if count:
             out.print(plain(f"{counted(count, 'row')} {what}"), soft_wrap=True)
+    if done.withdrawn:
+        what = f"{counted(done.withdrawn, 'earlier verdict')} of {done.assessor} taken back, as the file says"
+        out.print(plain(what), soft_wrap=True)
+    if done.proposed:
+        what = f"{counted(done.proposed, 'nugget')} proposed for the key, in proposals.jsonl"
+        out.print(plain(what), soft_wrap=True)
     if done.contradicting:
         verb = "contradicts" if done.contradicting == 1 else "contradict"
         what = f"{done.contradicting:,} of them {verb} another assessor; nuggeteer check lists which"

@@ -16,9 +16,8 @@ from nuggeteer.comparing.diff import Passage
 from nuggeteer.judging.session import Card, ShownResponse
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
-from nuggeteer.records import Nugget, share_of
 from nuggeteer.reports.explanation import in_words
-from nuggeteer.reports.formatting import chance, number
+from nuggeteer.reports.formatting import chance, importance, number
 from nuggeteer.reports.passages import excerpt, pieces
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
@@ -72,7 +71,7 @@ def lay_out(card: Card, width: int, room: int | None = None, chosen: Span | None
 def _asked(card: Card, width: int, plain: bool) -> list[Text]:
     question, nugget = card.question, card.nugget
     lines = _wrapped(Text.assemble((escaped(question.qid), HEAD), "  ", escaped(question.text)), width, "")
-    heading = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (_importance(nugget), HEAD))
+    heading = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (importance(nugget), HEAD))
     if nugget.tags:
         heading.append(escaped(f" · {', '.join(nugget.tags)}"), QUIET)
     lines += _wrapped(heading, width, "")
@@ -101,15 +100,6 @@ def _notes(card: Card, width: int) -> list[Text]:
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
-
-
-def _importance(nugget: Nugget) -> str:
-    if not nugget.votes:
-        return nugget.importance if nugget.weight is None else f"{nugget.importance}, weight {nugget.weight:g}"
-    assessors, vital = len(nugget.votes), sum(map(share_of, nugget.votes.values()))
-    if not all(isinstance(vote, str) for vote in nugget.votes.values()):
-        return f"{nugget.importance}, weight {vital / assessors:.2f} by {assessors} assessors"
-    return f"{nugget.importance}, {vital:g} of {assessors} assessors say vital"
 
 
 def _response(

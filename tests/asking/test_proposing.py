@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.judging.proposals import content_words, repeats
+from nuggeteer.collection.proposals import content_words, repeats
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import write_lines
 

@@ -36,6 +36,7 @@ from nuggeteer.asking.store import VerdictStore
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.log import read_log
+from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
@@ -47,6 +48,7 @@ from nuggeteer.formats import (
     cache,
     canonical,
     distillation,
+    handed_in,
     jsonl,
     judgements,
     matches,
@@ -60,7 +62,6 @@ from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.formats.append import torn
 from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
-from nuggeteer.judging.proposals import read_proposals
 from nuggeteer.matching.idf import read_documents, read_table, write_table
 from nuggeteer.records import RunInfo
 from nuggeteer.settings import read_settings
@@ -105,7 +106,11 @@ NOT_READERS = {
     "history.database.Database.__init__": "a name",
     "history.store.History.__init__": "a name",
     "history.store.History.of": "tests/history",
-    "judging.proposals.propose": "writes",
+    "collection.proposals.propose": "writes",
+    "collection.proposals.propose_again": "writes, and read_proposals",
+    "formats.handed_in.is_handed_in": "import_verdicts",
+    "reports.sheet.as_json": "a name",
+    "reports.sheet.draw": "a name",
     "settings.with_truth": "read_settings",
     "scoring.fitting.load": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
@@ -130,6 +135,12 @@ def lines(*records: dict[str, Any]) -> bytes:
 VERDICTS = FILES["judgements/x.jsonl"] + lines(
     {"qid": "q1", "nugget": "1", "text": "x", "assessor": "a", "at": "2026-01-31T09:30:00Z", "retracted": True},
     {"qid": "q1", "nugget": "2", "text": "all", "verdict": True, "scope": "answer", "machine": True, "span": [0, 3]},
+)
+OF_PAGE = {"qid": "q1", "text": "x", "run": "r", "at": "2026-01-31T09:30:00Z", "source": "page", "page": "0f"}
+HANDED_IN = lines(
+    {**OF_PAGE, "nugget": "1", "verdict": True, "span": [0, 1], "reason": "so"},
+    {**OF_PAGE, "nugget": "2", "retracted": True, "scope": "answer"},
+    {**OF_PAGE, "importance": "vital", "from": "x", "proposed": True},
 )
 SHEET = 'qid,nugget,text,verdict,partial\nq1,1,He built a reactor.,yes,\nq2,1,"It\nsank",no,y\n'
 SHEETS = (SHEET.encode(), SHEET.replace(",", ";").encode("utf-8-sig"), SHEET.replace(",", "\t").encode())
@@ -313,7 +324,7 @@ ASKED = (
 
 
 READERS: dict[str, list[Reader]] = {
-    "judging.proposals.read_proposals": [
+    "collection.proposals.read_proposals": [
         Reader(lambda path: read_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
     ],
     "asking.client.read_reply": [Reader(_reply, "x", (lines(REPLY), LABELS.encode()))],
@@ -333,6 +344,7 @@ READERS: dict[str, list[Reader]] = {
     "collection.importing.import_verdicts": [
         Reader(_import, "v.jsonl", (FILES["judgements/x.jsonl"], VERDICTS, lines(ASSIGNED)), _around),
         Reader(_import, "v.csv", SHEETS, _around),
+        Reader(_import, "h.jsonl", (HANDED_IN,), _around),
     ],
     "collection.log.read_log": [of_collection(read_log, "judgements/x.jsonl")],
     "collection.runs.read_run": [
@@ -389,6 +401,9 @@ READERS: dict[str, list[Reader]] = {
     "formats.distillation.read_distillation": [
         Reader(lambda path, ready=ready: distillation.read_distillation([path], ready), "x.jsonl", DISTILLED)
         for ready in (True, False)
+    ],
+    "formats.handed_in.read_handed_in": [
+        Reader(lambda path: handed_in.read_handed_in(path, []), "x.jsonl", (HANDED_IN,))
     ],
     "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
     "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS, gzip.compress(VERDICTS)))],

@@ -30,7 +30,7 @@ def here(tmp_path, monkeypatch):
     ("words", "said"),
     [
         ("", "needs a run"),
-        ("build-103 --json -", "--json needs --list"),
+        ("build-103 --json -", "--json needs --page, --list"),
         ("build-103 --log", "--log and a run"),
         ("build-103 --import x.csv", "--import and a run"),
         ("--import x.csv --plain", "--import and --plain"),

@@ -22,43 +22,11 @@ from nuggeteer.reports import html
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.alarm import watch_trend
 from nuggeteer.statistics.intervals import Interval
+from tests.reports.browsing import Visit, browser, needs_chromium
 from tests.reports.hostile import TRICKS, hostile
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield opened
-        opened.close()
-
-
-class Visit:
-    """A page that is open, and all that it did unasked."""
-
-    def __init__(self, browser, path, **options):
-        self.page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page.set_default_timeout(10_000)
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
-        self.url = path.as_uri()
-        self.page.goto(self.url)
-
-    def owned(self):
-        return self.page.evaluate("window.owned === undefined ? null : window.owned")
-
-    @property
-    def focused(self):
-        return self.page.evaluate("document.activeElement.dataset.n ?? document.activeElement.tagName")
+__all__ = ["browser"]
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")

@@ -35,22 +35,13 @@ def write(path: Path, briefing: Briefing) -> None:
 
 def page(briefing: Briefing) -> str:
     """The page."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    def harmless(value: Any) -> Any:
-        return escaped(value) if type(value) is str else value
-
-    parts = files(__name__)
-    style, script, template = (
-        (parts / name).read_text(encoding="utf-8") for name in ("style.css", "script.js", "page.html")
-    )
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=harmless
-    )
+    style, script, template = part("theme.css") + part("style.css"), part("script.js"), part("page.html")
     nugget_map = NuggetMap(briefing)
     trend = TrendSection(briefing)
-    return environment.from_string(template).render(
+    return render(
+        template,
         briefing=briefing,
         headline=Headline(briefing),
         trend=trend,
@@ -64,6 +55,24 @@ def page(briefing: Briefing) -> str:
         drawn={name: Markup(svg) for name, svg in _draw_charts(briefing, trend.drawn).items()},
         policy=policy(style, script),
     )
+
+
+def part(name: str) -> str:
+    """A file of this folder: a template, a style or a script."""
+    return (files(__name__) / name).read_text(encoding="utf-8")
+
+
+def render(template: str, **values: Any) -> str:
+    """A template filled with values. All that is no `Markup` is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    def harmless(value: Any) -> Any:
+        return escaped(value) if type(value) is str else value
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=harmless
+    )
+    return environment.from_string(template).render(**values)
 
 
 def _draw_charts(briefing: Briefing, with_trend: bool) -> dict[str, str]:

@@ -8,7 +8,7 @@ the key moves the right ones to `nuggets.jsonl` and gives them an id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.formats.append import append_line
 from nuggeteer.formats.fields import as_written
+from nuggeteer.formats.handed_in import Proposed
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
 from nuggeteer.matching.ngram import stop_words
 from nuggeteer.records import Importance
@@ -76,3 +77,18 @@ def propose(root: Path, proposal: Proposal) -> Proposal:
     line |= {"assessor": proposal.assessor, "at": as_written(datetime.now(UTC)), **proposal.extra}
     append_line(root / "proposals.jsonl", line)
     return proposal
+
+
+def propose_again(root: Path, assessor: str, proposed: Sequence[Proposed]) -> int:
+    """Append what an assessor proposed on a page, except what anybody proposed before; returns how many are new."""
+    known = {(qid, text.strip()) for qid, text in read_proposals(root)}
+    new = 0
+    for line in (dict(one.line) for one in proposed):
+        if (line["qid"], line["text"].strip()) not in known:
+            known.add((line["qid"], line["text"].strip()))
+            qid, text, importance, response, run = map(line.pop, ("qid", "text", "importance", "from", "run"))
+            docid = line.pop("docid", None)
+            line.pop("proposed")
+            propose(root, Proposal(qid, text, importance, response, run, docid, assessor, line))
+            new += 1
+    return new

@@ -1,0 +1,74 @@
+"""What an assessor hands back from the page of `judge --page`: JSON Lines, as the page writes them.
+
+Lines are verdicts and retractions as in `judgements/`, and proposed nuggets as in `proposals.jsonl` with
+`"proposed": true`. None says who the assessor is; whoever imports the file does. Each has its `page`.
+A retraction withdraws a verdict that an earlier file of the page may have brought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+
+from nuggeteer.errors import Problem
+from nuggeteer.formats import fields
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, Layout, WrongLine
+from nuggeteer.formats.jsonl import BOM, read_jsonl
+from nuggeteer.formats.judgements import KEYS, Entry
+from nuggeteer.records import Importance, Judgement, Retraction
+
+NOBODY = "nobody"  # stands in a retraction until the assessor is known
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A nugget that the assessor proposed, as its line in `proposals.jsonl` but for the assessor."""
+
+    line: dict[str, Any]
+
+
+PROPOSED = Layout(
+    lambda extra, **known: Proposed({**known, **extra}),
+    ("qid", "text", "importance", "from", "run", "at", "proposed"),
+    {
+        "qid": fields.identifier,
+        "text": fields.string,
+        "importance": fields.one_of(*get_args(Importance)[:2]),
+        "from": fields.string,
+        "run": fields.string,
+        "docid": fields.string,
+        "at": fields.time,
+        "proposed": fields.true,
+    },
+)
+
+
+def is_handed_in(content: bytes) -> bool:
+    """Whether the first line is a page's."""
+    try:
+        first = orjson.loads(content.strip(BOM + b" \t\r\n").split(b"\n", 1)[0])
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(first, dict) and first.get("source") == "page" and "page" in first
+
+
+def read_handed_in(path: Path, problems: list[Problem]) -> list[Entry[Judgement | Retraction | Proposed]]:
+    """Every good line."""
+    found: list[Entry[Judgement | Retraction | Proposed]] = []
+    for number, line in read_jsonl(path, problems, KEYS):
+        record: Judgement | Retraction | Proposed
+        try:
+            if "proposed" in line:
+                record = PROPOSED.parse(line)
+            elif "retracted" in line:
+                record = RETRACTIONS.parse({"assessor": NOBODY, **line})
+            else:
+                record = JUDGEMENTS.parse(line)
+        except WrongLine as wrong:
+            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+            continue
+        found.append(Entry(str(path), number, record))
+    return found

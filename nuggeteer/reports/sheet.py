@@ -1,0 +1,25 @@
+"""What a page for an assessor asks, and what to do with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.terminal import plain
+
+if TYPE_CHECKING:
+    from nuggeteer.reports.html.sheet import Sheet
+
+
+def as_json(sheet: Sheet, path: Path) -> dict[str, Any]:
+    return {"file": str(path), "run": sheet.title, "page": sheet.name, "asked": sheet.asked, "qids": sheet.qids}
+
+
+def draw(out: Console, sheet: Sheet, path: Path) -> None:
+    asked = f"{counted(sheet.asked, 'verdict')} on answers to {counted(len(sheet.qids), 'question')}"
+    out.print(plain(f"{path} asks for {asked} of {sheet.title}."), soft_wrap=True)
+    out.print(plain("Send it to an assessor; any browser opens it. Take what comes back with"), soft_wrap=True)
+    out.print(plain("  nuggeteer judge --import FILE --assessor NAME"), soft_wrap=True)
