@@ -5,20 +5,35 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "score distillers by nugs, or propose nugs for their nuggets"
+if TYPE_CHECKING:
+    from nuggeteer.errors import Problem
+    from nuggeteer.formats.annotation import Snippet
+    from nuggeteer.formats.distillation import NumberedLine
+    from nuggeteer.gale.annotated import AnnotatedAnswers
+
+CONDITIONS = ("language", "medium", "structure")
+SUMMARY = "score distillers, from annotated answers or from nugs"
 EXAMPLES = """\
   nuggeteer distill --example
-  nuggeteer distill gale.jsonl --json gale-scores.json
-  nuggeteer distill found.jsonl --propose nugs.jsonl
+  nuggeteer distill A.txt B.txt --density auto --words 500 --propose nugs.jsonl
+  nuggeteer distill nugs.jsonl --by language,medium,structure
+  nuggeteer distill A.txt B.txt --density auto --unchecked
+  nuggeteer distill gale.jsonl --documents cited --json gale-scores.json
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE", help="files of one evaluation (docs/reference/files.md)"
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="files of one evaluation (docs/reference/files.md), or annotated answers: [[double brackets]] (.txt), "
+        "offsets (.jsonl) or brat's (a folder)",
     )
     parser.add_argument("--example", action="store_true", help="also read the two queries of White et al. 2008")
     parser.add_argument(
@@ -32,6 +47,33 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="NEW",
         help="put nuggets that are in no nug into proposed nugs, and write them to NEW",
+    )
+    parser.add_argument(
+        "--unchecked", action="store_true", help="score proposed nugs, although nobody has checked them"
+    )
+    parser.add_argument(
+        "--density",
+        metavar="FILE",
+        help="count how many characters of irrelevant text hold a nug, for each distiller: in an annotation of such "
+        "text, or with auto in the answers' snippets without nuggets, by the nuggetizer",
+    )
+    parser.add_argument(
+        "--words",
+        type=options.positive,
+        metavar="COUNT",
+        help="count only the first COUNT words of each annotated answer (GALE: 500)",
+    )
+    parser.add_argument(
+        "--by",
+        type=conditions,
+        metavar="LIST",
+        help="also score the queries of each cell of these: language, medium, structure, separated by commas",
+    )
+    parser.add_argument(
+        "--documents",
+        type=Path,
+        metavar="PATH",
+        help="check citations against the documents: a folder of DOCID.txt, or .jsonl with docid and text",
     )
     options.report(parser)
 
@@ -47,26 +89,95 @@ def prior(text: str) -> tuple[float, ...]:
     return values
 
 
+def conditions(text: str) -> tuple[str, ...]:
+    """Some of the three conditions, each once."""
+    names = tuple(part.strip() for part in text.split(","))
+    if not set(names) <= set(CONDITIONS) or len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of {', '.join(CONDITIONS)}, separated by commas")
+    return names
+
+
 def run(args: argparse.Namespace) -> int:
+    from dataclasses import replace
+
     from nuggeteer.errors import NuggeteerError, fail
+    from nuggeteer.formats.annotation_files import is_annotation
     from nuggeteer.formats.distillation import read_distillation, write_distillation
-    from nuggeteer.gale.distillation import EXAMPLE, PRIOR, distill
-    from nuggeteer.reports import distillation
+    from nuggeteer.formats.documents import read_documents
+    from nuggeteer.gale.citations import check_citations
+    from nuggeteer.gale.distillation import EXAMPLE, PRIOR, by_conditions, distill
+    from nuggeteer.gale.nugs import accept, propose
+    from nuggeteer.reports import distillation, nug_proposal
 
     files = [*([EXAMPLE] if args.example else []), *args.files]
     if not files:
-        raise NuggeteerError("name a file of nuggets and nugs, or try --example")
+        raise NuggeteerError("name a file of nuggets and nugs, or annotated answers, or try --example")
     if args.propose and args.propose.exists():
         raise fail(args.propose, "exists already, and may hold somebody's work", "name a new file")
-    evaluation = read_distillation(files, ready=args.propose is None)
+    if args.propose and (args.unchecked or args.by or args.documents):
+        raise NuggeteerError("--propose writes nugs and scores nothing; leave out --unchecked, --by and --documents")
+    annotations = [path for path in files if is_annotation(path)]
+    lines, notes = _annotated(args, annotations)
+    evaluations = [path for path in files if path not in annotations]
+    ready = args.propose is None and not args.unchecked
+    evaluation = read_distillation(evaluations, ready, lines)
     output.warn(evaluation.problems)
     if args.propose:
-        from nuggeteer.gale.nugs import propose
-        from nuggeteer.reports import nug_proposal
-
         proposed = propose(evaluation)
         write_distillation(args.propose, proposed.distillation)
         output.show(args, nug_proposal, proposed, file=str(args.propose))
+        for note in notes if args.json != "-" else ():
+            output.say(note)
         return 0
-    output.show(args, distillation, distill(evaluation, args.prior or PRIOR))
+    if args.unchecked:
+        evaluation, count = accept(evaluation)
+        notes.append(f"{count:,} nugs are only proposed, by their words: nobody has checked them.")
+    result = replace(distill(evaluation, args.prior or PRIOR), remarks=tuple(notes))
+    cells = by_conditions(evaluation, args.by, args.prior or PRIOR) if args.by else []
+    citations = check_citations(evaluation, read_documents(args.documents)) if args.documents else None
+    output.show(args, distillation, result, cells, citations)
     return 0
+
+
+def _annotated(args: argparse.Namespace, paths: list[Path]) -> tuple[list[NumberedLine], list[str]]:
+    """The lines of the evaluation that the annotated answers hold, with the density of their irrelevant text."""
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.formats.annotation_files import read_snippets
+    from nuggeteer.gale.annotated import annotated_answers, densities
+
+    if not paths:
+        if args.density or args.words:
+            raise NuggeteerError("--density and --words are about annotated answers; name their files")
+        return [], []
+    problems: list[Problem] = []
+    answers = annotated_answers([(path, read_snippets(path, problems)) for path in paths])
+    output.warn(problems)
+    lines, notes = answers.lines(args.words)
+    if args.density:
+        counted, more = densities(_irrelevant(args.density, answers))
+        lines, notes = lines + counted, notes + more
+    return lines, notes
+
+
+def _irrelevant(density: str, answers: AnnotatedAnswers) -> list[Snippet]:
+    """Irrelevant text with its nuggets: from an annotation, or nuggetized."""
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.formats.annotation_files import read_snippets
+
+    if density != "auto":
+        problems: list[Problem] = []
+        path = Path(density)
+        return [*_of_distillers(path, read_snippets(path, problems))]
+    from nuggeteer.gale.automatic import cut
+    from nuggeteer.gale.nuggetizer import Nuggetizer
+    from nuggeteer.gale.templates import read_templates
+
+    if not answers.irrelevant:
+        raise NuggeteerError("--density auto: every snippet has nuggets, so there is no irrelevant text to count in")
+    return [one.annotation for one in cut(answers.irrelevant, Nuggetizer(), read_templates())]
+
+
+def _of_distillers(path: Path, snippets: list[Snippet]) -> list[Snippet]:
+    from dataclasses import replace
+
+    return [replace(snippet, distiller=snippet.distiller or path.resolve().stem) for snippet in snippets]

@@ -20,6 +20,7 @@ from nuggeteer.formats.fields import WrongField, identifier
 
 Spans = tuple[tuple[int, int], ...]
 CONDITIONS = ("medium", "language", "structure")  # in the order of the paper's table
+HEADS = (*CONDITIONS, "distiller")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One snippet with one annotator's nuggets. `file` and `line` say where it was read."""
+    """One snippet with one annotator's nuggets, and the distiller that returned it. `file` and `line` say where it was
+    read."""
 
     snippet: str
     text: str
@@ -41,13 +43,14 @@ class Snippet:
     medium: str | None = None
     language: str | None = None
     structure: str | None = None
+    distiller: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     file: str = field(default="", compare=False)
     line: int | None = field(default=None, compare=False)
 
     @property
-    def name(self) -> tuple[str | None, str]:
-        return self.qid, self.snippet
+    def name(self) -> tuple[str | None, str | None, str]:
+        return self.qid, self.distiller, self.snippet
 
     def problem(self, what: str, remedy: str) -> Problem:
         return Problem(self.file, self.line, what, remedy)

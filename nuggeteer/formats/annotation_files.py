@@ -1,6 +1,6 @@
 """Files of annotated snippets. The path decides which of three notations is used.
 
-    NAME.jsonl   one snippet per line: snippet, text, nuggets, qid?, medium?, language?, structure?
+    NAME.jsonl   one snippet per line: snippet, text, nuggets, qid?, medium?, language?, structure?, distiller?
                  a nugget is {"spans": [[start, end], ...], "type"?}; offsets count characters (code points) from 0,
                  and the end is the first character outside
     NAME.txt     the papers' double brackets (`brackets`)
@@ -18,12 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, type_name, wrong_spans
+from nuggeteer.formats.annotation import HEADS, Extent, Snippet, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
 from nuggeteer.formats.brat import read_brat, write_brat
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.fields import WrongField, identifier, string
-from nuggeteer.formats.jsonl import write_jsonl
+from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
+
+
+def is_annotation(path: Path) -> bool:
+    """Whether a path names annotations: by its name, or a .jsonl file by its first line, which has a snippet."""
+    if path.suffix != ".jsonl":
+        return path.is_dir() or path.suffix in (".txt", ".ann")
+    for _, line in read_jsonl(path, []):
+        return "snippet" in line and "type" not in line
+    return False
 
 
 def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
@@ -37,7 +46,7 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
         snippets = read_brackets(path, found)
     else:
         raise fail(path, "is not an annotation", "name a .txt, .jsonl or .ann file, or a folder of brat files")
-    first: dict[tuple[str | None, str], Snippet] = {}
+    first: dict[tuple[str | None, str | None, str], Snippet] = {}
     for snippet in snippets:
         same_name = first.setdefault(snippet.name, snippet)
         if same_name is not snippet:
@@ -54,7 +63,7 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
 
 def write_snippets(path: Path, snippets: Sequence[Snippet]) -> list[str]:
     """Write annotations in the notation that the path names. Returns what this notation cannot hold."""
-    conditions = [name for name in CONDITIONS if any(getattr(snippet, name) is not None for snippet in snippets)]
+    conditions = [name for name in HEADS if any(getattr(snippet, name) is not None for snippet in snippets)]
     extra_keys = ["other keys"] if any(snippet.extra for snippet in snippets) else []
     if path.suffix == ".jsonl":
         write_jsonl(path, map(as_line, snippets))
@@ -72,7 +81,7 @@ def as_line(snippet: Snippet) -> dict[str, Any]:
     """A snippet as the object of its line."""
     line: dict[str, Any] = {} if snippet.qid is None else {"qid": snippet.qid}
     line |= {"snippet": snippet.snippet, "text": snippet.text}
-    line |= {name: value for name in CONDITIONS if (value := getattr(snippet, name)) is not None}
+    line |= {name: value for name in HEADS if (value := getattr(snippet, name)) is not None}
     line["nuggets"] = [
         {"spans": [list(span) for span in nugget.spans], **({"type": nugget.type} if nugget.type else {})}
         for nugget in snippet.nuggets
@@ -117,6 +126,6 @@ SNIPPETS = Layout(
         "text": string,
         "nuggets": _nuggets,
         "qid": identifier,
-        **dict.fromkeys(CONDITIONS, identifier),
+        **dict.fromkeys(HEADS, identifier),
     },
 )

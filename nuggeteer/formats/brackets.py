@@ -9,10 +9,17 @@ r"""Nuggets in double brackets, as the GALE papers print them (Babko-Malaya 2008
     Snippet 2: Chen Yunlin visited Taiwan in January
     Nugget: Chen Yunlin visited [[Taiwan]]-LOC [[in January]]-TMP
 
+    Query: LIST FACTS ABOUT EVENT [The Hamas victory in Palestinian parliamentary elections]
+    Snippet 3: Russia invited Hamas leaders to Moscow for talks
+    CONSEQUENCE: [[Russia invited Hamas leaders]] to Moscow [[for talks]]
+    CONSEQUENCE-LOC: Russia invited Hamas leaders [[to Moscow]]
+
 The brackets of a line are the pieces of one nugget. If each bracket is followed by one of the paper's ten types, as in
 the last line, each is a nugget of its own. A nugget belongs to the snippet above it, and repeats the snippet's text;
-white space may differ. The numbers of nuggets have no meaning. `Query`, `Medium`, `Language` and `Structure` hold for
-all snippets below, until the next line of that name. With nothing after the colon, they end.
+white space may differ. The numbers of nuggets have no meaning. A category in capitals in place of `Nugget` is the
+nugget's type, and its line may repeat a part of the snippet that occurs once. `Query`, `Distiller`, `Medium`,
+`Language` and `Structure` hold for all snippets below, until the next line of that name. With nothing after the colon,
+they end. A line `Nuggets:` has no meaning.
 
 `\[`, `\]`, `\\` and `\-` stand for these characters themselves, and `\n`, `\r`, `\t` and `\s` for a line feed, a
 carriage return, a tab and a space. A single bracket is an ordinary character.
@@ -28,16 +35,18 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import Problem, fail
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans, type_name, wrong_spans
+from nuggeteer.formats.annotation import HEADS, Extent, Snippet, Spans, type_name, wrong_spans
 from nuggeteer.formats.fields import WrongField, identifier
 from nuggeteer.formats.jsonl import read_lines, write_whole
 
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
 _MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
-_HEAD = re.compile(r"(Query|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
+_HEAD = re.compile(r"(Query|Distiller|Medium|Language|Structure)\s*:\s*(.*)", re.DOTALL)
 # What was matched is never given back (++, *+), or a line of spaces would take the square of its length.
 _SNIPPET = re.compile(r"Snippet\s++((?:\\.|[^\\:])*+):\s?(.*)", re.DOTALL)
 _NUGGET = re.compile(r"Nuggets?\s*+[\w-]*+\s*+(?:\(([^()]*+)\)\s*+)?[:.]\s?(.*)", re.DOTALL)
+_CATEGORY = re.compile(r"([A-Z][A-Z0-9/_-]*+)\s*+:\s?(.*)", re.DOTALL)
+_TITLE = re.compile(r"Nuggets?\s*+:\s*+")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
 _KEEP = {"\n": r"\n", "\r": r"\r", "\\": r"\\", "[": r"\[", "]": r"\]"}
 _EDGE = {" ": r"\s", "\t": r"\t"}
@@ -143,18 +152,22 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
                     raise WrongField("a snippet has no double brackets", r"write them in Nugget lines, or write \[")
                 if not text.strip():
                     raise WrongField("the snippet has no text", "write it, or delete the line")
-                name = identifier(unmark(match[1].strip())[0])
-                snippet = Snippet(name, text, qid=head.get("query"), file=str(path), line=number)
-                conditions: dict[str, Any] = {condition: head.get(condition) for condition in CONDITIONS}
+                label = identifier(unmark(match[1].strip())[0])
+                snippet = Snippet(label, text, qid=head.get("query"), file=str(path), line=number)
+                conditions: dict[str, Any] = {name: head.get(name) for name in HEADS}
                 snippets.append(replace(snippet, **conditions))
                 nuggets.append([])
-            elif match := _NUGGET.fullmatch(line):
+            elif _TITLE.fullmatch(line):
+                continue
+            elif match := _NUGGET.fullmatch(line) or _CATEGORY.fullmatch(line):
                 if not snippets:
                     raise WrongField("a nugget before any snippet", "write 'Snippet NAME: text' above it")
-                nuggets[-1] += _nuggets(match[2], match[1], snippets[-1].text)
+                category = match.re is _CATEGORY
+                kind, marked = match[1], match[2]
+                nuggets[-1] += _nuggets(marked, kind, snippets[-1].text, category)
             else:
                 raise WrongField(
-                    "the line does not start with Snippet, Nugget, Query, Medium, Language or Structure",
+                    "the line does not start with Snippet, Nugget, Query, Distiller, Medium, Language or Structure",
                     "write 'Snippet NAME: text' or 'Nugget: text with [[brackets]]', each on one line",
                 )
         except WrongField as wrong:
@@ -164,12 +177,19 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
     return [replace(snippet, nuggets=tuple(own)) for snippet, own in zip(snippets, nuggets, strict=True)]
 
 
-def _nuggets(marked: str, kind: str | None, text: str) -> list[Extent]:
+def _nuggets(marked: str, kind: str | None, text: str, part: bool = False) -> list[Extent]:
+    """The nuggets of a line. With `part`, the line may repeat only a part of its snippet."""
     own, extents = unmark(marked)
     if not extents:
         raise WrongField("no [[double brackets]] in this nugget", "put them around the nugget's words")
+    start = text.find(own.strip()) if part else -1
+    if start >= 0 and text.count(own.strip()) == 1:
+        start -= len(own) - len(own.lstrip())
+        fitted: list[Spans] = [tuple((a + start, b + start) for a, b in extent.spans) for extent in extents]
+    else:
+        fitted = fit(own, [extent.spans for extent in extents], text)
     found = []
-    for extent, spans in zip(extents, fit(own, [extent.spans for extent in extents], text), strict=True):
+    for extent, spans in zip(extents, fitted, strict=True):
         if kind and extent.type:
             raise WrongField(f"two types, {kind!r} and {extent.type!r}", "keep one")
         if wrong := wrong_spans(spans, text):
@@ -184,7 +204,7 @@ def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
     head: dict[str, str | None] = {}
     for snippet in snippets:
         lines += [""] if lines else []
-        for name, value in (("query", snippet.qid), *((name, getattr(snippet, name)) for name in CONDITIONS)):
+        for name, value in (("query", snippet.qid), *((name, getattr(snippet, name)) for name in HEADS)):
             if head.get(name) != value:
                 lines.append(f"{name.capitalize()}: {value or ''}".rstrip())
                 head[name] = value

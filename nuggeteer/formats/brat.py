@@ -141,6 +141,11 @@ def write_brat(folder: Path, snippets: Sequence[Snippet]) -> None:
     """Write snippets as a folder that brat can open, all or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise fail(folder, "already exists", "name a new folder")
+    seen: set[tuple[str | None, str]] = set()
+    for snippet in snippets:
+        if (snippet.qid, snippet.snippet) in seen:
+            raise fail(folder, f"two snippets are called {snippet.snippet!r}", "write a folder for each distiller")
+        seen.add((snippet.qid, snippet.snippet))
     types = sorted({nugget.type or PLAIN for snippet in snippets for nugget in snippet.nuggets} | {PLAIN})
     for kind in types:
         if not _TYPE.fullmatch(kind):

@@ -1,17 +1,17 @@
 """Evaluations of distillers: what each one found, sorted into nugs. JSON Lines; `type` says what a line is.
 
     corpus     other?, characters_per_nug?          about the whole evaluation
-    query      qid, text
-    distiller  distiller, kind?                     "machine" or "human"
+    query      qid, text, medium?, language?, structure?
+    distiller  distiller, kind?, characters_per_nug?     kind is "machine" or "human"
     nug        qid, nug, relevance, text?, support?, tags?, proposed?
     nugget     qid, distiller, text, nugs, citations?
     answer     qid, distiller, irrelevant
 
 `other` is the order of magnitude of all other nugs in the corpora. `characters_per_nug` says how many non-white
-characters of irrelevant text hold one nug. `relevance` is a number from 0 to 1. `text` is the nug's meaning, and
-`support` lists the documents that support it. `nugs` maps each nug to the nugget's degree of membership in it; the
-degrees add up to at most 1. `citations` are the documents that the distiller cites. `irrelevant` counts the non-white
-characters of an answer from which no nugget was taken.
+characters of irrelevant text hold one nug; that of a distiller counts before that of the corpus. `relevance` is a
+number from 0 to 1. `text` is the nug's meaning, and `support` lists the documents that support it. `nugs` maps each nug
+to the nugget's degree of membership in it; the degrees add up to at most 1. `citations` are the documents that the
+distiller cites. `irrelevant` counts the non-white characters of an answer from which no nugget was taken.
 
 The order of the lines has no meaning, and an evaluation may have several files. Other keys are kept.
 """
@@ -26,11 +26,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from nuggeteer.errors import InputError, Problem
+from nuggeteer.formats.annotation import CONDITIONS
 from nuggeteer.formats.canonical import Layout, WrongLine
 from nuggeteer.formats.fields import WrongField, boolean, identifier, one_of, string, strings
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
 from nuggeteer.records import NO_EXTRA
 
+NO_DENSITY = (
+    'say how many characters hold a nug: {"type": "corpus", "characters_per_nug": ...}, or count it: distill --density'
+)
 ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 counts as 1, although floating-point numbers add up to a little less or more
 
 
@@ -49,15 +53,19 @@ class Query:
 
     qid: str
     text: str
+    medium: str | None = None
+    language: str | None = None
+    structure: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Distiller:
-    """A system or a person that answered the queries."""
+    """A system or a person that answered the queries, and how many characters of its irrelevant text hold one nug."""
 
     distiller: str
     kind: Literal["machine", "human"] | None = None
+    characters_per_nug: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -98,6 +106,7 @@ class DistilledAnswer:
 
 
 Line = Corpus | Query | Distiller | Nug | DistilledNugget | DistilledAnswer
+NumberedLine = tuple[Path, int, Line]
 
 
 @dataclass(frozen=True)
@@ -113,18 +122,28 @@ class Distillation:
     problems: tuple[Problem, ...] = ()
 
 
-def read_distillation(paths: Sequence[Path], ready: bool = True) -> Distillation:
+def read_distillation(
+    paths: Sequence[Path], ready: bool = True, annotated: Sequence[NumberedLine] = ()
+) -> Distillation:
     """Read an evaluation. One error lists everything that is wrong with it.
 
-    With `ready`, every nugget must be in a nug, and a person must have accepted every nug.
+    `annotated` are lines from annotations. What a file says of the same query or distiller counts before theirs. With
+    `ready`, every nugget must be in a nug, and a person must have accepted every nug.
     """
     problems: list[Problem] = []
-    lines = [line for path in paths for line in _read(path, problems)]
+    lines = _with_annotated([line for path in paths for line in _read(path, problems)], annotated)
     result = _assemble(lines, problems)
     if not any(problem.severity == "error" for problem in problems):
         if not result.queries:
             what = "no query in it"
-            problems.append(Problem(str(paths[0]), None, what, "see docs/reference/files.md for the format"))
+            problems.append(
+                Problem(
+                    str(paths[0] if paths else annotated[0][0]),
+                    None,
+                    what,
+                    "see docs/reference/files.md for the format",
+                )
+            )
         elif ready:
             problems += list(_unready(lines)) or list(_imprecise(lines))
     if any(problem.severity == "error" for problem in problems):
@@ -179,8 +198,14 @@ def _degrees(value: Any) -> dict[str, float]:
 
 LAYOUTS: dict[str, Layout[Any]] = {
     "corpus": Layout(Corpus, (), {"other": _size, "characters_per_nug": _size_above_zero}),
-    "query": Layout(Query, ("qid", "text"), {"qid": identifier, "text": string}),
-    "distiller": Layout(Distiller, ("distiller",), {"distiller": identifier, "kind": one_of("machine", "human")}),
+    "query": Layout(
+        Query, ("qid", "text"), {"qid": identifier, "text": string, **dict.fromkeys(CONDITIONS, identifier)}
+    ),
+    "distiller": Layout(
+        Distiller,
+        ("distiller",),
+        {"distiller": identifier, "kind": one_of("machine", "human"), "characters_per_nug": _size_above_zero},
+    ),
     "nug": Layout(
         Nug,
         ("qid", "nug", "relevance"),
@@ -208,7 +233,22 @@ LAYOUTS: dict[str, Layout[Any]] = {
 _KEYS = {"type", *(key for layout in LAYOUTS.values() for key in layout.checks)}
 _TYPE = {layout.make: name for name, layout in LAYOUTS.items()}
 
-NumberedLine = tuple[Path, int, Line]
+
+def _with_annotated(lines: list[NumberedLine], annotated: Sequence[NumberedLine]) -> list[NumberedLine]:
+    """All lines. Those on one query or distiller become one, which keeps what the first of them says."""
+    position = {_identity(line): i for i, (_, _, line) in enumerate(lines) if isinstance(line, Query | Distiller)}
+    for path, number, line in annotated:
+        known = position.get(_identity(line)) if isinstance(line, Query | Distiller) else None
+        if known is None:
+            if isinstance(line, Query | Distiller):
+                position[_identity(line)] = len(lines)
+            lines.append((path, number, line))
+            continue
+        first = lines[known]
+        own = {key.name: value for key in fields(first[2]) if (value := getattr(first[2], key.name)) is not None}
+        added = {key.name: value for key in fields(line) if (value := getattr(line, key.name)) is not None}
+        lines[known] = (*first[:2], replace(line, **{**added, **own}))
+    return lines
 
 
 def _read(path: Path, problems: list[Problem]) -> Iterator[NumberedLine]:
@@ -271,6 +311,7 @@ def _assemble(lines: Sequence[NumberedLine], problems: list[Problem]) -> Distill
             first[identity] = path, number
         kept[type(line)].append(line)
     corpus = kept[Corpus][0] if kept[Corpus] else Corpus()
+    named = {line.distiller: line for line in kept[Distiller]}
     for path, number, line in lines:
         qid = getattr(line, "qid", None)
         if qid is not None and ("query", qid) not in first:
@@ -281,10 +322,10 @@ def _assemble(lines: Sequence[NumberedLine], problems: list[Problem]) -> Distill
                 if ("nug", line.qid, nug) not in first:
                     what = f"no nug of {line.qid} is called {nug!r}"
                     problems.append(Problem(str(path), number, what, "add the nug, or correct the name"))
-        elif isinstance(line, DistilledAnswer) and line.irrelevant and corpus.characters_per_nug is None:
-            remedy = 'add {"type": "corpus", "characters_per_nug": ...}: how many characters hold a nug'
-            problems.append(Problem(str(path), number, "irrelevant text, but no characters_per_nug", remedy))
-    named = {line.distiller: line for line in kept[Distiller]}
+        elif isinstance(line, DistilledAnswer) and line.irrelevant:
+            own = named.get(line.distiller, Distiller("")).characters_per_nug
+            if own is None and corpus.characters_per_nug is None:
+                problems.append(Problem(str(path), number, "irrelevant text, but no characters_per_nug", NO_DENSITY))
     for line in (*kept[DistilledNugget], *kept[DistilledAnswer]):
         named.setdefault(line.distiller, Distiller(line.distiller))
     distillers = tuple(named[name] for name in sorted(named))

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.special import xlogy
 
+from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.distillation import Distillation, DistilledNugget, Nug
 from nuggeteer.measures.base import ratio
 from nuggeteer.records import WORLD_KNOWLEDGE, Bools, Ints, Vector
@@ -164,9 +165,10 @@ def count(distillation: Distillation) -> Counts:
         axis=2,
     )
     irrelevant = np.zeros((len(distillers), len(queries)))
-    per_nug = distillation.corpus.characters_per_nug
     for answer in distillation.answers:
-        irrelevant[distillers[answer.distiller], queries[answer.qid]] = answer.irrelevant / per_nug if per_nug else 0.0
+        row = distillers[answer.distiller]
+        per_nug = distillation.distillers[row].characters_per_nug or distillation.corpus.characters_per_nug
+        irrelevant[row, queries[answer.qid]] = answer.irrelevant / per_nug if per_nug else 0.0
     query = np.array([queries[nug.qid] for nug in distillation.nugs], dtype=np.int64)
     return Counts(query, required, cells, redundant, credit, irrelevant)
 
@@ -208,6 +210,7 @@ class Distilled:
     prior: tuple[float, ...]
     models: Mapping[str, DistillerScores]
     ratios: Mapping[str, DistillerScores]
+    remarks: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -220,7 +223,7 @@ class Distilled:
     @property
     def notes(self) -> list[str]:
         """Notes on missing data and their consequences."""
-        return list(_notes(self.distillation))
+        return [*self.remarks, *_notes(self.distillation)]
 
     @property
     def machines(self) -> list[int]:
@@ -256,6 +259,37 @@ def distill(distillation: Distillation, prior: Sequence[float] = PRIOR) -> Disti
             against = {name: _share(v[:, machines], v[:, humans].mean(axis=1)[:, None]) for name, v in values.items()}
             ratios[model] = _with_intervals(against, RATIOS)
     return Distilled(distillation, counts, summed[0], tuple(prior), scores, ratios)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The scores on the queries of one cell, such as those of Arabic audio. `values` are those of the conditions, empty
+    where a query names none."""
+
+    values: tuple[str, ...]
+    scores: Distilled
+
+
+def by_conditions(distillation: Distillation, names: Sequence[str], prior: Sequence[float] = PRIOR) -> list[Cell]:
+    """Score distillers on the queries of each cell (White et al. 2008, §3: language × medium × structure)."""
+    cells: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for query in distillation.queries:
+        cells[tuple(getattr(query, name) or "" for name in names)].add(query.qid)
+    if set(cells) == {("",) * len(names)}:
+        raise NuggeteerError(
+            f"no query has a {' or a '.join(names)}; write it on the query's line or in the annotation"
+        )
+    return [Cell(values, distill(_only(distillation, qids), prior)) for values, qids in sorted(cells.items())]
+
+
+def _only(distillation: Distillation, qids: set[str]) -> Distillation:
+    return replace(
+        distillation,
+        queries=tuple(query for query in distillation.queries if query.qid in qids),
+        nugs=tuple(nug for nug in distillation.nugs if nug.qid in qids),
+        nuggets=tuple(nugget for nugget in distillation.nuggets if nugget.qid in qids),
+        answers=tuple(answer for answer in distillation.answers if answer.qid in qids),
+    )
 
 
 def _notes(distillation: Distillation) -> Iterator[str]:

@@ -67,6 +67,14 @@ def propose(distillation: Distillation) -> NugProposal:
     return NugProposal(whole, tuple(nugs), sum(map(len, unsorted.values())))
 
 
+def accept(distillation: Distillation) -> tuple[Distillation, int]:
+    """The evaluation with all nugs that are only proposed, or that can be, taken as they are; and their number."""
+    if any(not nugget.nugs for nugget in distillation.nuggets):
+        distillation = propose(distillation).distillation
+    count = sum(nug.proposed for nug in distillation.nugs)
+    return replace(distillation, nugs=tuple(replace(nug, proposed=False) for nug in distillation.nugs)), count
+
+
 def sort(texts: Sequence[str]) -> tuple[list[str], dict[str, dict[int, float]]]:
     """Sort texts into classes.
 

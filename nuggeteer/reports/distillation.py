@@ -11,8 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Distilled, DistillerScores, Range
+from nuggeteer.gale.citations import CheckedCitations
+from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores, Range
 from nuggeteer.records import Vector, number_or_none
+from nuggeteer.reports import distillation_slices
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
 from nuggeteer.reports.terminal import plain, table
 
@@ -21,7 +23,7 @@ TITLES = {"f": "F", "cw_f": "CW-F"}
 HEADS = {"empirical": "Empirical: the counts as they are", "bayesian": "Bayesian: with {} added to {}"}
 
 
-def as_json(result: Distilled) -> dict[str, Any]:
+def as_json(result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCitations | None = None) -> dict[str, Any]:
     by_query, _ = result.counts.by_query()
     return {
         "queries": [query.qid for query in result.distillation.queries],
@@ -58,6 +60,8 @@ def as_json(result: Distilled) -> dict[str, Any]:
             }
             for row, machine in enumerate(result.machines)
         ],
+        "cells": [distillation_slices.cell_as_json(cell, MEASURES) for cell in cells],
+        "citations": distillation_slices.citations_as_json(citations) if citations else None,
     }
 
 
@@ -73,8 +77,10 @@ def _intervals(scores: DistillerScores, row: int) -> dict[str, Range]:
     return {name: scores.intervals[name][row] for name in MEASURES}
 
 
-def draw(out: Console, result: Distilled) -> None:
-    """Counts, then each model's measures with their intervals below."""
+def draw(
+    out: Console, result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCitations | None = None
+) -> None:
+    """Counts, then each model's measures with their intervals below, then cells and citations."""
     _counts(out, result)
     for model in MODELS:
         head = HEADS[model].format(*_prior(result.prior))
@@ -85,6 +91,12 @@ def draw(out: Console, result: Distilled) -> None:
         head = f"{model.capitalize()}: machines over the mean of the humans ({', '.join(result.humans)})"
         out.print()
         out.print(_measures(head, names, ratio, _with_citations(result)))
+    if cells:
+        out.print()
+        out.print(distillation_slices.cells_table(cells, SHOWN, TITLES))
+    if citations:
+        out.print()
+        distillation_slices.draw_citations(out, citations)
     for line in _remarks(result):
         out.print()
         out.print(plain(line))

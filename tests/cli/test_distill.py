@@ -53,16 +53,7 @@ def test_ratios_come_with_who_is_human(here, capsys):
     (ratio,) = json.loads((here / "out.json").read_text())["ratios"]
     assert ratio["humans"] == ["B", "C"]
     assert ratio["empirical"]["recall"] == pytest.approx(0.5 / ((1 + 0.6) / 2))
-    low, high = ratio["intervals"]["empirical"]["recall"]
-    assert low <= ratio["empirical"]["recall"] <= high
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_does_not(here, capsys):
-    said = []
-    for seed in ("1", "1", "2"):
-        main(["distill", "--example", "--json", "-", "--seed", seed])
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1] != said[2]
+    assert ratio["intervals"]["empirical"]["recall"] is None  # two queries are too few
 
 
 @pytest.mark.parametrize("prior", ["1", "1,1,1", "1,1,1,-1", "1,1,1,nan", "1,1,1,inf", "a,b,c,d", ""])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
+from nuggeteer.formats.annotation import HEADS, Extent, Snippet
 from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.formats.brackets import mark, unmark
 from nuggeteer.formats.brat import file_name
@@ -44,8 +44,8 @@ def snippet_lists(draw):
     found = {}
     for _ in range(draw(st.integers(1, 4))):
         text = draw(TEXT) + draw(st.sampled_from("ab0"))  # some visible text
-        one = Snippet(draw(NAME), text, draw(extents(text)), draw(st.none() | NAME), *(draw(st.none() | NAME),) * 3)
-        found[one.name] = one
+        one = Snippet(draw(NAME), text, draw(extents(text)), draw(st.none() | NAME), *(draw(st.none() | NAME),) * 4)
+        found[one.qid, one.snippet] = one
     return list(found.values())
 
 
@@ -74,16 +74,16 @@ def test_brackets_and_offsets_lose_nothing(snippets):
 def test_brat_keeps_names_texts_types_and_the_marked_words(snippets):
     """Pieces are cut at line feeds; there is no place for conditions, and that is said."""
     again, lost = through("folder", snippets)
-    by_name = {one.name: one for one in again}
+    by_name = {(one.qid, one.snippet): one for one in again}
     assert len(by_name) == len(snippets)
     for one in snippets:
-        other = by_name[one.name]
+        other = by_name[one.qid, one.snippet]
         assert (other.text, [n.type for n in other.nuggets]) == (one.text, [n.type for n in one.nuggets])
         for mine, theirs in zip(one.nuggets, other.nuggets, strict=True):
             if "\n" not in one.text:
                 assert theirs.spans == mine.spans
             assert marked_words(theirs.spans, one.text) == marked_words(mine.spans, one.text)
-    assert lost == [name for name in CONDITIONS if any(getattr(one, name) for one in snippets)]
+    assert lost == [name for name in HEADS if any(getattr(one, name) for one in snippets)]
 
 
 def marked_words(spans, text):
@@ -125,6 +125,47 @@ def test_white_space_may_differ_from_the_snippets(tmp_path):
     assert words == [["attacks resulted in", "deaths"], ["The five"], ["80"]]
     assert [nugget.type for nugget in one.nuggets] == [None, None, "NUM"]
     assert problems == []
+
+
+def test_the_papers_categories_in_capitals_are_types(tmp_path):
+    """2008, §3.2.1, as printed: a line may repeat a part of its snippet."""
+    path = tmp_path / "a.txt"
+    path.write_text(
+        "Query: LIST FACTS ABOUT EVENT [The Hamas victory in Palestinian parliamentary elections]\n"
+        "Distiller: A\n"
+        "Snippet 1: Russia invited Hamas leaders to Moscow for talks\n"
+        "Nuggets:\n"
+        "CONSEQUENCE: [[Russia invited Hamas leaders]] to Moscow [[for talks]]\n"
+        "CONSEQUENCE-LOC: Russia invited Hamas leaders [[to Moscow]] for talks\n"
+        "Snippet 2: Whittington was shot with pellets on a private Texas ranch, Moscow said to Moscow\n"
+        "SUBEVENT/EXECUTION/MANNER: [[Whittington was shot]] with pellets\n"
+        "LOCATION: [[on a private Texas ranch]]\n"
+    )
+    one, two = read_snippets(path, problems := [])
+    assert problems == []
+    assert one.distiller == two.distiller == "A"
+    marked = [(n.type, [one.text[a:b] for a, b in n.spans]) for n in one.nuggets]
+    assert marked == [
+        ("CONSEQUENCE", ["Russia invited Hamas leaders", "for talks"]),
+        ("CONSEQUENCE-LOC", ["to Moscow"]),
+    ]
+    marked = [(n.type, [two.text[a:b] for a, b in n.spans]) for n in two.nuggets]
+    assert marked == [
+        ("SUBEVENT/EXECUTION/MANNER", ["Whittington was shot"]),
+        ("LOCATION", ["on a private Texas ranch"]),
+    ]
+    path.write_text("Snippet 1: to Moscow and to Moscow\nLOCATION: [[to Moscow]]\n")
+    with pytest.raises(InputError, match="shorter than its snippet's"):
+        read_snippets(path, [])
+
+
+def test_two_distillers_may_use_the_same_names_but_not_in_one_brat_folder(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Distiller: A\nSnippet 1: x\nDistiller: B\nSnippet 1: y\n")
+    found = read_snippets(path, [])
+    assert [one.distiller for one in found] == ["A", "B"]
+    with pytest.raises(NuggeteerError, match="two snippets are called '1'"):
+        write_snippets(tmp_path / "folder", found)
 
 
 def test_heads_hold_until_they_change(tmp_path):
@@ -227,7 +268,7 @@ def test_brat_as_brat_writes_it(tmp_path):
     ann = "T1\tLOC 9 15;0 4\timport Iraq\nA1\tNegation T1\n#1\tAnnotatorNotes T1\tsure?\nT2\tNugget 5 8\tcan\n"
     (one,) = read_snippets(brat(tmp_path / "b", ann), problems := [])
     assert one.nuggets == (Extent(((0, 4), (9, 15)), "LOC"), Extent(((5, 8),)))
-    assert one.name == (None, "1")
+    assert one.name == (None, None, "1")
     (told,) = problems
     assert (told.severity, told.line) == ("warning", 2)
     assert told.what.startswith("2 lines")

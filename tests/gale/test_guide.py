@@ -22,6 +22,9 @@ def page(tmp_path, monkeypatch):
     write_lines(tmp_path / "gale.jsonl", lines)
     unsorted = [{k: v for k, v in line.items() if k != "nugs"} for line in lines if line["type"] != "nug"]
     write_lines(tmp_path / "found.jsonl", unsorted)
+    answers = re.findall(r"```answers\n(.*?)```", part, re.DOTALL)
+    for name, content in zip(("A.txt", "B.txt", "density.txt"), answers, strict=True):
+        (tmp_path / name).write_text(content)
     return part
 
 

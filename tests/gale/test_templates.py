@@ -22,20 +22,35 @@ TABLE = {
     "Where has [Chen Yunlin] been and when?": "......xx..",
     "Which sources made statements on [the war]?": "xxxx......",
 }
+# Queries that the three papers quote without types: those of the most similar row.
+QUOTED = {
+    "DESCRIBE THE ACTIONS OF [Kofi Annan] DURING [May 2005] TO [July 2005]": "....xxxxxx",  # 2008, §2; 2010, §2
+    "LIST FACTS ABOUT EVENT [The Hamas victory in Palestinian parliamentary elections]": "....xxxxxx",  # 2008, §3.2.1
+    "Provide information about [EVENT]": "....xxxxxx",  # White et al. 2008, §2
+    "Give a biography of [X]": "...xxxxxxx",  # White et al. 2008, §2
+    "How are [Joan] and [Bill] related to each other?": ".....xxx..",  # White et al. 2008, table 1
+    "Where is [Joan]?": ".......x..",  # White et al. 2008, table 2
+    "PROVIDE INFORMATION ON [the Egyptian Islamic Jihad]": "...xxxxxxx",  # 2008, §4
+    "DESCRIBE THE RELATIONSHIP BETWEEN [Mitt Romney] AND [Thomas Finneran]": ".....xxx..",  # 2008, §3.2.1
+    "FIND STATEMENTS MADE BY OR ATTRIBUTED TO [person] ON [topic(s)]": "......xxxx",  # 2008, §2
+}
 
 
-@pytest.mark.parametrize(("query", "row"), TABLE.items())
+@pytest.mark.parametrize(("query", "row"), {**TABLE, **QUOTED}.items())
 def test_a_query_has_the_types_of_its_row(query, row):
     template = find_template(query, read_templates())
     assert template.types == {kind for kind, mark in zip(TYPES, row, strict=True) if mark == "x"}
 
 
-def test_every_template_is_of_the_table():
+def test_there_are_seventeen_templates_twelve_of_them_the_tables():
     templates = read_templates()
-    assert len(templates) == len(TABLE) == len({find_template(query, templates).name for query in TABLE})
+    assert len(templates) == 17  # as many as 2008, §2 has
+    assert len({find_template(query, templates).name for query in TABLE}) == len(TABLE) == 12
+    assert {find_template(query, templates).name for query in {**TABLE, **QUOTED}} == set(templates)
     assert {name: set(t.once) for name, t in templates.items() if t.once} == {
         "statements": {"STM"},
         "relationship": {"EVT"},
+        "related": {"EVT"},
     }
 
 
@@ -74,7 +89,7 @@ def test_templates_of_ones_own_come_before_the_papers(tmp_path):
     templates = read_templates(path)
     assert find_template("GIVE A BIOGRAPHY OF [Ada Lovelace]", templates).once == {"TMP"}
     assert find_template("list facts about [a flood]", templates).types == {"NUM"}
-    assert set(read_templates()) < set(templates)
+    assert set(read_templates()) == set(templates)
 
 
 @pytest.mark.parametrize(

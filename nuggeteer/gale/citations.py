@@ -1,0 +1,74 @@
+"""Citations checked against the text of the documents (Babko-Malaya 2008, §3.2.4).
+
+A citation supports a nugget if the document says what the nugget says. Words tell only so much: a passage that is
+quoted is in the document or not, and of a nugget's words, weighed by idf, a share is. A person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from nuggeteer.formats.distillation import Distillation
+from nuggeteer.matching.idf import background
+from nuggeteer.text import normalised, words
+
+DOUBTFUL = 0.5  # a document with less of a nugget's words
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One document that a distiller cites for one nugget. `quoted` is None without a quotation, and both it and `share`
+    are None without the document's text."""
+
+    qid: str
+    distiller: str
+    nugget: str
+    docid: str
+    quoted: bool | None
+    share: float | None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the document lacks the quotation or, without one, most of the nugget's words."""
+        return self.quoted is False or (self.quoted is None and self.share is not None and self.share < DOUBTFUL)
+
+
+@dataclass(frozen=True)
+class CheckedCitations:
+    """All citations of an evaluation."""
+
+    citations: tuple[Citation, ...]
+
+    @cached_property
+    def by_distiller(self) -> Mapping[str, list[Citation]]:
+        found: dict[str, list[Citation]] = {}
+        for citation in self.citations:
+            found.setdefault(citation.distiller, []).append(citation)
+        return found
+
+    @property
+    def doubtful(self) -> list[Citation]:
+        return [citation for citation in self.citations if citation.doubtful]
+
+
+def check_citations(distillation: Distillation, documents: Mapping[str, str]) -> CheckedCitations:
+    """Look each cited document up, and what it has of the nugget."""
+    idf = background()
+    texts = {docid: normalised(text) for docid, text in documents.items()}
+    vocabulary = {docid: frozenset(words(text)) for docid, text in texts.items()}
+    found = []
+    for nugget in distillation.nuggets:
+        weights = {word: idf[word] for word in set(words(nugget.text))}
+        total = sum(weights.values())
+        quotes = nugget.extra.get("quotes")
+        for docid in nugget.citations or ():
+            quoted, share = None, None
+            if docid in texts:
+                quote = quotes.get(docid) if isinstance(quotes, dict) else None
+                quoted = normalised(quote) in texts[docid] if isinstance(quote, str) else None
+                has = sum(weight for word, weight in weights.items() if word in vocabulary[docid])
+                share = has / total if total else None
+            found.append(Citation(nugget.qid, nugget.distiller, nugget.text, docid, quoted, share))
+    return CheckedCitations(tuple(found))
