@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from nuggeteer.cli import options, output
 
@@ -11,6 +12,7 @@ EXAMPLES = """\
   nuggeteer compare
   nuggeteer compare build-101 build-102 build-103 --by kind
   nuggeteer compare --measure pyramid_f3 --json comparison.json
+  nuggeteer compare --page comparison.html
 """
 
 
@@ -22,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("kind", "tag", "target"),
         help="also slice by the questions' kind or target, or the nuggets' tag; differences are from the first RUN",
     )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page with scatter plots")
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -36,5 +39,11 @@ def run(args: argparse.Namespace) -> int:
     names = args.runs or collection.run_names
     result = compare(collection, names, [args.measure, *MEASURES], args.by, args.seed, args.jobs)
     output.warn(collection.problems)
+    if args.page:
+        from nuggeteer.reports.html.comparison import write
+
+        write(args.page, result, collection.root.resolve().name)
     output.show(args, comparison, result)
+    if args.page and args.json != "-":
+        output.say(f"The page is in {args.page}.")
     return 0

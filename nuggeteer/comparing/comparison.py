@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.correlations import Correlation, Official, against_official, answers_of, correlate, pooled
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.scorer import Scorer, Scores
-from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
+from nuggeteer.statistics.correlation import NORMAL_REACH
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals
 from nuggeteer.statistics.tukey import Tukey, tukey_test
@@ -22,7 +23,6 @@ from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
 
 MEASURES = ("f3", "pyramid_f3", "macro_f3")
 BY = ("kind", "tag", "target")
-NORMAL_REACH = 1.959964  # standard deviations
 
 
 @dataclass(frozen=True)
@@ -78,29 +78,6 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Correlation:
-    """How two measures agree: on single answers, and on the means of runs."""
-
-    measures: tuple[Measure, Measure]
-    answers: ScoreAgreement
-    runs: ScoreAgreement
-
-
-@dataclass(frozen=True)
-class Official:
-    """How the manifest's scores by the measure `name` agree with ours by `measure`. If that is another measure, because
-    ours has not been computed or there is none of that name, the numbers differ: `rmse` is NaN."""
-
-    name: str
-    measure: Measure
-    agreement: ScoreAgreement
-
-    @property
-    def same(self) -> bool:
-        return self.measure.name == self.name
-
-
-@dataclass(frozen=True)
 class Slice:
     """The questions or nuggets with one value (None: without a value), and the scores of the runs on them.
 
@@ -129,12 +106,14 @@ class Slices:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs compared. The first of the standings ranks them."""
+    """Runs compared. The first of the standings ranks them; `pooled` is each run's score by its measure with all
+    questions as one, None if the measure is no F."""
 
     scores: Scores
     standings: tuple[Standing, ...]
     correlations: tuple[Correlation, ...]
     official: tuple[Official, ...]
+    pooled: Vector | None
     slices: Slices | None = None
 
     @property
@@ -173,7 +152,7 @@ def compare(
     scorer = Scorer(collection, wanted, seed=seed, jobs=jobs)
     scores = scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
     values: dict[str, list[Vector]] = {measure.name: [] for measure in scores.measures}
-    for answers in _answers(scores):
+    for answers in answers_of(scores):
         for measure in scores.measures:
             values[measure.name].append(np.atleast_2d(measure(answers)))
     standings = tuple(_standing(scores, measure, values[measure.name], scorer.resamples) for measure in scores.measures)
@@ -182,17 +161,11 @@ def compare(
     return Comparison(
         scores,
         standings,
-        tuple(_correlation(scores, pair) for pair in combinations(scores.measures, 2)),
-        tuple(_official(scores)),
+        tuple(correlate(scores, pair, values, scorer.resamples) for pair in combinations(scores.measures, 2)),
+        tuple(against_official(scores)),
+        pooled(scores, wanted[0]),
         _slices(scores, by, values) if by else None,
     )
-
-
-def _answers(scores: Scores) -> Iterator[Answers]:
-    """The answers of each run: in draws that the runs share if something is guessed and the model gives
-    probabilities."""
-    for run in scores.runs:
-        yield run.outcome.drawn_answers(scores.key) or run.outcome.answers(scores.key)
 
 
 def _defined(values: Sequence[Vector]) -> list[Vector]:
@@ -228,28 +201,9 @@ def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamp
     return Standing(measure, variance.size, order, ranks, above, variance, tukey, tuple(tukey.groups()))
 
 
-def _correlation(scores: Scores, pair: tuple[Measure, Measure]) -> Correlation:
-    one, other = (np.array([run.by_question[measure.name] for run in scores.runs]) for measure in pair)
-    means = [np.array([run.measures[m.name].value for run in scores.runs], dtype=float) for m in pair]
-    return Correlation(pair, score_agreement(one.ravel(), other.ravel()), score_agreement(*means))
-
-
-def _official(scores: Scores) -> Iterator[Official]:
-    names = {measure.name: measure for measure in scores.measures}
-    for run in scores.runs:
-        names |= {name: scores.measures[0] for name in run.run.info.official if name not in names}
-    for name, measure in names.items():
-        has = [run for run in scores.runs if name in run.run.info.official]
-        ours = [run.measures[measure.name].value for run in has]
-        if len(has) >= 2 and None not in ours:
-            theirs = [run.run.info.official[name] for run in has]
-            agreement = score_agreement(theirs, np.array(ours, dtype=float))
-            yield Official(name, measure, agreement if measure.name == name else replace(agreement, rmse=float("nan")))
-
-
 def _slices(scores: Scores, by: str, values: dict[str, list[Vector]]) -> Slices:
     key = scores.key
-    parts = list(_by_tag(key, _answers(scores)) if by == "tag" else _by_question(key, by, values))
+    parts = list(_by_tag(key, answers_of(scores)) if by == "tag" else _by_question(key, by, values))
     tables = [{name: analyse_variance(_defined(runs)) for name, runs in measured.items()} for _, _, measured in parts]
     first = next(iter(tables[0]))
     p = np.array([contrast(table[first]) for table in tables])

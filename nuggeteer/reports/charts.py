@@ -134,6 +134,29 @@ def _all_apart(placed: Sequence[tuple[float, str]]) -> bool:
     return all(before[1] + GAP <= after[0] for before, after in pairwise(edges))
 
 
+def agreement(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) -> str:
+    """Scores by one measure against scores by another, from 0 to 1."""
+    drawing = Drawing(
+        331,
+        331,
+        "chart agreement",
+        f"{y_name} against {x_name}",
+        "On the dashed diagonal both are equal. A band at the left edge are answers that score 0 by the first only.",
+    )
+    left = ROOM_FOR_NAME + GAP + text_width("0.0")
+    below = 331 - LABEL_ROW - ROOM_FOR_NAME
+    panel = Panel(drawing, Scale(-0.02, 1.02, left, 331 - FONT_SIZE), Scale(-0.02, 1.02, below, 4))
+    panel.x_axis(round_numbers(0, 1), grid=True)
+    panel.y_axis(round_numbers(0, 1), grid=True)
+    panel.line([0, 1], [0, 1], "stroke-muted", 1, "4 2")
+    for across, up in sorted({(round(a, 3), round(b, 3)) for a, b in zip(x, y, strict=True)}):
+        if not math.isnan(across):
+            panel.point(across, up, "fill-accent", 1.6)
+    panel.y_name(y_name)
+    drawing.text((panel.x.start + panel.x.end) / 2, 331 - FONT_SIZE / 2 - 2, x_name, anchor="middle")
+    return str(drawing)
+
+
 def reliability(found: Reliability) -> str:
     """Guessed probabilities against the share of yes, with the number of pairs of each point."""
     drawing = Drawing(

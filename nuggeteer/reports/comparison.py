@@ -10,6 +10,7 @@ from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison, PairOfRuns, Standing
 from nuggeteer.records import number_or_none
+from nuggeteer.reports import comparison_correlations as correlations
 from nuggeteer.reports import comparison_slices
 from nuggeteer.reports.formatting import (
     UNDEFINED,
@@ -24,7 +25,6 @@ from nuggeteer.reports.formatting import (
 from nuggeteer.reports.json_values import interval_as_json
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scorer import RunScore
-from nuggeteer.statistics.correlation import ScoreAgreement
 from nuggeteer.statistics.variance import Factor
 
 MANY = 7  # more have too many pairs to read one by one
@@ -40,17 +40,7 @@ def as_json(result: Comparison) -> dict[str, Any]:
         "measure": first.measure.name,
         "runs": [_run_as_json(result, position, result.scores.runs[i]) for position, i in enumerate(first.order)],
         "measures": {standing.measure.name: _standing_as_json(result, standing) for standing in result.standings},
-        "correlations": [
-            {
-                "measures": [str(measure) for measure in correlation.measures],
-                "answers": _correlation_as_json(correlation.answers),
-                "runs": _correlation_as_json(correlation.runs),
-            }
-            for correlation in result.correlations
-        ],
-        "official": {
-            one.name: {"against": str(one.measure)} | _agreement_as_json(one.agreement) for one in result.official
-        },
+        **correlations.as_json(result),
         "by": comparison_slices.as_json(result, result.slices) if result.slices else None,
     }
 
@@ -60,6 +50,7 @@ def _run_as_json(result: Comparison, position: int, run: RunScore) -> dict[str, 
         "run": run.name,
         "place": position + 1,
         **{measure.name: interval_as_json(run.measures[measure.name]) for measure in result.scores.measures},
+        "pooled": None if result.pooled is None else number_or_none(result.pooled[result.scores.runs.index(run)]),
         "official": dict(run.run.info.official),
         "pairs": {"known": run.outcome.pairs_known, "guessed": run.outcome.pairs_guessed},
     }
@@ -107,21 +98,6 @@ def _factor_as_json(factor: Factor) -> dict[str, Any]:
     }
 
 
-def _correlation_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
-    return {
-        "n": agreement.n,
-        "pearson": number_or_none(agreement.pearson),
-        "kendall_tau": number_or_none(agreement.kendall_tau),
-    }
-
-
-def _agreement_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
-    return _correlation_as_json(agreement) | {
-        "r_squared": number_or_none(agreement.r_squared),
-        "rmse": number_or_none(agreement.rmse),
-    }
-
-
 def draw(out: Console, result: Comparison) -> None:
     """The ranking, what can be told apart, and how the measures agree."""
     wide = out.width >= 100
@@ -129,10 +105,7 @@ def draw(out: Console, result: Comparison) -> None:
     _tests(out, result)
     if len(result.scores.runs) <= MANY:
         _pairs(out, result)
-    if result.correlations:
-        _correlations(out, result)
-    if result.official:
-        _official(out, result)
+    correlations.draw(out, result, len(result.scores.runs) <= MANY)
     if result.slices:
         comparison_slices.draw(out, result, result.slices)
     for line in _remarks(result, wide):
@@ -215,38 +188,6 @@ def _pairs(out: Console, result: Comparison) -> None:
     out.print(table(f"{standing.measure.title}, pair by pair", columns, rows, fold=True))
 
 
-def _correlations(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("Pearson answers", "right"), ("Pearson runs", "right")]
-    columns += [("Kendall answers", "right"), ("Kendall runs", "right")]
-    rows: list[list[str | Text]] = []
-    for correlation in result.correlations:
-        a, b = correlation.measures
-        row: list[str | Text] = [
-            f"{a.title} and {b.title}",
-            number(correlation.answers.pearson),
-            number(correlation.runs.pearson),
-        ]
-        rows.append([*row, number(correlation.answers.kendall_tau), number(correlation.runs.kendall_tau)])
-    out.print()
-    out.print(table("How the measures correlate, over answers and over runs", columns, rows, fold=True))
-
-
-def _official(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("runs", "right"), ("τ_b", "right"), ("R²", "right"), ("RMSE", "right")]
-    rows: list[list[str | Text]] = [
-        [
-            plain(one.measure.title if one.same else f"{one.name}, and our {one.measure.title}"),
-            str(one.agreement.n),
-            number(one.agreement.kendall_tau),
-            number(one.agreement.r_squared),
-            number(one.agreement.rmse),
-        ]
-        for one in result.official
-    ]
-    out.print()
-    out.print(table("Against the official scores", columns, rows, fold=True))
-
-
 def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
     """The notes below the tables."""
     first = result.standings[0]
@@ -270,12 +211,6 @@ def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
             if any(run.outcome.drawn is not None for run in runs)
             else f"{known}. Intervals and tests do not allow for wrong guesses."
         )
-    if result.official:
-        yield f"In the runs with official scores, {percent(*result.official_known)} of the pairs are known."
-    few = [f"{one.name} ({one.agreement.n})" for one in result.official if one.agreement.n < 3]
-    if few:
-        yield f"τ_b and R² need three runs with official scores; there are fewer for {', '.join(few)}."
-    if not all(one.same for one in result.official):
-        yield "Scores by different measures are compared by rank (τ_b) and correlation (R²) only."
+    yield from correlations.remarks(result, len(runs) <= MANY)
     if result.slices:
         yield from comparison_slices.remarks(result, result.slices)

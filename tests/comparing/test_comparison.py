@@ -16,6 +16,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.reports.html.comparison import write
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.significance import holm
 from nuggeteer.statistics.variance import analyse_variance
@@ -74,6 +75,46 @@ def test_correlations_are_over_answers_and_over_runs(sample):
         means = [np.nanmean(frame[m], axis=1) for m in (a, b)]
         assert one.runs.pearson == pytest.approx(stats.pearsonr(*means).statistic)
         assert one.runs.kendall_tau == pytest.approx(stats.kendalltau(*means).statistic)
+
+
+def test_answers_that_pyramid_weights_rescue_from_0_are_counted(sample):
+    """Counted again, one by one; pyramid and macro F are 0 for the same answers, as Dang & Lin prove in §4.1."""
+    names = ["aurora", "cobalt"]  # in which everything is known
+    result = compare(sample, names)
+    binary, pyramid = ([run.by_question[m] for run in score(sample, names).runs] for m in ("f3", "pyramid_f3"))
+    answers = [(a, b) for one, other in zip(binary, pyramid, strict=True) for a, b in zip(one, other, strict=True)]
+    answers = [(a, b) for a, b in answers if not np.isnan(a + b)]
+    zeros = {tuple(map(str, one.measures)): one.zeros for one in result.correlations}
+    rescued = sum(a == 0 and b > 0 for a, b in answers)
+    assert rescued
+    assert zeros["f3", "pyramid_f3"].answers == len(answers)
+    assert zeros["f3", "pyramid_f3"].rescued == pytest.approx(rescued / len(answers))
+    assert zeros["f3", "pyramid_f3"].first == pytest.approx(sum(a == 0 for a, _ in answers) / len(answers))
+    assert zeros["pyramid_f3", "macro_f3"].first == zeros["pyramid_f3", "macro_f3"].second
+    assert zeros["pyramid_f3", "macro_f3"].rescued == 0
+
+
+def test_f_with_all_questions_as_one_is_computed_from_the_sums(sample):
+    result = compare(sample, ["aurora", "cobalt"])
+    for run, found in zip(result.scores.runs, result.pooled, strict=True):
+        vital, rated = sample.key.vital, sample.key.vital | sample.key.okay
+        asked = np.isin(sample.key.question, sample.key.question[vital])
+        counts = vital & (run.outcome.found | ~sample.key.world_knowledge)
+        recall = run.outcome.found[vital].sum() / counts.sum()
+        allowance = 100 * (run.outcome.found & rated & asked).sum()
+        length = run.outcome.length[np.unique(sample.key.question[vital])].sum()
+        precision = min(1, allowance / length)
+        assert found == pytest.approx(10 * precision * recall / (9 * precision + recall))
+    assert compare(sample, ["aurora", "cobalt"], ["recall"]).pooled is None
+
+
+def test_the_page_has_each_run_and_each_answer_and_says_the_numbers(sample, tmp_path):
+    result = compare(sample, JUDGED)
+    write(tmp_path / "page.html", result, "<script>alert(1)</script>")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2 * len(result.correlations)
+    assert "<script" not in page
+    assert f"{result.correlations[0].runs.pearson:.3f}" in page
 
 
 @pytest.mark.slow

@@ -84,11 +84,12 @@ def _draw_charts(briefing: Briefing, with_trend: bool) -> dict[str, str]:
     return drawn
 
 
-def policy(style: str, script: str) -> str:
-    """What a browser may do for the page: apply this style, run this script, and nothing else."""
+def policy(style: str, script: str | None = None) -> str:
+    """What a browser may do for the page: apply this style, run this script if there is one, and nothing else."""
+    scripts = "'none'" if script is None else f"'{_hash(script)}'"
     return (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
-        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+        f"style-src '{_hash(style)}'; script-src {scripts}"
     )
 
 

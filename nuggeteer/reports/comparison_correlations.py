@@ -1,0 +1,165 @@
+"""How the measures of compared runs agree with each other and with official scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from nuggeteer.comparing.comparison import Comparison
+from nuggeteer.comparing.correlations import Correlation, Official
+from nuggeteer.records import number_or_none
+from nuggeteer.reports.formatting import UNDEFINED, number, percent
+from nuggeteer.reports.terminal import plain, table
+from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
+
+
+def as_json(result: Comparison) -> dict[str, Any]:
+    return {
+        "correlations": [_correlation_as_json(correlation) for correlation in result.correlations],
+        "official": {one.name: _official_as_json(one) for one in result.official},
+    }
+
+
+def _correlation_as_json(correlation: Correlation) -> dict[str, Any]:
+    zeros = correlation.zeros
+    return {
+        "measures": [str(measure) for measure in correlation.measures],
+        "answers": _agreement_as_json(correlation.answers) | {"by_question": _span(correlation.by_question)},
+        "runs": _agreement_as_json(correlation.runs) | {"swaps": _swaps_as_json(correlation.swaps)},
+        "zeros": {
+            "answers": zeros.answers,
+            "first": number_or_none(zeros.first),
+            "second": number_or_none(zeros.second),
+            "rescued": number_or_none(zeros.rescued),
+        },
+    }
+
+
+def _official_as_json(one: Official) -> dict[str, Any]:
+    return {
+        "against": str(one.measure),
+        **_agreement_as_json(one.agreement),
+        **_errors_as_json(one.agreement),
+        "swaps": _swaps_as_json(one.swaps),
+        "pooled": one.pooled and _agreement_as_json(one.pooled) | _errors_as_json(one.pooled),
+    }
+
+
+def _agreement_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
+    return {
+        "n": agreement.n,
+        "pearson": number_or_none(agreement.pearson),
+        "pearson_interval": _span(agreement.pearson_interval),
+        "pearson_at_least": agreement.pearson_at_least,
+        "kendall_tau": number_or_none(agreement.kendall_tau),
+        "kendall_tau_interval": _span(agreement.tau_interval),
+    }
+
+
+def _errors_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
+    return {"r_squared": number_or_none(agreement.r_squared), "rmse": number_or_none(agreement.rmse)}
+
+
+def _swaps_as_json(swaps: Swaps) -> dict[str, Any]:
+    return {
+        "pairs": swaps.pairs,
+        "swapped": swaps.swapped,
+        "close": swaps.close,
+        "close_swapped": swaps.close_swapped,
+    }
+
+
+def _span(span: Span | None) -> list[float] | None:
+    return None if span is None else list(span)
+
+
+def draw(out: Console, result: Comparison, pooled: bool) -> None:
+    """`pooled`: also each run's score with all questions as one."""
+    if result.correlations:
+        _correlations(out, result)
+        _zeros(out, result)
+    if result.pooled is not None and pooled:
+        _pooled(out, result)
+    if result.official:
+        _official(out, result)
+
+
+def _correlations(out: Console, result: Comparison) -> None:
+    columns = [("", "left"), ("over", "left"), ("r", "right"), ("95 % interval", "left")]
+    columns += [("τ_b", "right"), ("95 % interval", "left")]
+    rows: list[list[str | Text]] = []
+    for one in result.correlations:
+        a, b = one.measures
+        answers, runs = one.answers, one.runs
+        rows.append([f"{a.title}, {b.title}", "answers", number(answers.pearson), _shown(one.by_question)])
+        rows[-1] += [number(answers.kendall_tau), UNDEFINED]
+        rows.append(["", "runs", number(runs.pearson), _shown(runs.pearson_interval)])
+        rows[-1] += [number(runs.kendall_tau), _shown(runs.tau_interval)]
+    out.print()
+    out.print(table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows, fold=True))
+
+
+def _zeros(out: Console, result: Comparison) -> None:
+    columns = [("", "left"), ("answers", "right"), ("0 by the first", "right"), ("and not by the second", "right")]
+    columns += [("pairs that swap", "right"), (f"closer than {CLOSE}", "right")]
+    rows: list[list[str | Text]] = []
+    for one in result.correlations:
+        a, b = one.measures
+        row: list[str | Text] = [f"{a.title}, {b.title}", f"{one.zeros.answers:,}", percent(one.zeros.first)]
+        rows.append([*row, percent(one.zeros.rescued), *_swapped(one.swaps)])
+    out.print()
+    out.print(table("Answers that score 0, and runs that the measures rank differently", columns, rows, fold=True))
+
+
+def _pooled(out: Console, result: Comparison) -> None:
+    assert result.pooled is not None
+    first = result.standings[0]
+    columns = [("run", "wrap"), ("mean of questions", "right"), ("all questions as one", "right")]
+    rows: list[list[str | Text]] = []
+    for i in first.order.tolist():
+        run = result.scores.runs[i]
+        value = number(run.measures[first.measure.name].value)
+        rows.append([plain(run.name, "bold"), value, number(result.pooled[i])])
+    out.print()
+    out.print(table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows, fold=True))
+
+
+def _official(out: Console, result: Comparison) -> None:
+    columns = [("", "left"), ("runs", "right"), ("τ_b", "right"), ("R²", "right"), ("RMSE", "right")]
+    columns += [("pairs that swap", "right"), (f"closer than {CLOSE}", "right")]
+    rows: list[list[str | Text]] = []
+    for one in result.official:
+        name = one.measure.title if one.same else f"{one.name}, and our {one.measure.title}"
+        rows.append([plain(name), *_cells(one.agreement), *_swapped(one.swaps)])
+        if one.pooled:
+            rows.append(["  with all questions as one", *_cells(one.pooled), "", ""])
+    out.print()
+    out.print(table("Against the official scores", columns, rows, fold=True))
+
+
+def _cells(agreement: ScoreAgreement) -> list[str | Text]:
+    numbers = (agreement.kendall_tau, agreement.r_squared, agreement.rmse)
+    return [str(agreement.n), *map(number, numbers)]
+
+
+def _swapped(swaps: Swaps) -> list[str | Text]:
+    return [f"{swaps.swapped:,} of {swaps.pairs:,}", f"{swaps.close_swapped:,}"]
+
+
+def _shown(span: Span | None) -> str:
+    return UNDEFINED if span is None else f"{number(span[0])}–{number(span[1])}"
+
+
+def remarks(result: Comparison, pooled: bool) -> Iterator[str]:
+    if result.official:
+        yield f"In the runs with official scores, {percent(*result.official_known)} of the pairs are known."
+    few = [f"{one.name} ({one.agreement.n})" for one in result.official if one.agreement.n < 3]
+    if few:
+        yield f"τ_b and R² need three runs with official scores; there are fewer for {', '.join(few)}."
+    if result.pooled is not None and (result.official or pooled):
+        yield "all questions as one: recall of all nuggets, and precision of all characters (a micro-average)."
+    if not all(one.same for one in result.official):
+        yield "Scores by different measures are compared by rank (τ_b) and correlation (R²) only."
