@@ -372,7 +372,7 @@ class TestAudit:
         assert audit.pending is None
         assert audit.left() == 0
         own = [j for j in read_collection(audit.state.collection.root).judgements if j.assessor == "ann"]
-        assert [j.extra["audit"]["unit"] for j in own] == [2, 2, 0, 0, 0]
+        assert [j.extra["audit"]["unit"] for j in sorted(own, key=lambda j: j.at)] == [2, 2, 0, 0, 0]
 
     def test_it_is_blind(self, audit):
         with pytest.raises(NuggeteerError, match="blind"):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import re
 
+import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, PendingPair
+from nuggeteer.judging.suggest import Forecast
+from nuggeteer.screens.layout import forecast_line
 from nuggeteer.screens.plain import PlainScreen
 from tests.judging.test_session import in_view, texts, written
 
@@ -63,7 +66,23 @@ def test_for_a_person_the_score_follows(begin):
     after_one.undo()
     after_one.undo()
     state = JudgingState.read(after_one.state.subject)
-    assert f"F(3) {state.interval.value:.3f}  95 %" in scores[2]
+    assert f"F(3) {state.interval.value:.3f}  " in scores[2]
+
+
+@pytest.mark.parametrize(
+    ("left", "says"),
+    [
+        (200, "likely 0.450 after 10 more, 0.050 after 50 more"),
+        (50, "likely 0.450 after 10 more, 0.050 after 50 more"),
+        (19, "likely 0.450 after 10 more, 0.360 after 19 more"),
+        (7, "likely 0.480 after 7 more"),
+        (0, "judging 0.550 wide"),
+    ],
+)
+def test_no_more_verdicts_are_promised_than_are_left(left, says):
+    counts = np.array([k for k in (0, 10, 50) if k < left] + [left])
+    widths = np.where(counts < 50, 0.55 - 0.01 * counts, 0.05)
+    assert forecast_line(Forecast((0.0, 0.55), counts, widths), None).endswith(says)
 
 
 def test_a_file_of_answers_meets_the_same_questions_however_long_a_score_takes(judge, begin, monkeypatch):

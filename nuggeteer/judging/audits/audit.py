@@ -22,6 +22,7 @@ import numpy as np
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.formats.cache import own_path
+from nuggeteer.formats.fields import as_written
 from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
@@ -107,7 +108,7 @@ def _draw_units(
         for name, interval in score.measures.items()
         if interval.value is not None and interval.judging is not None
     }
-    at, run = datetime.now(UTC).isoformat(timespec="seconds"), _unicode(matched.run.name)
+    at, run = as_written(datetime.now(UTC)), _unicode(matched.run.name)
     signature, seed = str(scorer.signature), scorer.seed
     head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected)
     return head, [

@@ -253,6 +253,7 @@ def test_an_audit_is_drawn_once_and_keeps_the_guesses_of_that_time(folder):
     again = audit.draw_audit(other, other.read("build-103"), other.measures[0], 100)
     assert path.read_bytes() == written
     assert again.head == first.head
+    assert first.head.at.endswith("Z")
     assert (again.nugget == first.nugget).all()
     assert (again.guess == first.guess).all()
     outcome = other.score(other.read("build-103")).outcome
