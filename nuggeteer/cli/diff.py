@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff
     from nuggeteer.comparing.gate import PROBABLE_LOSS, not_worse, vital_kept
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.history.causes import find_causes
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes
     from nuggeteer.text import escaped
@@ -96,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     measures = args.measures.split(",") if args.measures else DEFAULT
     explain = bool(args.explain or args.json)
     result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
+    causes = find_causes(collection, result, args.seed)
     gates = []
     if args.fail_if_worse is not None:
         gates.append(not_worse(result, args.fail_if_worse, args.p))
@@ -111,12 +113,12 @@ def run(args: argparse.Namespace) -> int:
 
         output.write_text(args.markdown, markdown.changes(result, gates))
     if args.json:
-        output.write_json(args.json, changes.as_json(result, gates))
+        output.write_json(args.json, changes.as_json(result, gates, causes))
     if "-" in (args.json, args.markdown):
         for gate in gates:
             print(escaped(str(gate)), file=sys.stderr)
     else:
         from nuggeteer.reports.terminal import console
 
-        changes.draw(console(), result, gates, args.all, args.explain)
+        changes.draw(console(), result, gates, args.all, args.explain, causes)
     return 0 if all(gate.passed for gate in gates) else 1

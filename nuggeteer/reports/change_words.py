@@ -8,6 +8,7 @@ from rich.text import Text
 
 from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import signed
+from nuggeteer.history.causes import Causes
 from nuggeteer.reports.formatting import UNDEFINED, chance, listed
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
@@ -26,6 +27,17 @@ def difference(delta: Delta) -> str:
 def difference_span(delta: Delta) -> str:
     low, high = delta.interval.low, delta.interval.high
     return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
+
+
+def causes_in_words(causes: Causes) -> str:
+    """Why the score is not the one that was recorded."""
+    then, now = (", ".join(judges) or "none" for judges in (causes.judges_then, causes.judges_now))
+    parts = [("the build", causes.build), ("the judges", causes.judges), ("people's new verdicts", causes.verdicts)]
+    if abs(causes.rest) >= 0.0005:
+        parts.append(("version, key and settings", causes.rest))
+    said = ", ".join(f"{signed(value) if abs(value) >= 0.0005 else 0} {what}" for what, value in parts)
+    recorded = f"{causes.run} was recorded with {causes.recorded:.3f} on {causes.time[:10]}"
+    return f"{recorded} (judges then: {then}; now: {now}). Of the change since then, {signed(causes.change)}: {said}."
 
 
 def nuggets_in_words(result: Diff) -> Iterator[str]:

@@ -11,10 +11,12 @@ from rich.text import Text
 
 from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate, signed
+from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import number_or_none
 from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
+    causes_in_words,
     difference,
     difference_span,
     nuggets_in_words,
@@ -32,7 +34,7 @@ LINES = 2  # of a passage
 DOUBTFUL = 0.1  # less probable changes are only counted
 
 
-def as_json(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
+def as_json(result: Diff, gates: Sequence[Gate] = (), causes: Causes | None = None) -> dict[str, Any]:
     return {
         "signature": result.signature,
         "notes": list(result.notes),
@@ -63,6 +65,23 @@ def as_json(result: Diff, gates: Sequence[Gate] = ()) -> dict[str, Any]:
             for gate in gates
         ],
         "passed": all(gate.passed for gate in gates) if gates else None,
+        **({"causes": causes_as_json(causes)} if causes else {}),
+    }
+
+
+def causes_as_json(causes: Causes) -> dict[str, Any]:
+    return {
+        "run": file_name(causes.run),
+        "time": causes.time,
+        "measure": causes.measure,
+        "recorded": causes.recorded,
+        "change": causes.change,
+        "build": causes.build,
+        "judges": causes.judges,
+        "verdicts": causes.verdicts,
+        "rest": causes.rest,
+        "judges_then": list(causes.judges_then),
+        "judges_now": list(causes.judges_now),
     }
 
 
@@ -133,13 +152,21 @@ def _questions_as_json(result: Diff) -> Iterator[dict[str, Any]]:
 
 
 def draw(
-    out: Console, result: Diff, gates: Sequence[Gate] = (), everything: bool = False, explain: bool = False
+    out: Console,
+    result: Diff,
+    gates: Sequence[Gate] = (),
+    everything: bool = False,
+    explain: bool = False,
+    causes: Causes | None = None,
 ) -> None:
     """What changed in the scores, the nuggets and the texts; with `explain`, also why nuggets were guessed."""
     most = None if everything else SHOWN
     out.print(Text.assemble(plain(result.old_run.name, "bold"), " → ", plain(result.new_run.name, "bold")))
     out.print()
     _scores(out, result)
+    if causes:
+        out.print()
+        out.print(plain(causes_in_words(causes)))
     out.print()
     for line in nuggets_in_words(result):
         out.print(plain(line))

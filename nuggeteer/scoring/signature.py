@@ -60,9 +60,14 @@ class Signature:
         return f"{self.basis}|threshold:{self.threshold}|interval:t({self.draws})|seed:{self.seed}"
 
 
+def signature_parts(recorded: str) -> dict[str, str]:
+    """The parts of a recorded signature, by their names."""
+    return dict(part.partition(":")[::2] for part in recorded.split("|"))
+
+
 def differing_parts(one: str, other: str) -> list[str]:
     """The names of the parts in which two recorded signatures differ."""
-    a, b = (dict(part.partition(":")[::2] for part in recorded.split("|")) for recorded in (one, other))
+    a, b = signature_parts(one), signature_parts(other)
     return [name for name in {**a, **b} if a.get(name) != b.get(name)]
 
 

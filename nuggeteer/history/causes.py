@@ -1,0 +1,130 @@
+"""Why a score differs from that of an earlier night when other judges were heard: the build, the judges, and people's
+verdicts since then.
+
+A recorded score keeps the judges that were heard and its time. The old run is scored again as of then, then with the
+human verdicts of today, then with the judges of today. What remains is the difference of the builds under equal terms,
+which `diff` shows. The four parts add up to the whole change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.diff import Diff
+from nuggeteer.history.store import History, Scoring
+from nuggeteer.matching.choice import make
+from nuggeteer.matching.panel import Judge, Panel, read_judges
+from nuggeteer.records import Run
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.scorer import Scorer, material
+from nuggeteer.scoring.signature import signature_parts
+from nuggeteer.thresholds import FixedThreshold
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import ThresholdModel
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The change from the recorded score of the old run to today's score of the new one, by the first measure of the
+    diff. `rest` is what the version, the settings or the key change."""
+
+    run: str
+    time: str
+    measure: str
+    recorded: float
+    build: float
+    judges: float
+    verdicts: float
+    rest: float
+    judges_then: tuple[str, ...]
+    judges_now: tuple[str, ...]
+
+    @property
+    def change(self) -> float:
+        return self.build + self.judges + self.verdicts + self.rest
+
+
+def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | None:
+    """None where the old run is not recorded as it is, or was scored with the judges of today."""
+    delta = diff.headline
+    if delta.old is None or delta.interval.value is None:
+        return None
+    scoring = _recorded(collection, diff.old_run, delta.measure.name)
+    if scoring is None or scoring.interval is None or scoring.interval.value is None:
+        return None
+    then, now = (_judges(signature) for signature in (scoring.signature, diff.signature))
+    if set(then) == set(now):
+        return None
+    measure = delta.measure.name
+    heard = _heard_then(collection, then, scoring.time)
+    before = replace(collection, judgements=tuple(j for j in collection.judgements if _until(j.at, scoring.time)))
+    before._runs.update(collection._runs)
+    as_then = _value(before, diff.old_run, heard, measure, seed)
+    with_verdicts = _value(collection, diff.old_run, heard, measure, seed)
+    if as_then is None or with_verdicts is None:
+        return None
+    recorded = scoring.interval.value
+    return Causes(
+        diff.old_run.name,
+        scoring.time,
+        measure,
+        recorded,
+        build=delta.interval.value,
+        judges=delta.old - with_verdicts,
+        verdicts=with_verdicts - as_then,
+        rest=as_then - recorded,
+        judges_then=then,
+        judges_now=now,
+    )
+
+
+def _recorded(collection: Collection, run: Run, measure: str) -> Scoring | None:
+    """The first scoring of the last build of this name, if it has the same answers."""
+    history = History.of(collection.root)
+    if not history.path.exists() or not history.is_last(run, collection.key):
+        return None
+    own = [scoring for scoring in history.scorings(measure) if scoring.run == run.name]
+    last = max((scoring.build for scoring in own), default=None)
+    return next((scoring for scoring in own if scoring.build == last), None)
+
+
+def _judges(signature: str) -> tuple[str, ...]:
+    """The judges that a score heard."""
+    named = signature_parts(signature).get("judges", "")
+    return tuple(unquote(judge.partition("=")[0]) for judge in named.split(",") if judge)
+
+
+def _until(at: str | None, time: str) -> bool:
+    """Whether something was said by then, to the second; what has no time was."""
+    return at is None or at[:19] <= time[:19]
+
+
+def _heard_then(collection: Collection, names: tuple[str, ...], time: str) -> list[Judge]:
+    """The judges of these names, with what they had said by then."""
+    machines = {judgement.assessor for judgement in collection.machine}
+    files = [str(path) for path in (collection.root / "judges").glob("*.jsonl")]
+    sources = dict.fromkeys((*collection.judges, *sorted(files), *sorted(filter(None, machines))))
+    judges, _ = read_judges(sources, collection.key, collection.machine, every=True)
+    found = {}
+    for judge in judges:
+        said = {(match.nugget, match.text, match.whole): match for match in judge.said if _until(match.at, time)}
+        found[judge.name] = Judge(judge.name, tuple(said.values()))
+    return [found[name] for name in names if name in found]
+
+
+def _value(collection: Collection, run: Run, judges: list[Judge], measure: str, seed: int) -> float | None:
+    """The score of a run if only these judges are heard."""
+    split = collection.settings.answers.split
+    known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
+    given = material(collection, known)
+    matcher = make(replace(given, settings=replace(given.settings, judges=())))
+    if any(judge.said for judge in judges):
+        matcher = Panel(matcher, collection.key, judges, split)
+    model: ThresholdModel = FixedThreshold(collection.settings.threshold.value)
+    if collection.settings.threshold.model != "fixed":
+        model = fit_smooth(gather_evidence(collection, matcher, known), prior_of(collection, matcher))
+    scorer = Scorer(collection, [measure], model, seed, matcher=matcher)
+    return scorer.score(scorer.read(run)).measures[measure].value
