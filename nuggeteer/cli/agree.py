@@ -14,6 +14,8 @@ EXAMPLES = """\
   nuggeteer agree --since 2026-11-18
   nuggeteer agree first.txt second.txt
   nuggeteer agree first.txt second.txt --list --json agreement.json
+  nuggeteer agree first.txt second.txt --by language,medium
+  nuggeteer agree first.txt second.txt --adjudicate agreed.txt
 """
 
 
@@ -41,6 +43,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="compare each language model's verdicts since this time (2026-11-18, or with T09:30Z) with those before",
     )
+    parser.add_argument(
+        "--by",
+        type=options.conditions,
+        metavar="LIST",
+        help="also a row for each cell of these conditions of annotations: language, medium, structure",
+    )
+    parser.add_argument(
+        "--adjudicate",
+        type=Path,
+        metavar="NEW",
+        help="make one annotation of two: keep what both marked, ask where they differ, and write NEW",
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -54,6 +68,10 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError("name two annotations to compare, or none for the assessors of a collection")
     if args.files and args.since:
         raise NuggeteerError("--since is about language models of a collection, not about annotations")
+    if not args.files and (args.by or args.adjudicate):
+        raise NuggeteerError("--by and --adjudicate are about annotations; name two files")
+    if args.adjudicate:
+        return _adjudicate(args)
     return _annotations(args) if args.files else _assessors(args)
 
 
@@ -74,7 +92,34 @@ def _annotations(args: argparse.Namespace) -> int:
     from nuggeteer.reports import annotators
 
     problems: list[Problem] = []
-    result = agree_on(args.files[0], args.files[1], problems)
+    result = agree_on(args.files[0], args.files[1], problems, args.by or ())
     output.warn(problems)
     output.show(args, annotators, result, listed=args.list)
     return 0
+
+
+def _adjudicate(args: argparse.Namespace) -> int:
+    import sys
+
+    from nuggeteer.errors import NuggeteerError, Problem, fail
+    from nuggeteer.formats.annotation_files import read_snippets, write_snippets
+    from nuggeteer.gale.adjudication import adjudicate
+    from nuggeteer.screens.adjudication import AdjudicationScreen
+
+    if args.json or args.by or args.list:
+        raise NuggeteerError("--adjudicate asks, and has no --json, --by or --list")
+    target: Path = args.adjudicate
+    if target.exists():
+        raise fail(target, "exists already, and may hold somebody's work", "name a new file")
+    problems: list[Problem] = []
+    first, second = (read_snippets(path, problems) for path in args.files)
+    output.warn(problems)
+    decisions = target.with_name(f"{target.name}.decisions.jsonl")
+    adjudication = adjudicate(first, second, decisions)
+    names = str(args.files[0]), str(args.files[1])
+    screen = AdjudicationScreen(adjudication, names, sys.stdin, sys.stdout)
+    if screen.run():
+        for what in write_snippets(target, adjudication.result()):
+            output.say(f"{target}: this format has no place for {what}")
+        output.say(f"written: {target}; what was decided is in {decisions}")
+    return 2 if screen.failed and not sys.stdin.isatty() else 0

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nuggeteer.formats.distillation import NumberedLine
     from nuggeteer.gale.annotated import AnnotatedAnswers
 
-CONDITIONS = ("language", "medium", "structure")
 SUMMARY = "score distillers, from annotated answers or from nugs"
 EXAMPLES = """\
   nuggeteer distill --example
@@ -65,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--by",
-        type=conditions,
+        type=options.conditions,
         metavar="LIST",
         help="also score the queries of each cell of these: language, medium, structure, separated by commas",
     )
@@ -87,14 +86,6 @@ def prior(text: str) -> tuple[float, ...]:
     if len(values) != 4 or not all(math.isfinite(value) and value >= 0 for value in values):
         raise argparse.ArgumentTypeError(f"{text!r} is not four numbers from 0 up, separated by commas")
     return values
-
-
-def conditions(text: str) -> tuple[str, ...]:
-    """Some of the three conditions, each once."""
-    names = tuple(part.strip() for part in text.split(","))
-    if not set(names) <= set(CONDITIONS) or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of {', '.join(CONDITIONS)}, separated by commas")
-    return names
 
 
 def run(args: argparse.Namespace) -> int:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from nuggeteer.settings import JudgeSettings
 
 
+CONDITIONS = ("language", "medium", "structure")  # of texts
+
+
 def collection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--collection",
@@ -110,6 +113,14 @@ def amount(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
+
+
+def conditions(text: str) -> tuple[str, ...]:
+    """Some of the conditions of texts, each once."""
+    names = tuple(part.strip() for part in text.split(","))
+    if not set(names) <= set(CONDITIONS) or len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of {', '.join(CONDITIONS)}, separated by commas")
+    return names
 
 
 def judge(collection: Collection, name: str | None) -> JudgeSettings:

@@ -109,21 +109,30 @@ def union(nuggets: Iterable[Extent]) -> Spans:
     return tuple(merged)
 
 
-def agree_on(first: Path, second: Path, problems: list[Problem]) -> AnnotationAgreement:
+def agree_on(first: Path, second: Path, problems: list[Problem], by: Sequence[str] = ()) -> AnnotationAgreement:
     """The agreement of two files of annotations."""
     files = str(first), str(second)
-    return agree(files, read_snippets(first, problems), read_snippets(second, problems))
+    return agree(files, read_snippets(first, problems), read_snippets(second, problems), by)
 
 
-def agree(files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Snippet]) -> AnnotationAgreement:
-    """The agreement of two annotators on the snippets that both have."""
+def pair_up(first: Sequence[Snippet], second: Sequence[Snippet]) -> list[tuple[Snippet, Snippet]]:
+    """The snippets that both annotators have; their texts and conditions must be the same."""
     by_name = {snippet.name: snippet for snippet in second}
     shared = [(snippet, by_name[snippet.name]) for snippet in first if snippet.name in by_name]
     if not shared:
-        raise NuggeteerError(f"{files[0]} and {files[1]} have no snippet in common; use the same names and queries")
+        names = first[0].file, second[0].file
+        raise NuggeteerError(f"{names[0]} and {names[1]} have no snippet in common; use the same names and queries")
     wrong = [problem for a, b in shared for problem in _differences(a, b)]
     if wrong:
         raise InputError(wrong)
+    return shared
+
+
+def agree(
+    files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Snippet], by: Sequence[str] = ()
+) -> AnnotationAgreement:
+    """The agreement of two annotators on the snippets that both have. `by` are conditions whose cells get rows too."""
+    shared = pair_up(first, second)
     compared = tuple(_compare(a, b) for a, b in shared)
     queries = list(dict.fromkeys(pair.first.qid for pair in compared))
     by_query = len(queries) > 1 and None not in queries
@@ -134,6 +143,12 @@ def agree(files: tuple[str, str], first: Sequence[Snippet], second: Sequence[Sni
         for values in [[_condition(pair, condition) for pair in compared]]
         for value in sorted({value for value in values if value is not None})
     ]
+    if by:
+        cells = [tuple(_condition(pair, name) for name in by) for pair in compared]
+        for cell in sorted(set(cells), key=lambda values: [value or "" for value in values]):
+            which = [i for i, own in enumerate(cells) if own == cell]
+            named = " × ".join(value or "–" for value in cell)
+            rows.append(_row(compared, question, which, " × ".join(by), named))
     rows.append(_row(compared, question, range(len(compared)), None, None))
     alone = (len(first) - len(shared), len(second) - len(shared))
     return AnnotationAgreement(files, compared, tuple(rows), alone, "queries" if by_query else "snippets")

@@ -36,6 +36,7 @@ def as_json(result: AssessorAgreement) -> dict[str, Any]:
         "judges": [judges.as_json(judge) for judge in result.judges],
         "unnamed": result.unnamed,
         "both": result.both,
+        "others": [{"assessor": each.raters[0], **_agreement_as_json(each)} for each in result.others],
         "disagreements": [_dispute_as_json(dispute) for dispute in result.disputes],
     }
 
@@ -61,6 +62,8 @@ def _agreement_as_json(agreement: RaterAgreement | None) -> Any:
         "kappa": agreement.kappa._asdict(),
         "alpha": agreement.alpha._asdict(),
         "positive_f1": agreement.positive._asdict(),
+        "precision": agreement.precision._asdict(),
+        "recall": agreement.recall._asdict(),
     }
 
 
@@ -106,6 +109,9 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
         rows += [("and all that is known", machine.known)] if machine.known else []
         out.print()
         _coefficients(out, title, rows)
+    if standards := [*result.people, *result.others, *([result.tool.known] if result.tool.known else [])]:
+        out.print()
+        _precision_and_recall(out, standards)
     judges.draw(out, result.judges)
     for line in _remarks(result):
         out.print()
@@ -134,6 +140,33 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
     out.print(table(title, columns, cells))
 
 
+def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
+    columns = [("yes of", "wrap"), ("if right are", "wrap"), ("pairs", "right"), ("precision", "right")]
+    columns += [("95 %", "left"), ("recall", "right"), ("95 %", "left"), ("F1", "right"), ("κ", "right")]
+    named = {"known": "all verdicts", "others": "the others"}
+    cells = [
+        [
+            plain(row.raters[0], "bold"),
+            plain(named.get(row.raters[1], row.raters[1])),
+            Text(f"{row.pairs:,}"),
+            Text(number(row.precision.value)),
+            Text(_short(row.precision)),
+            Text(number(row.recall.value)),
+            Text(_short(row.recall)),
+            Text(number(row.positive.value)),
+            Text(number(row.kappa.value)),
+        ]
+        for row in rows
+    ]
+    out.print(table("Precision and recall of yes", columns, cells))
+
+
+def _short(estimate: CoefficientEstimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return UNDEFINED
+    return f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
+
+
 def _interval(estimate: CoefficientEstimate) -> str:
     if estimate.low is None or estimate.high is None:
         return UNDEFINED
@@ -153,6 +186,8 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
     )
     if result.tool.known:
         yield "all that is known: every verdict that score counts, also those implied by judged runs."
+    if result.others:
+        yield "the others: all that is known without this assessor's verdicts, such as the official ones."
     one_sided = [
         assessor.name for assessor in result.assessors if assessor.yes in (0, assessor.pairs) and not assessor.machine
     ]

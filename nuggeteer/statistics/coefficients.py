@@ -51,6 +51,11 @@ def alpha(tables: Vector) -> Vector:
     return _ratio(expected - (yes + no - 1) * tables[..., 1], expected)
 
 
+def precision(tables: Vector) -> Vector:
+    """The share of the first rater's yes on which the second says yes, too. Recall is `sensitivity`."""
+    return _ratio(tables[..., 0], tables[..., 0] + tables[..., 1])
+
+
 def sensitivity(tables: Vector) -> Vector:
     """The share of the second rater's yes on which the first says yes."""
     return _ratio(tables[..., 0], tables[..., 0] + tables[..., 2])

@@ -18,7 +18,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
 from nuggeteer.scoring.fitting import gather_evidence, prior_of
-from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
+from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
     CoefficientEstimate,
@@ -29,9 +29,11 @@ from nuggeteer.statistics.coefficients import (
     kappa,
     percent,
     positive,
+    precision,
+    sensitivity,
     two_rater_coincidences,
 )
-from nuggeteer.text import verdict_form
+from nuggeteer.text import normalised, verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 from nuggeteer.trust.judges import JudgeQuality, judge_qualities
@@ -53,7 +55,8 @@ class Assessor:
 @dataclass(frozen=True)
 class RaterAgreement:
     """The agreement of two or more raters. Of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is the
-    share of yes of each of two raters, otherwise None. κ is for two raters only."""
+    share of yes of each of two raters, otherwise None. κ is for two raters only, and so are precision and recall: those
+    of the first rater's yes, if the second one is right."""
 
     raters: tuple[str, ...]
     pairs: int
@@ -64,6 +67,8 @@ class RaterAgreement:
     kappa: CoefficientEstimate
     alpha: CoefficientEstimate
     positive: CoefficientEstimate
+    precision: CoefficientEstimate
+    recall: CoefficientEstimate
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,8 @@ class AssessorAgreement:
     """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
     are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use for its
     guesses. `judges` are all judges of the collection. `unnamed` verdicts name no assessor. On `both` pairs the same
-    assessor judged both yes and no."""
+    assessor judged both yes and no. `others` compares each person with everything that is known without them, such as a
+    developer's verdicts with the official ones (Marton & Radul 2006, §4.7), if that has a yes on their pairs."""
 
     assessors: tuple[Assessor, ...]
     people: tuple[RaterAgreement, ...]
@@ -114,6 +120,7 @@ class AssessorAgreement:
     judges: tuple[JudgeQuality, ...]
     unnamed: int
     both: int
+    others: tuple[RaterAgreement, ...]
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,25 @@ def agree(
         judge_qualities(collection, guess.scorer.known, since),
         verdicts.unnamed,
         verdicts.both,
+        tuple(
+            found
+            for name, own in zip(names, people, strict=True)
+            for rest in [_without(collection, name, verdicts)]
+            if ((own != NO_VERDICT) & (rest == 1)).any()  # the silence of a run that this person judged is theirs
+            if (found := two((name, "others"), own, rest, verdicts.question))
+        ),
     )
+
+
+def _without(collection: Collection, assessor: str, verdicts: _VerdictTable) -> Ints:
+    """What is known of each pair without one person's verdicts, also from the silence of judged runs."""
+    key = collection.key
+    rest = [judgement for judgement in collection.judgements if judgement.assessor != assessor]
+    known = VerdictIndex(key, rest, collection.judged_runs, collection.settings.answers.split)
+    states = known(list(map(normalised, verdicts.texts)), verdicts.question.astype(np.int32))
+    begin, _ = ragged(key.offsets[verdicts.question], key.counts[verdicts.question])
+    own = states[begin[:-1] + verdicts.nugget - key.offsets[verdicts.question]]
+    return np.select([own == YES, own == UNKNOWN], [1, NO_VERDICT], 0)
 
 
 def _verdicts(collection: Collection) -> _VerdictTable:
@@ -291,6 +316,8 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
         estimate(kappa, table),
         estimate(alpha, two_rater_coincidences(table)),
         estimate(positive, table),
+        estimate(precision, table),
+        estimate(sensitivity, table),
     )
 
 
@@ -308,6 +335,8 @@ def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int)
         CoefficientEstimate(None),
         estimate(alpha, table),
         estimate(positive, table),
+        CoefficientEstimate(None),
+        CoefficientEstimate(None),
     )
 
 

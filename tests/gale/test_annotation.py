@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -358,7 +359,8 @@ def test_the_page_on_gale_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     for name, block in zip(("first.txt", "second.txt"), blocks, strict=True):
         (tmp_path / name).write_text(block)
     commands = re.findall(r"^nuggeteer (.*)$", section, re.M)
-    assert len(commands) == 4
+    assert len(commands) == 5
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n" * 9))
     for command in commands:
         assert main(shlex.split(command)) == 0
     total = json.loads((tmp_path / "agreement.json").read_text())["rows"][-1]

@@ -278,3 +278,35 @@ def test_the_command_prints_what_the_json_says(folder, capsys, monkeypatch):
     assert row["κ"] == f"{one['kappa']['value']:.3f}"
     assert f"and {len(data['disagreements']) - 2:,} more" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_precision_and_recall_of_a_developer_against_the_official_judgements(tmp_path, capsys):
+    """Marton & Radul 2006, §4.7: "our judgements had precision of 78% and recall of 90%". By hand: 90 yes of both, 10
+    official alone, 25 of the developer alone, so that precision is 90/115 = 0.78. F1 then is 0.837, and not the 0.803
+    that the paper prints, which lies within its interval of ± 0.065."""
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": "a fact", "importance": "vital"} for i in range(25)]
+    write_lines(tmp_path / "nuggets.jsonl", nuggets)
+    responses = [{"qid": f"q{i}", "text": f"response {k} to {i}"} for i in range(25) for k in range(8)]
+    (tmp_path / "runs").mkdir()
+    write_lines(tmp_path / "runs" / "best.jsonl", responses)
+    write_lines(tmp_path / "runs.jsonl", [{"run": "best", "judged": "every"}])
+    official = [{**one, "nugget": "1", "verdict": True, "assessor": "nist"} for one in responses[:100]]
+    kinds = [True] * 90 + [False] * 10 + [True] * 25 + [False] * 75
+    dev = [{**one, "nugget": "1", "verdict": kinds[i], "assessor": "dev"} for i, one in enumerate(responses)]
+    (tmp_path / "judgements").mkdir()
+    write_lines(tmp_path / "judgements" / "nist.jsonl", official)
+    write_lines(tmp_path / "judgements" / "dev.jsonl", dev)
+    found = as_json(agree(read_collection(tmp_path)))
+    (developer,) = [one for one in found["others"] if one["assessor"] == "dev"]
+    assert developer["pairs"] == 200
+    assert developer["precision"]["value"] == pytest.approx(90 / 115)
+    assert round(developer["precision"]["value"], 2) == 0.78
+    assert developer["recall"]["value"] == pytest.approx(0.90)
+    assert developer["positive_f1"]["value"] == pytest.approx(2 * 90 / (2 * 90 + 35))
+    true, said = [True] * 100 + [False] * 100, kinds
+    assert developer["kappa"]["value"] == pytest.approx(cohen_kappa_score(true, said))
+    assert pytest.approx(0.836, abs=5e-4) == 2 * 0.78 * 0.90 / (0.78 + 0.90)  # not 0.803
+    assert main(["agree", "--collection", str(tmp_path)]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("dev") and "others" in line)
+    assert "0.783" in line
+    assert "0.900" in line
