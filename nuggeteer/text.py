@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 # Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
@@ -68,6 +68,14 @@ def _sorted_marks(run: re.Match[str]) -> str:
 def verdict_form(text: str) -> str:
     """The form in which texts are the same for a verdict. See `verdict_form_of_normalised`."""
     return verdict_form_of_normalised(normalised(text))
+
+
+class VerdictForms(dict[str, str]):
+    """The verdict form of each text, worked out once: a text is judged for each nugget."""
+
+    def __missing__(self, text: str) -> str:
+        form = self[text] = verdict_form(text)
+        return form
 
 
 def verdict_form_of_normalised(same: str) -> str:
@@ -163,14 +171,11 @@ def words(text: str) -> list[str]:
     return find_words(matching_form(normalised(text)))
 
 
-def likeliest(responses: Sequence[str], descriptions: Sequence[str]) -> int:
-    """The response with the largest share of the words of a description; the first one if several are equal. This uses
-    no matcher, because matchers learn from the result."""
+def likeliest(responses: Sequence[Set[str]], descriptions: Sequence[str]) -> int:
+    """The response, given as its words, with the largest share of the words of a description; the first one if several
+    are equal. This uses no matcher, because matchers learn from the result."""
     wanted = [set(words(description)) for description in descriptions]
-    shares = [
-        max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0)
-        for own in (set(words(response)) for response in responses)
-    ]
+    shares = [max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0) for own in responses]
     return shares.index(max(shares))
 
 

@@ -65,8 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.measures import DEFAULT
-    from nuggeteer.reports import audits as report_audits
-    from nuggeteer.reports import recording, scores
+    from nuggeteer.reports import scores
     from nuggeteer.scoring.scorer import Scorer
 
     if args.label is not None and not args.record:
@@ -82,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     matched_runs: Iterable[MatchedRun] = map(scorer.read, runs)
     if args.audited:
         from nuggeteer.judging.audits import audit
+        from nuggeteer.reports import audits as report_audits
 
         matched_runs = list(matched_runs)
         if not args.runs:  # those that have one
@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
     recorded = []
     if args.record:
         from nuggeteer.history.store import History
+        from nuggeteer.reports import recording
 
         history = History.of(collection.root)
         output.warn(history.problems)

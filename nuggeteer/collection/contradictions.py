@@ -10,12 +10,13 @@ from nuggeteer.formats.judgements import Anything, Verdict
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import Judgement, Retraction
 from nuggeteer.settings import Split
-from nuggeteer.text import verdict_form, words
+from nuggeteer.text import VerdictForms, words
 
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    for verdict, earlier in _opposed(verdicts, _verdict_form_in_scope):
+    forms = VerdictForms()
+    for verdict, earlier in _opposed(verdicts, forms.__getitem__):
         record, opposite = verdict.record, earlier.record
         by = f" by {opposite.assessor!r}" if opposite.assessor else ""
         if record.assessor and record.assessor == opposite.assessor:
@@ -30,50 +31,53 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
     """A no on a whole answer, and a yes on a response in it."""
     refused = [verdict for verdict in verdicts if verdict.record.scope == "answer" and not verdict.record.verdict]
     about = {(verdict.record.qid, verdict.record.nugget) for verdict in refused}
+    forms = VerdictForms()
     found = {
-        (v.record.qid, v.record.nugget, verdict_form(v.record.text)): v
+        (v.record.qid, v.record.nugget, forms[v.record.text]): v
         for v in reversed(verdicts)
         if v.record.verdict and v.record.scope == "response" and (v.record.qid, v.record.nugget) in about
     }
+    inside: dict[str, list[str]] = {}
     for verdict in refused if found else ():
         record = verdict.record
-        for text in responses_in(record.text, split):
-            if credited := found.get((record.qid, record.nugget, verdict_form(text))):
+        if record.text not in inside:
+            inside[record.text] = responses_in(record.text, split)
+        for text in inside[record.text]:
+            if credited := found.get((record.qid, record.nugget, forms[text])):
                 what = f"this no on a whole answer contradicts {credited.location}, a yes on a response in it"
                 what += f", on nugget {record.nugget!r} of {record.qid!r}"
                 yield _warning(verdict, what, "the yes counts; decide which is right and delete the other")
 
 
-def _verdict_form_in_scope(record: Judgement) -> str:
-    return f"{record.scope} {verdict_form(record.text)}"
-
-
-def _words_in_scope(record: Judgement) -> str:
-    return f"{record.scope} {' '.join(words(record.text)) or verdict_form(record.text)}"
-
-
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    for verdict, earlier in _opposed(verdicts, _words_in_scope):
-        if verdict_form(verdict.record.text) != verdict_form(earlier.record.text):
+    forms, joined = VerdictForms(), dict[str, str]()
+
+    def words_of(text: str) -> str:
+        if text not in joined:
+            joined[text] = " ".join(words(text)) or forms[text]
+        return joined[text]
+
+    for verdict, earlier in _opposed(verdicts, words_of):
+        if forms[verdict.record.text] != forms[earlier.record.text]:
             what = f"this is the opposite of {earlier.location} on nugget {verdict.record.nugget!r} of "
             what += f"{verdict.record.qid!r}, where the text differs only in punctuation or accents"
             yield _warning(verdict, what, "both count, each for its own text; check whether one of them is a mistake")
 
 
-def _opposed(verdicts: Sequence[Verdict], same: Callable[[Judgement], str]) -> Iterator[tuple[Verdict, Verdict]]:
-    """Each verdict with the first opposite verdict before it on the same nugget and the `same` text."""
+def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
+    """Each verdict with the first opposite verdict before it on the same nugget and the `same` text or answer."""
     verdicts_of: dict[tuple[str, str], set[bool]] = {}
     for _, _, record in verdicts:
         verdicts_of.setdefault((record.qid, record.nugget), set()).add(record.verdict)
     split = {nugget for nugget, both in verdicts_of.items() if len(both) == 2}
-    first: dict[tuple[str, str, str, bool], Verdict] = {}
+    first: dict[tuple[str, str, str, str, bool], Verdict] = {}
     for verdict in verdicts:
         _, _, record = verdict
         if (record.qid, record.nugget) in split:
-            text = same(record)
-            first.setdefault((record.qid, record.nugget, text, record.verdict), verdict)
-            if earlier := first.get((record.qid, record.nugget, text, not record.verdict)):
+            about = record.qid, record.nugget, record.scope, same(record.text)
+            first.setdefault((*about, record.verdict), verdict)
+            if earlier := first.get((*about, not record.verdict)):
                 yield verdict, earlier
 
 

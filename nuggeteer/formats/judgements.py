@@ -47,9 +47,10 @@ def counts_as_known(judgement: Judgement, as_truth: Collection[str]) -> bool:
 def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     """Every good line of every file, by file and line. Repeated lines count once, because a merge may repeat them."""
     found: list[Anything] = []
+    texts: dict[str, str] = {}
     seen: dict[tuple[str | None, ...], list[Judgement | Retraction]] = {}
     for path in json_lines_in(folder):
-        for entry in read_file(path, problems) if is_regular(path, problems, folder.parent) else ():
+        for entry in read_file(path, problems, texts) if is_regular(path, problems, folder.parent) else ():
             record = entry.record
             identity = (record.assessor, record.at, record.run, record.qid, record.nugget, record.text)
             same = seen.setdefault(identity, [])
@@ -59,12 +60,17 @@ def read_folder(folder: Path, problems: list[Problem]) -> list[Anything]:
     return found
 
 
-def read_file(path: Path, problems: list[Problem]) -> Iterator[Anything]:
-    """Every good line. A torn last line is only a warning, because its writing was never confirmed."""
+def read_file(path: Path, problems: list[Problem], texts: dict[str, str] | None = None) -> Iterator[Anything]:
+    """Every good line. A torn last line is only a warning, because its writing was never confirmed.
+
+    An answer is judged for each nugget, and its text is on as many lines. It is kept once, in `texts`."""
+    texts = {} if texts is None else texts
     file, earlier = str(path), len(problems)
     verdict, retraction = JUDGEMENTS.parse, RETRACTIONS.parse
     with quiet(path):
         for number, line in read_jsonl(path, problems, KEYS):
+            if isinstance(text := line.get("text"), str):
+                line["text"] = texts.setdefault(text, text)
             try:
                 yield Entry(file, number, retraction(line) if "retracted" in line else verdict(line))
             except WrongLine as wrong:

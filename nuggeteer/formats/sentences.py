@@ -13,11 +13,14 @@ as a rule under a heading or a citation on a line of its own, belongs to the pie
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from nuggeteer.settings import Split
 
 VERSION = 1  # part of the signature of scores; a higher number for every change of where texts are cut
+
+REMEMBERED = 4096  # answers whose pieces are kept: the same answer is in a run and was judged
 
 Piece = tuple[int, int]  # [start, end) in the text
 
@@ -80,7 +83,8 @@ def responses_in(answer: str, setting: Split) -> list[str]:
     return [record for record in answer.split("\n") if record.strip()]
 
 
-def pieces(text: str) -> list[Piece]:
+@lru_cache(maxsize=REMEMBERED)
+def pieces(text: str) -> Sequence[Piece]:
     """Where the pieces of an answer stand in it, in order. What is one piece anyway stands there whole, with the white
     space around it."""
     if "\n" not in text and not _has_inner_stop(text):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +141,11 @@ class Material:
     key: AnswerKey
     settings: Match
     idf: Idf | None
-    judged: Judged
+    verdicts: Callable[[], Judged]  # asked for by matchers that learn, and only when they match something
     marked: tuple[MarkedSpan, ...] = ()
     machine: tuple[Judgement, ...] = ()
     split: Split = "none"
+
+    @cached_property
+    def judged(self) -> Judged:
+        return self.verdicts()

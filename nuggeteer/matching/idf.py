@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
@@ -36,7 +37,7 @@ class Idf:
 
     name: str
     weights: Mapping[str, float]
-    unseen: float
+    unseen: float = math.nan  # for words without a weight
 
     def __getitem__(self, word: str) -> float:
         try:
@@ -46,20 +47,28 @@ class Idf:
 
 
 class _Background(dict[str, float]):
-    """Word weights from wordfreq's frequencies, computed when a word is looked up."""
-
-    def __init__(self, frequencies: Mapping[str, float], frequency_of_number: Callable[[str], float]) -> None:
-        self.frequencies = frequencies
-        self.frequency_of_number = frequency_of_number
+    """Word weights from wordfreq's frequencies, computed when a word is looked up. The first word reads them."""
 
     def __missing__(self, word: str) -> float:
-        frequency = self.frequencies.get(word)
+        frequencies, least = self._frequencies
+        frequency = frequencies.get(word)
         if frequency is None and word.isdecimal():
+            import wordfreq
+
             # wordfreq lists numbers of several digits only by their shape, and estimates the rest.
-            frequency = self.frequency_of_number(word) or None
-        if frequency is None:
-            raise KeyError(word)
-        return _expected_idf(frequency)
+            frequency = wordfreq.word_frequency(word, "en", wordlist="best") or None
+        return _expected_idf(least if frequency is None else frequency)
+
+    @cached_property
+    def _frequencies(self) -> tuple[Mapping[str, float], float]:
+        """Of each word, and the least of all."""
+        import wordfreq
+
+        frequencies = wordfreq.get_frequency_dict("en", wordlist="best")
+        return frequencies, min(frequencies.values())
+
+    def __reduce__(self) -> tuple[type[_Background], tuple[()]]:
+        return _Background, ()  # a worker reads them for itself, if it needs them
 
 
 def _expected_idf(frequency: float) -> float:
@@ -68,15 +77,7 @@ def _expected_idf(frequency: float) -> float:
 
 def background() -> Idf:
     """English word weights from the package `wordfreq`, whose data is frozen at version 3."""
-    import wordfreq
-
-    def frequency_of_number(number: str) -> float:
-        frequency: float = wordfreq.word_frequency(number, "en", wordlist="best")
-        return frequency
-
-    frequencies = wordfreq.get_frequency_dict("en", wordlist="best")
-    least = _expected_idf(min(frequencies.values()))
-    return Idf("wordfreq-en", _Background(frequencies, frequency_of_number), least)
+    return Idf("wordfreq-en", _Background())
 
 
 def from_documents(documents: Iterable[str]) -> Counter[str]:

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Explanation, Material, SimilarText, WordEvidence
+from nuggeteer.matching.base import Explanation, Judged, Material, SimilarText, WordEvidence
 from nuggeteer.matching.carried_weights import WEIGHTS
 from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.marks import as_written
@@ -38,7 +38,7 @@ class LearnedMatcher(NgramMatcher):
 
     def __init__(self, material: Material) -> None:
         super().__init__(material.key, material.settings, material.idf)
-        self._judged = material.judged
+        self._material = material
         self._read = GramReader(material.idf)
         self._questions: dict[int, QuestionClues] = {}
 
@@ -97,6 +97,10 @@ class LearnedMatcher(NgramMatcher):
             for row, similarity, yes in [near for near in breakdown.near if near[2] is kind][:NAMED]
         ]
         return Explanation("log odds", tuple(sorted(words, key=lambda word: -abs(word.weight))), tuple(similar))
+
+    @property
+    def _judged(self) -> Judged:
+        return self._material.judged
 
     @cached_property
     def _judged_rows(self) -> dict[int, Ints]:

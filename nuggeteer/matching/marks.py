@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from nuggeteer.text import matching_form, normalised
 
 if TYPE_CHECKING:
-    from nuggeteer.matching.ngram import Gram, NgramMatcher
+    from nuggeteer.matching.gram_tables import Gram
+    from nuggeteer.matching.ngram import NgramMatcher
 
 Span = tuple[int, int]
 # N-grams with less than this share of the mean weight of a description's n-grams, such as "of", are not marked.

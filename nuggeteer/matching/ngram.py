@@ -8,30 +8,28 @@ Equation 2 of the paper, read literally, counts the nugget itself among those th
 which makes every score 0 in a question with one nugget. Its text says "other", and so does this module.
 
 It is fast because only n-grams of the question's own nuggets matter. The words of a response are looked up in
-a dictionary of that question alone. The n-grams are found by walking a trie of word numbers in sorted arrays.
-The product of two sparse matrices, texts × n-grams and n-grams × descriptions, then gives all scores.
+a dictionary of that question alone. The n-grams are found by walking a trie of word numbers in sorted arrays
+(`gram_tables`), and what each adds to each description's score is summed up for many texts at once.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordEvidence
+from nuggeteer.matching.gram_tables import STOP, Gram, GramTables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
-from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.settings import Match
 from nuggeteer.text import find_words, matching_form, normalised
 
-Gram = tuple[str, ...]
-UNKNOWN, STOP = -1, -2
+UNKNOWN = -1
 # Texts scored at once: their arrays fit the processor's cache. A worker takes 16 such chunks at a time.
 CHUNK, WORKER_CHUNKS = 1024, 16
 
@@ -39,13 +37,26 @@ CHUNK, WORKER_CHUNKS = 1024, 16
 class NgramMatcher(Matcher):
     """Match scores of texts for every nugget of their question."""
 
+    informative = True  # whether n-grams that other nuggets have weigh less
+
     def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None) -> None:
         self.settings = settings
         self.key = key
+        self._idf = idf
         self._forms = _WordForms(settings) if settings.stem or settings.stopwords == "remove" else None
-        descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in key.nuggets]
-        self._describe(descriptions)
-        self._build(descriptions, self._weights(descriptions, idf))
+
+    @cached_property
+    def _tables(self) -> GramTables:
+        """Made when the first text is matched."""
+        descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in self.key.nuggets]
+        return GramTables(self.key, descriptions, self.settings.n, self._idf, self.informative)
+
+    def _grams(self, text: str) -> list[Gram]:
+        found = find_words(matching_form(normalised(text)))
+        if self._forms is not None:
+            found = [form for form in map(self._forms.__getitem__, found) if form]
+        sizes = range(1, self.settings.n + 1)
+        return list(dict.fromkeys(tuple(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)))
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         """Match scores of normalised texts (`text.normalised`), for each text one for each nugget of its question.
@@ -74,16 +85,15 @@ class NgramMatcher(Matcher):
         owner = np.repeat(np.arange(len(texts)), lengths)
         if self.settings.stopwords == "remove":
             tokens, owner = tokens[tokens != STOP], owner[tokens != STOP]
-        start, pair = self._layout(question)
-        found = np.zeros(int(start[-1]))
-        for level, rows, columns in self._walk(tokens, owner):
-            matrix = _distinct(rows, columns, len(texts), len(self._tries[level])) @ self._matrices[level]
-            row = np.repeat(np.arange(len(texts)), np.diff(matrix.indptr))
-            found[start[row] + matrix.indices - self._first[question[row]]] += matrix.data
-        found /= self._total[pair]
-        if self._single or not len(found):
+        tables = self._tables
+        start, pair = tables.layout(question)
+        found, origin = np.zeros(int(start[-1])), start[:-1] - tables.first[question]
+        for level, text, gram in self._walk(tokens, owner):
+            found += tables.added(level, text, gram, origin, len(found))
+        found /= tables.total[pair]
+        if tables.single or not len(found):
             return found
-        best: Vector = np.maximum.reduceat(found, self._nugget_starts(question))
+        best: Vector = np.maximum.reduceat(found, tables.nugget_starts(question))
         return best
 
     def explain(self, text: str, nugget: int) -> Explanation:
@@ -98,17 +108,16 @@ class NgramMatcher(Matcher):
 
     def shares(self, nugget: int) -> list[dict[Gram, float]]:
         """For each description of a nugget, its n-grams and how much each adds to the match score."""
-        vocabulary = self._vocabulary[int(self.key.question[nugget])]
+        tables = self._tables
+        vocabulary = tables.vocabulary[int(self.key.question[nugget])]
         result = []
-        for column, description in enumerate(self.key.nuggets[nugget].descriptions, self._nugget_begin[nugget]):
+        for column, description in enumerate(self.key.nuggets[nugget].descriptions, tables.nugget_begin[nugget]):
             own = {}
             for gram in self._grams(description):
                 number = vocabulary[gram[0]]
                 for level, word in enumerate(gram[1:], 1):
-                    number = int(np.searchsorted(self._tries[level], number * self._words + vocabulary[word]))
-                matrix = self._matrices[len(gram) - 1]
-                row = slice(*matrix.indptr[number : number + 2])
-                own[gram] = float(matrix.data[row][matrix.indices[row] == column].sum() / self._total[column])
+                    number = int(np.searchsorted(tables.tries[level], number * tables.words + vocabulary[word]))
+                own[gram] = tables.weight(len(gram) - 1, number, column)
             result.append(own)
         return result
 
@@ -116,95 +125,11 @@ class NgramMatcher(Matcher):
         """The form in which a word is compared; "" if the word is skipped."""
         return word if self._forms is None else self._forms[word]
 
-    # The n-grams of the nuggets, and their weights.
-
-    def _grams(self, text: str) -> list[Gram]:
-        found = find_words(matching_form(normalised(text)))
-        if self._forms is not None:
-            found = [form for form in map(self._forms.__getitem__, found) if form]
-        sizes = range(1, self.settings.n + 1)
-        return list(dict.fromkeys(tuple(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)))
-
-    def _weights(self, descriptions: list[list[list[Gram]]], idf: Idf | None) -> Callable[[int, Gram], float]:
-        """W·I of an n-gram of a nugget."""
-        having: dict[int, Counter[Gram]] = defaultdict(Counter)
-        for question, own in zip(self.key.question.tolist(), descriptions, strict=True):
-            having[question].update(set(chain.from_iterable(own)))
-        sizes, owners = self.key.counts.tolist(), self.key.question.tolist()
-
-        def weight(nugget: int, gram: Gram) -> float:
-            question = owners[nugget]
-            informativeness: float = 1 - (having[question][gram] - 1) / sizes[question]
-            return informativeness * (1.0 if idf is None else sum((idf[word] for word in gram), 0.0))
-
-        return weight
-
-    def _describe(self, descriptions: list[list[list[Gram]]]) -> None:
-        """Where each question's descriptions begin, and each nugget's among them."""
-        per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
-        begins = np.concatenate([[0], np.cumsum(per_nugget)])
-        self._single = bool((per_nugget == 1).all())
-        self._first: Ints = begins[self.key.offsets]
-        self._nugget_begin: Ints = begins[:-1]
-
-    def _build(self, descriptions: list[list[list[Gram]]], weight: Callable[[int, Gram], float]) -> None:
-        """Number every n-gram of every question, and put the weights into matrices."""
-        flat = [(nugget, grams) for nugget, own in enumerate(descriptions) for grams in own]
-        owners = self.key.question.tolist()
-        of_question: dict[int, set[Gram]] = defaultdict(set)
-        for nugget, grams in flat:
-            of_question[owners[nugget]].update(grams)
-        # Words are numbered in the order of questions and then of spelling, so that sums do not
-        # depend on the order of nuggets, to the last bit.
-        self._vocabulary: list[dict[str, int]] = [{"": STOP} for _ in self.key.questions]
-        size = 0
-        for question in range(len(self.key.questions)):
-            for word in sorted(gram[0] for gram in of_question[question] if len(gram) == 1):
-                self._vocabulary[question][word] = size
-                size += 1
-        self._words = size
-        self._tries: list[Ints] = [np.arange(size)]
-        numbers: dict[tuple[int, Gram], int] = {
-            (question, (word,)): number
-            for question, vocabulary in enumerate(self._vocabulary)
-            for word, number in vocabulary.items()
-        }
-        for n in range(2, self.settings.n + 1):
-            codes = {
-                (question, gram): numbers[question, gram[:-1]] * size + self._vocabulary[question][gram[-1]]
-                for question, grams in of_question.items()
-                for gram in grams
-                if len(gram) == n
-            }
-            trie = np.array(sorted(codes.values()), dtype=np.int64)
-            at = np.searchsorted(trie, np.fromiter(codes.values(), np.int64, len(codes)))
-            numbers.update(zip(codes, at.tolist(), strict=True))
-            self._tries.append(trie)
-        self._matrices = []
-        self._total = np.zeros(len(flat))
-        for n in range(1, self.settings.n + 1):
-            rows, columns, values = [], [], []
-            for column, (nugget, grams) in enumerate(flat):
-                own = sorted((numbers[owners[nugget], gram], gram) for gram in grams if len(gram) == n)
-                level = 0.0
-                for number, gram in own:
-                    value = weight(nugget, gram)
-                    level += value
-                    rows.append(number)
-                    columns.append(column)
-                    values.append(value)
-                # Added level by level in the order of numbers, as the product does, so that a response
-                # that has everything scores exactly 1.
-                self._total[column] += level
-            shape = (len(self._tries[n - 1]), len(flat))
-            self._matrices.append(csr_array((values, (rows, columns)), shape=shape))
-        self._total[self._total == 0] = np.inf  # a description without words is never found
-
     # The n-grams of the responses.
 
     def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
-        look_up = [vocabulary.get for vocabulary in self._vocabulary]
+        look_up = [vocabulary.get for vocabulary in self._tables.vocabulary]
         form = None if self._forms is None else self._forms.__getitem__
         unknown = repeat(UNKNOWN)
         numbers: list[int] = []
@@ -223,31 +148,19 @@ class NgramMatcher(Matcher):
         node = tokens[at]
         yield 0, owner[at], node
         for level in range(1, self.settings.n):
-            trie = self._tries[level]
+            trie = self._tables.tries[level]
             inside = at + level < len(tokens)
             at, node = at[inside], node[inside]
             following = tokens[at + level]
             joined = (following >= 0) & (owner[at] == owner[at + level])
             at = at[joined]
-            code = node[joined] * self._words + following[joined]
+            code = node[joined] * self._tables.words + following[joined]
             index = np.searchsorted(trie, code)
             hit = np.zeros(len(code), dtype=bool)
             within = index < len(trie)
             hit[within] = trie[index[within]] == code[within]
             at, node = at[hit], index[hit]
             yield level, owner[at], node
-
-    def _layout(self, question: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
-        """Where each text's scores begin, and the description behind each score."""
-        return ragged(self._first[question], self._first[question + 1] - self._first[question])
-
-    def _nugget_starts(self, question: npt.NDArray[np.int32]) -> Ints:
-        """Where each (text, nugget)'s descriptions begin among the scores."""
-        _, nugget = ragged(self.key.offsets[question], self.key.counts[question])
-        text = np.repeat(np.arange(len(question)), self.key.counts[question])
-        begin, _ = self._layout(question)
-        result: Ints = begin[text] + self._nugget_begin[nugget] - self._first[question[text]]
-        return result
 
     @property
     def signature(self) -> str:
@@ -288,13 +201,3 @@ def stop_words() -> set[str]:
     from stop_words import get_stop_words
 
     return {part for word in get_stop_words("en") for part in find_words(word)}
-
-
-def _distinct(rows: Ints, columns: Ints, height: int, width: int) -> csr_array:
-    """texts × n-grams: 1 where the text has the n-gram, once or more. `rows` must be sorted."""
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=height))])
-    # A copy, since sum_duplicates sorts the columns in place and the walk still needs its nodes.
-    matrix = csr_array((np.ones(len(rows)), columns.copy(), indptr), shape=(height, width))
-    matrix.sum_duplicates()
-    matrix.data[:] = 1.0
-    return matrix

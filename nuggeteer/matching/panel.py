@@ -30,7 +30,7 @@ from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Judgement, Vector
 from nuggeteer.settings import Split
-from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised
+from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
 from nuggeteer.thresholds.judges import BELIEF
 from nuggeteer.thresholds.model import Opinions
 
@@ -152,16 +152,17 @@ class Panel(Matcher):
         """The judge's score of each (row of a text, nugget)."""
         said: dict[tuple[int, int], float] = {}
         inside: dict[tuple[int, int], float] = {}
-        parts: dict[str, list[str]] = {}
+        parts: dict[str, tuple[list[str], list[set[str]]]] = {}
         for match in judge.said:
             said[self._row_of(match.question, match.text), match.nugget] = match.score
             if not match.whole:
                 continue
             if match.written not in parts:
-                parts[match.written] = responses_in(match.written, split)
-            texts = parts[match.written]
+                texts = responses_in(match.written, split)
+                parts[match.written] = texts, [set(words(text)) for text in texts]
+            texts, words_in = parts[match.written]
             if match.score >= ASSIGNED["partial_support"] and texts:
-                texts = [texts[likeliest(texts, self._key.nuggets[match.nugget].descriptions)]]
+                texts = [texts[likeliest(words_in, self._key.nuggets[match.nugget].descriptions)]]
             for text in texts:
                 place = self._row_of(match.question, normalised(text)), match.nugget
                 inside[place] = max(match.score, inside.get(place, 0.0))

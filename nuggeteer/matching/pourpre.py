@@ -9,22 +9,19 @@ Pourpre makes no yes-or-no decisions. A score above its threshold is itself the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from nuggeteer.matching.base import Material
-from nuggeteer.matching.idf import Idf
-from nuggeteer.matching.ngram import Gram, NgramMatcher
+from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.records import Vector
 
 
 class PourpreMatcher(NgramMatcher):
     """Unigrams, whose weights do not depend on other nuggets."""
 
-    def _weights(self, descriptions: list[list[list[Gram]]], idf: Idf | None) -> Callable[[int, Gram], float]:
-        return lambda nugget, gram: 1.0 if idf is None else float(idf[gram[0]])
+    informative = False
 
     @property
     def signature(self) -> str:

@@ -73,7 +73,9 @@ def _questions_as_json(result: Scores, score: RunScore) -> Any:
 def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
     outcome = score.outcome
     says_partly = bool(outcome.partial.any())
-    columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, result.threshold)
+    # No threshold matters where nothing is guessed.
+    thresholds = result.threshold if outcome.pairs_guessed else np.full(len(outcome.found), np.nan)
+    columns = (outcome.found, outcome.known, score.rank, outcome.probability, outcome.best, thresholds)
     for i, (nugget, found, known, rank, probability, best, threshold) in enumerate(
         zip(result.key.nuggets, *columns, strict=True)
     ):

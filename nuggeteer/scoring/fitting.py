@@ -11,6 +11,7 @@ import io
 import zipfile
 from collections.abc import Set
 from dataclasses import fields
+from hashlib import blake2b
 
 import numpy as np
 
@@ -160,6 +161,14 @@ def weights_in_recall(key: AnswerKey) -> Vector:
     """How much each nugget adds to the recall of its question: by the pyramid's weights, or as a vital nugget."""
     weight = key.weight if key.weighted else key.vital.astype(float)
     return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
+
+
+def signature_of_fit(matcher: Matcher) -> str:
+    """What a fit depends on besides its evidence, for the signature of scores."""
+    prior = prior_for(matcher.scores_overlap)
+    if isinstance(matcher, Panel):
+        prior = with_judges(prior, len(matcher.judges), BELIEF)
+    return f"smooth({FORMAT.rpartition(' ')[2]},prior={blake2b(prior.signature.encode(), digest_size=4).hexdigest()})"
 
 
 def fitted(

@@ -18,6 +18,7 @@ among them. The machine is an instrument that is calibrated against these.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ from nuggeteer.scoring.answers import (
     States,
 )
 from nuggeteer.settings import Split
-from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised
+from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
 
 __all__ = ["NO", "PARTLY", "UNKNOWN", "YES", "States", "VerdictIndex"]
 
@@ -44,11 +45,10 @@ class VerdictIndex:
 
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
-    `states` has an entry for each nugget of the question of each text, laid end to end. `taught` is what may be
-    learned: the same states, except that the likeliest response of each whole answer with a yes is a yes too.
-    `partly` marks the pairs of which a verdict says partly, on the text or on the answer around it, and `whole` has the
-    number of that text or answer; both are None if no verdict says so. `answers` has the verdicts on whole answers,
-    which `split` cuts into responses.
+    `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs of
+    which a verdict says partly, on the text or on the answer around it, and `whole` has the number of that text or
+    answer; both are None if no verdict says so. `answers` has the verdicts on whole answers, which `split` cuts into
+    responses.
     """
 
     def __init__(
@@ -69,11 +69,15 @@ class VerdictIndex:
             if text not in judged_rows:
                 judged_rows[text] = self._row(text[0], normalised(j.text), j.run or "")
             pairs_judged.append((judged_rows[text], key.nugget_position[j.qid, j.nugget]))
-        parts = [responses_in(j.text, split) for j in of_answers]
-        rows_inside = [
-            [self._row(key.position[j.qid], normalised(text), j.run or "") for text in texts]
-            for j, texts in zip(of_answers, parts, strict=True)
-        ]
+        # An answer is judged once for each nugget, too. The first run that a verdict on a text names has it.
+        cut: dict[tuple[int, str], tuple[list[str], Ints]] = {}
+        for j in of_answers:
+            answer = key.position[j.qid], j.text
+            if answer not in cut:
+                texts = responses_in(j.text, split)
+                rows_of_texts = [self._row(answer[0], normalised(text), j.run or "") for text in texts]
+                cut[answer] = texts, np.array(rows_of_texts, dtype=np.int64)
+        inside_of = [cut[key.position[j.qid], j.text] for j in of_answers]
         returned = [
             np.array(
                 [self._row(q, t, run.name) for q, t in zip(run.question.tolist(), run.normalised_texts, strict=True)],
@@ -109,22 +113,34 @@ class VerdictIndex:
             if run.info.judged == "best":
                 elsewhere |= self._has_yes(run.name, judgements, nugget, yes[pairs])
             silence[pairs[~elsewhere[nugget]]] = True
-        for j, inside in zip(of_answers, rows_inside, strict=True):
+        for j, (_, inside) in zip(of_answers, inside_of, strict=True):
             if not j.verdict:
                 no[self._shift[inside] + key.nugget_position[j.qid, j.nugget]] = True
         self.states: States = np.full(len(yes), UNKNOWN, dtype=np.int8)
         self.states[no | silence] = NO
         self.states[partly] = PARTLY
         self.states[yes] = YES
-        self.partly, self.whole = self._in_part(partly, of_answers, rows_inside)
-        self.taught = self.states.copy() if of_answers else self.states
-        for j, texts, inside in zip(of_answers, parts, rows_inside, strict=True):
-            position = key.nugget_position[j.qid, j.nugget]
+        self.partly, self.whole = self._in_part(partly, of_answers, [inside for _, inside in inside_of])
+        self._yes_on_answers = [
+            (key.nugget_position[j.qid, j.nugget], texts, inside)
+            for j, (texts, inside) in zip(of_answers, inside_of, strict=True)
+            if j.verdict
+        ]
+
+    @cached_property
+    def taught(self) -> States:
+        """What may be learned: the states, except that the likeliest response of each whole answer with a yes is a yes
+        too."""
+        taught, words_in = self.states.copy(), dict[str, frozenset[str]]()
+        for position, texts, inside in self._yes_on_answers:
             own = self._shift[inside] + position
             open_ = np.flatnonzero(self.states[own] == UNKNOWN)
-            if j.verdict and len(open_) and not (self.states[own] == YES).any():
-                chosen = likeliest([texts[i] for i in open_], key.nuggets[position].descriptions)
-                self.taught[own[open_[chosen]]] = YES
+            if len(open_) and not (self.states[own] == YES).any():
+                asked = [texts[i] for i in open_.tolist()]
+                words_in.update((text, frozenset(words(text))) for text in asked if text not in words_in)
+                chosen = likeliest([words_in[text] for text in asked], self._key.nuggets[position].descriptions)
+                taught[own[open_[chosen]]] = YES
+        return taught
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """The known state of each text (`text.normalised`) and each nugget of its question, laid end to end."""
@@ -149,7 +165,7 @@ class VerdictIndex:
         return result
 
     def _in_part(
-        self, partly: Bools, answers: Sequence[Judgement], rows_inside: Sequence[Sequence[int]]
+        self, partly: Bools, answers: Sequence[Judgement], rows_inside: Sequence[Ints]
     ) -> tuple[Bools | None, Ints | None]:
         if not partly.any() and not any(judgement.partial for judgement in answers):
             return None, None

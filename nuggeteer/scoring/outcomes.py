@@ -6,8 +6,9 @@ nuggets and texts (`drawing`). So its outcome is the same whatever other runs ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -34,14 +35,18 @@ class MatchedRun:
     """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
     begin at `begin[i]`.
 
+    Where all is known, the run is matched when somebody asks for its `pairs` or `states`, because its score does not
+    depend on them.
+
     `group` is the group of the run's system. A text that other systems return too may count as one of theirs
     (`owners`): then `owner` has the number of the group of each response, in `groups`."""
 
     run: Run
     group: str
     begin: Ints
-    pairs: Pairs
-    states: States
+    nugget: npt.NDArray[np.int32]  # of each pair
+    match: Callable[[], Pairs]
+    by_response: States  # of each pair, by verdicts on responses
     text: Ints  # of each response as a number, by its verdict form
     length: Ints  # of each answer
     is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None if there are none
@@ -49,11 +54,29 @@ class MatchedRun:
     groups: tuple[str, ...] = ()
     owner: Ints | None = None
 
-    @property
+    @cached_property
+    def pairs(self) -> Pairs:
+        return self.match()
+
+    @cached_property
+    def states(self) -> States:
+        """What is known of each pair. The likeliest response of an answer with a yes is a yes."""
+        if self.answers is None:
+            return self.by_response
+        states = self.by_response.copy()
+        settle(states, self.pairs.scores, self.nugget, self.answers)
+        return states
+
+    @cached_property
     def guessed(self) -> Bools:
         """The pairs without a verdict, on the response or on the whole answer."""
-        unknown = np.asarray(self.states == UNKNOWN)
-        return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.pairs.nugget]
+        unknown = np.asarray(self.by_response == UNKNOWN)
+        return unknown if self.answers is None else unknown & (self.answers == UNKNOWN)[self.nugget]
+
+    @cached_property
+    def decided(self) -> bool:
+        """Whether all is known, so that there is nothing to guess."""
+        return not self.guessed.any()
 
     @property
     def undecided(self) -> Bools:
@@ -91,11 +114,23 @@ class MatchedRun:
 
     def certain(self, nuggets: int) -> Bools:
         """The nuggets that some response is known to carry."""
-        return _any(self.states == YES, self.pairs.nugget, nuggets)
+        found = _any(self.by_response == YES, self.nugget, nuggets)
+        return found if self.answers is None else found | (self.answers == YES)
 
     def partly(self, nuggets: int) -> Bools:
         """The nuggets that some response is known to support in part."""
-        return _any(self.states == PARTLY, self.pairs.nugget, nuggets)
+        found = _any(self.by_response == PARTLY, self.nugget, nuggets)
+        return found if self.answers is None else found | (self.answers == PARTLY)
+
+
+@dataclass(frozen=True)
+class Credit:
+    """Of each nugget of the key, `response` is the position in the run of the response that gets the credit: the first
+    one that carries the nugget or, if none does by itself, the likeliest; −1 if there is none. `best` is the highest
+    match score of any response, NaN without an answer."""
+
+    response: Ints
+    best: Vector
 
 
 @dataclass(frozen=True)
@@ -103,9 +138,8 @@ class Outcome:
     """The result for one run: an entry for each nugget of the key.
 
     `probability` is the probability that the answer has the nugget, or NaN if the model gives none. The nugget is
-    `found` if it is at least ½. `response` is the position in the run of the response that gets the credit: the first
-    one that carries the nugget or, if none does by itself, the likeliest; −1 if there is none. `best` is the highest
-    match score of any response, NaN without an answer. An outcome is `known` if no guess could change it.
+    `found` if it is at least ½. An outcome is `known` if no guess could change it. Where all is known, the run is
+    matched only when somebody asks for the `credit`.
 
     `partly` marks nuggets that are not found and are supported in part: more probably that or found than neither.
     `partial` is the probability of it.
@@ -115,8 +149,7 @@ class Outcome:
     partly: Bools
     known: Bools
     probability: Vector
-    response: Ints
-    best: Vector
+    credited: Callable[[], Credit]
     length: Ints
     answered: Bools
     pairs_known: int
@@ -135,9 +168,21 @@ class Outcome:
             return None
         return Answers(key, self.drawn, self.drawn_partly, self.length)
 
+    @cached_property
+    def credit(self) -> Credit:
+        return self.credited()
+
+    @property
+    def response(self) -> Ints:
+        return self.credit.response
+
+    @property
+    def best(self) -> Vector:
+        return self.credit.best
+
 
 def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
-    """Match scores and human verdicts of all pairs of a run."""
+    """Human verdicts on all pairs of a run, and match scores."""
     texts, counts = [], []
     for text in run.texts:
         same, characters = normalised_and_length(text)
@@ -145,25 +190,31 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
         counts.append(characters)
     length = np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64)
     size = size_of(np.array(counts, dtype=np.int64))
-    scores = matcher.score(texts, run.question, jobs)
     forms = list(map(verdict_form_of_normalised, texts))
     states = known.of_forms(forms, run.question)
     begin, where = ragged(key.offsets[run.question], key.counts[run.question])
     nugget = where.astype(np.int32)
     del where
-    answers = known.answers.of_run(run)
-    if answers is not None:
-        settle(states, scores, nugget, answers)
-    if np.isnan(scores.sum()):  # which takes no memory of its own
-        missing = np.flatnonzero(np.isnan(scores) & (states == UNKNOWN))
-        if len(missing):
-            raise _unscored(run, key, matcher, missing)
     repeats = _repeats(forms, run.offsets)
     numbers = np.array(list(map(key_of, forms)), dtype=np.int64)
-    del texts, forms, counts
-    pairs = Pairs(scores, nugget, np.repeat(size, np.diff(begin)))
+    del forms, counts
     is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
-    return MatchedRun(run, group, begin, pairs, states, numbers, length, is_repeat, answers)
+
+    def match(texts: Sequence[str]) -> Pairs:
+        return Pairs(matcher.score(texts, run.question, jobs), nugget, np.repeat(size, np.diff(begin)))
+
+    answers = known.answers.of_run(run)
+    later = MatchedRun(
+        run, group, begin, nugget, lambda: match(run.normalised_texts), states, numbers, length, is_repeat, answers
+    )
+    if later.decided:
+        return later
+    pairs = match(texts)
+    if np.isnan(pairs.scores.sum()):  # which takes no memory of its own
+        missing = np.flatnonzero(np.isnan(pairs.scores) & later.guessed)
+        if len(missing):
+            raise _unscored(run, key, matcher, missing)
+    return replace(later, match=lambda: pairs)
 
 
 def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
@@ -173,7 +224,7 @@ def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> 
         return matched
     opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
     if opinions is not None:
-        matched = replace(matched, pairs=replace(matched.pairs, opinions=opinions))
+        matched = _with_pairs(matched, replace(matched.pairs, opinions=opinions))
     run, pairs, guessed = matched.run, matched.pairs, matched.guessed
     rows = np.flatnonzero(np.diff(np.append(0, np.cumsum(guessed))[matched.begin]))  # with anything to guess
     if not len(rows):
@@ -185,7 +236,11 @@ def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> 
     added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = carried
     if run.info.judged != "none":
         added[~guessed] = 0.0
-    return replace(matched, pairs=replace(pairs, carried=added))
+    return _with_pairs(matched, replace(pairs, carried=added))
+
+
+def _with_pairs(matched: MatchedRun, pairs: Pairs) -> MatchedRun:
+    return replace(matched, match=lambda: pairs)
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
@@ -230,29 +285,47 @@ def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, ope
 
 
 def find(
-    matched: MatchedRun, key: AnswerKey, model: ThresholdModel, draws: Draws | None, noise: VerdictNoise | None
+    matched: MatchedRun,
+    key: AnswerKey,
+    model: ThresholdModel | None,
+    draws: Draws | None,
+    noise: VerdictNoise | None,
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts."""
+    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts. Where all is known, no
+    model is needed."""
+    size = len(key.nuggets)
+    certain, guessed = matched.certain(size), matched.guessed
+    partly = matched.partly(size)
+    if model is None or matched.decided:
+        return Outcome(
+            found=certain,
+            partly=partly & ~certain,
+            known=np.ones(size, dtype=bool),
+            probability=certain.astype(float),
+            credited=lambda: _credit_of_known(matched, size),
+            length=matched.length,
+            answered=np.diff(matched.run.offsets) > 0,
+            pairs_known=len(guessed),
+            pairs_guessed=0,
+            drawn=None,
+            partial=(partly & ~certain).astype(float),
+            drawn_partly=None,
+        )
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
-    matches, nugget, size = pairs.scores, pairs.nugget, len(key.nuggets)
-    guessed, certain = matched.guessed, matched.certain(size)
+    matches, nugget = pairs.scores, matched.nugget
     open_ = _any(guessed, nugget, size) & ~certain
-    best = np.full(size, np.nan)
-    np.fmax.at(best, nugget, matches)
-
     carries = states == YES
     strength = matches  # credit goes to the guess with the most
     if pairs.carried is not None and isinstance(model, SmoothFit):
         strength = np.where(carries, 1.0, 0.0)
         strength[guessed] = matched.probability(model, np.flatnonzero(guessed))
         carries |= guessed & (strength >= 0.5)
-    elif guessed.any():
+    else:
         threshold = model.threshold(np.arange(size))
         likely = np.flatnonzero(guessed & (matches > np.nanmin(threshold, initial=1.0)))
         carries[likely] = matches[likely] > threshold[nugget[likely]]
     first = _first(carries, nugget, begin, size)
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
-    partly = matched.partly(size)
     in_part, drawn_partly = partly.astype(float), None
     if draws is not None and noise is not None and open_.any():
         has, posterior = certain[:, None].repeat(noise.count, axis=1), condition_on_verdicts(matched, key, draws, open_)
@@ -277,13 +350,13 @@ def find(
         first = np.where(found, np.maximum(first, _first(likeliest, nugget, begin, size)), -1)
     elif draws is not None:
         found = certain
+    credit = Credit(first, _best(matched, size))
     return Outcome(
         found=found,
         partly=partly & ~found,
         known=~open_,
         probability=chance,
-        response=first,
-        best=best,
+        credited=lambda: credit,
         length=matched.length,
         answered=np.diff(run.offsets) > 0,
         pairs_known=int((~guessed).sum()),
@@ -302,6 +375,17 @@ def _partial_support(matched: MatchedRun, model: ThresholdModel, draws: Draws, o
     missed = np.log1p(-np.minimum(matched.probability(model, where), 1 - 1e-9))
     chance = -np.expm1(np.bincount(matched.pairs.nugget[where], missed, len(open_)))
     return PartialSupport.of(draws, matched.group, open_, chance)
+
+
+def _credit_of_known(matched: MatchedRun, size: int) -> Credit:
+    first = _first(matched.states == YES, matched.nugget, matched.begin, size)
+    return Credit(first, _best(matched, size))
+
+
+def _best(matched: MatchedRun, size: int) -> Vector:
+    best = np.full(size, np.nan)
+    np.fmax.at(best, matched.nugget, matched.pairs.scores)
+    return best
 
 
 def _guesses(matched: MatchedRun, draws: Draws, open_: Bools) -> Iterator[Guesses]:

@@ -22,7 +22,7 @@ from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked, prior_of
+from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked, prior_of, signature_of_fit
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.owners import Owners
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas
 
     from nuggeteer.thresholds.selection import ComparedModel
+    from nuggeteer.thresholds.smooth import SmoothFit
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,16 @@ class Scores:
     key: AnswerKey
     runs: tuple[RunScore, ...]
     measures: tuple[Measure, ...]
-    model: ThresholdModel
+    model: ThresholdModel | None  # None if nothing is guessed, so that no model was fitted
     signature: str
     notes: tuple[str, ...] = ()
     as_truth: tuple[str, ...] = ()  # machines whose verdicts are the standard
 
     @cached_property
     def threshold(self) -> Vector:
-        """The threshold of each nugget of the key."""
+        """The threshold of each nugget of the key; NaN if nothing is guessed."""
+        if self.model is None:
+            return np.full(len(self.key.nuggets), np.nan)
         return self.model.threshold(np.arange(len(self.key.nuggets)))
 
     def __getitem__(self, run: str) -> RunScore:
@@ -99,19 +102,9 @@ class Scores:
         return pd.concat(frames, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    """A matcher, the threshold model fitted to its scores, and what readers should know about them."""
-
-    matcher: Matcher
-    model: ThresholdModel
-    signature: Signature
-    notes: tuple[str, ...]
-
-
 class Scorer:
     """Everything that the scores of a collection's runs share: known verdicts, word weights, the threshold model and
-    its draws. Each is computed once, when it is first needed.
+    its draws. Each is computed once, when it is first needed: where all is known, no model is.
 
     By default `model` and `matcher` are those that the settings of the collection name. Measures that do not apply to
     the key are left out.
@@ -143,38 +136,43 @@ class Scorer:
         return material(self.collection, self.known)
 
     @cached_property
-    def _fitted(self) -> _Fitted:
-        matcher = self._given_matcher or make(self.material)
-        idf = self.material.idf
+    def matcher(self) -> Matcher:
+        return self._given_matcher or make(self.material)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What scores depend on. The fitted model is not part of it, because the rest determines it."""
+        matcher, idf = self.matcher, self.material.idf
         judges = [(judge.name, judge.digest) for judge in matcher.judges] if isinstance(matcher, Panel) else []
         basis = Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
-        threshold, notes = self.collection.settings.threshold, list[str]()
-        if self._given_model is not None:
-            model = self._given_model
-        elif threshold.model == "fixed":
-            model = FixedThreshold(threshold.value)
-        else:
-            model, notes = fitted(self.collection, matcher, self.known, str(basis), self.jobs)
-            if model.pairs == 0:
-                notes.append("No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN")
-        signature = Signature(basis, model.signature, DRAWS, self.seed)
-        return _Fitted(matcher, model, signature, (*_standard(self.collection), *matcher.notes, *notes))
+        chosen = self._unfitted
+        return Signature(basis, signature_of_fit(matcher) if chosen is None else chosen.signature, DRAWS, self.seed)
 
-    @property
-    def matcher(self) -> Matcher:
-        return self._fitted.matcher
-
-    @property
+    @cached_property
     def model(self) -> ThresholdModel:
-        return self._fitted.model
+        return self._fitted[0] if self._unfitted is None else self._unfitted
 
     @property
-    def signature(self) -> Signature:
-        return self._fitted.signature
+    def _unfitted(self) -> ThresholdModel | None:
+        """The model, if it is not to be fitted."""
+        threshold = self.collection.settings.threshold
+        if self._given_model is None and threshold.model == "fixed":
+            return FixedThreshold(threshold.value)
+        return self._given_model
+
+    @cached_property
+    def _fitted(self) -> tuple[SmoothFit, list[str]]:
+        """The model fitted to the verdicts, and what readers should know about that."""
+        model, notes = fitted(self.collection, self.matcher, self.known, str(self.signature.basis), self.jobs)
+        if model.pairs == 0:
+            notes.append("No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN")
+        return model, notes
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self._fitted.notes
+        """What readers should know about all that was needed so far."""
+        of_fit = self._fitted[1] if "_fitted" in vars(self) else ()
+        return (*_standard(self.collection), *self.matcher.notes, *of_fit)
 
     @cached_property
     def draws(self) -> Draws | None:
@@ -206,12 +204,14 @@ class Scorer:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
         matched = read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+        if matched.decided:
+            return matched
         return self._owners.assign(carry_over(matched, self.matcher, self.model))
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""
-        if not matched.guessed.any():  # nothing to draw for
-            return find(matched, self.key, self.model, None, None)
+        if matched.decided:  # nothing to draw for
+            return find(matched, self.key, None, None, None)
         return find(matched, self.key, self.model, self.draws, self._noise)
 
     def score(self, matched: MatchedRun) -> RunScore:
@@ -220,8 +220,10 @@ class Scorer:
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with the model, the signature and the notes that reports show."""
-        as_truth = tuple(self.collection.machine_truth)
-        return Scores(self.key, tuple(runs), self.measures, self.model, str(self.signature), self.notes, as_truth)
+        as_truth, scored = tuple(self.collection.machine_truth), tuple(runs)
+        guessed = any(run.outcome.pairs_guessed for run in scored)
+        model = self.model if guessed else self._unfitted
+        return Scores(self.key, scored, self.measures, model, str(self.signature), self.notes, as_truth)
 
 
 def score(
@@ -269,10 +271,9 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
 def material(collection: Collection, known: VerdictIndex) -> Material:
     """The data that a matcher is made from."""
     settings = replace(collection.settings.match, judges=collection.judges)
-    verdicts = judged(collection, known)
     words = marked(collection, known) if settings.marked else ()
     idf, split = _idf(settings, collection), collection.settings.answers.split
-    return Material(collection.key, settings, idf, verdicts, words, collection.machine, split)
+    return Material(collection.key, settings, idf, lambda: judged(collection, known), words, collection.machine, split)
 
 
 def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from nuggeteer.collection.folder import Collection
 from nuggeteer.formats import sentences
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
-from nuggeteer.text import VERDICT_FORM, verdict_form
+from nuggeteer.text import VERDICT_FORM, VerdictForms
 
 
 @dataclass(frozen=True)
@@ -91,24 +91,16 @@ def _digest_key(key: AnswerKey) -> str:
 
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
-    forms: dict[str, str] = {}  # a text is judged once for each nugget
-
-    def form_of(text: str) -> str:
-        if text not in forms:
-            forms[text] = verdict_form(text)
-        return forms[text]
-
+    forms = VerdictForms()
     lines = [
-        "\t".join(
-            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), form_of(j.text))
-        )
+        "\t".join((j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), forms[j.text]))
         + ("\tanswer" if j.scope == "answer" else "")
         for j in collection.judgements
     ]
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
         judged = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{judged}\t{q}\t{form_of(t)}" for q, t in zip(ids, run.texts, strict=True)]
+        lines += [f"{judged}\t{q}\t{forms[t]}" for q, t in zip(ids, run.texts, strict=True)]
     lines.sort()
     digest = blake2b(digest_size=4)
     for number, line in enumerate(lines):

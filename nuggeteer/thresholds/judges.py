@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from nuggeteer.records import Vector
@@ -59,6 +58,8 @@ def with_level(prior: Prior, pairs: Pairs, share: float, belief: JudgeBelief = B
     share = float(np.clip(share, LEAST, 1 - LEAST))
     share = float(expit(np.log(share / (1 - share)) + belief.level))
     scale = np.sqrt(1 + np.pi * (prior.nugget**2 + prior.question**2) / 8)
+
+    from scipy.optimize import brentq
 
     def too_many(shift: float) -> float:
         return float(expit((given @ prior.b + shift) / scale).mean()) - share

@@ -40,7 +40,7 @@ def scores(**settings):
     key, match = make_key([Question("q", "?")], nuggets), Match(**settings)
     empty = np.zeros(0, dtype=np.int32)
     judged = Judged([], empty, empty, np.zeros(0, dtype=bool), np.zeros(0, dtype=bool))
-    matcher = make(Material(key, match, background() if match.weights == "idf" else None, judged))
+    matcher = make(Material(key, match, background() if match.weights == "idf" else None, lambda: judged))
     return matcher.score([normalised(text) for text in TEXTS], QUESTION).reshape(len(TEXTS), -1)
 
 

@@ -37,7 +37,7 @@ def material(collect, **settings):
     key = collect(NUGGETS).key
     nothing = np.zeros(0, dtype=np.int64)
     judged = Judged((), nothing.astype(np.int32), nothing, nothing.astype(bool), nothing.astype(bool))
-    return Material(key, Match(**settings), IDF, judged)
+    return Material(key, Match(**settings), IDF, lambda: judged)
 
 
 # N-grams.
