@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nuggeteer.collection.convert import convert_into, convert_out
-    from nuggeteer.collection.folder import Collection, check, find_collection, read_collection
+    from nuggeteer.collection.folder import Collection, check, read_collection
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.collection.sample import copy_sample
     from nuggeteer.collection.simulation import Shape, simulate
     from nuggeteer.comparing.comparison import Comparison, compare
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 
 _HOMES = {
-    "collection.folder": ("Collection", "check", "find_collection", "read_collection"),
+    "collection.folder": ("Collection", "check", "read_collection"),
+    "collection.names": ("find_collection",),
     "comparing.comparison": ("Comparison", "compare"),
     "collection.convert": ("convert_into", "convert_out"),
     "errors": ("InputError", "NuggeteerError", "Problem"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 SHOWN = 10
+LONGEST_NAME = 200  # of a wrong name that is compared with the right ones
 
 
 class NuggeteerError(Exception):
@@ -46,3 +47,12 @@ class InputError(NuggeteerError):
 def fail(file: object, what: str, remedy: str, line: int | None = None) -> InputError:
     """The error for a single problem, ready to raise."""
     return InputError([Problem(str(file), line, what, remedy)])
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """A question for the name that is most like a wrong one, and a space; "" if none is like it."""
+    from difflib import get_close_matches
+
+    by_form = {name.casefold(): name for name in known}
+    close = get_close_matches(wrong.casefold()[:LONGEST_NAME], by_form, 1)
+    return f"did you mean {by_form[close[0]]}? " if close else ""

@@ -61,7 +61,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean, fail
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
@@ -173,7 +173,8 @@ class Settings:
             if judge.name == name:
                 return judge
         known = ", ".join(judge.name for judge in self.judges) or "none"
-        what = f"nuggeteer.toml has no section [judge.{name}]; the judges are: {known}"
+        meant = did_you_mean(name, [judge.name for judge in self.judges])
+        what = f"nuggeteer.toml has no section [judge.{name}]; {meant}the judges are: {known}"
         raise NuggeteerError(f"{what} (docs/guides/language-models.md)")
 
 

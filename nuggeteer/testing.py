@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nuggeteer.collection.folder import Collection, find_collection, read_collection
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.names import find_collection
 from nuggeteer.comparing.diff import Diff, diff
 from nuggeteer.comparing.gate import PROBABLE_LOSS, Gate, not_worse, vital_kept
 from nuggeteer.measures import DEFAULT

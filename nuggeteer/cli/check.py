@@ -19,7 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.folder import check, find_collection
+    from nuggeteer.collection.folder import check
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.reports import problems
 
     folder = args.collection or find_collection()

@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also slice by the questions' kind or target, or the nuggets' tag; differences are from the first RUN",
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page with scatter plots")
+    options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

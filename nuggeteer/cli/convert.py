@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
             raise NuggeteerError("--as-truth goes with --into: it says what the verdicts of a file are")
         if args.files:
             raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
-        from nuggeteer.collection.folder import find_collection, read_collection
+        from nuggeteer.collection.folder import read_collection
+        from nuggeteer.collection.names import find_collection
 
         folder = args.collection or find_collection()
         output.say(f"{args.out}: {convert_out(args.format, folder, args.out, args.run)} lines")

@@ -46,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="with --max-lost-vital: count only losses with at least this probability (default: 0.5)",
     )
+    options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
     parser.add_argument(

@@ -45,7 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.folder import find_collection, read_collection
+    from nuggeteer.collection.folder import read_collection
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import experiment, experiment_list
     from nuggeteer.trust.experiments.average import average

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.history.store import History
     from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
     from nuggeteer.reports import history as report

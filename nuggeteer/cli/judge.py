@@ -143,8 +143,8 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
 
 
 def _log(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.folder import find_collection
     from nuggeteer.collection.log import read_log
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.reports import log
 
     found = read_log(args.collection or find_collection(), args.assessor, args.question, args.nugget)
@@ -206,7 +206,7 @@ def _plan(args: argparse.Namespace) -> int:
 
 
 def _state(args: argparse.Namespace) -> JudgingState:
-    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()

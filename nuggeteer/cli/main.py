@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.text import escaped
 
 COMMANDS = (
@@ -49,11 +49,47 @@ Start with: nuggeteer demo
 
 
 class _Parser(argparse.ArgumentParser):
+    """An error about a command's options shows that command's usage, and guesses what was meant."""
+
     def error(self, message: str) -> NoReturn:
         super().error(escaped(message))  # it may hold a file's name
 
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """As `parse_args`, which would show the usage of all commands."""
+        first = arguments[0] if arguments else ""
+        if first.startswith("-") and first not in self._option_string_actions:
+            self.error(f"{first}: options stand after the command, as in nuggeteer score {first}")
+        found, rest = self.parse_known_args(arguments)
+        if rest:
+            self._chosen(found.command).reject(next((one for one in rest if one.startswith("-")), rest[0]))
+        return found
 
-def parser() -> argparse.ArgumentParser:
+    def _chosen(self, command: str | None) -> _Parser:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and command:
+                chosen: _Parser = action.choices[command]
+                return chosen
+        return self
+
+    def reject(self, argument: str) -> NoReturn:
+        """Say that there is no such option, or that an argument is one too many."""
+        if argument.startswith("-"):
+            option = argument.partition("=")[0]
+            self.error(f"there is no option {option}; {did_you_mean(option, self._option_string_actions)}".rstrip("; "))
+        self.error(f"{argument!r} is one argument too many")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        if isinstance(action, argparse._SubParsersAction):
+            meant = did_you_mean(str(value), known) or "nuggeteer --help lists the commands"
+            self.error(f"there is no command {str(value)!r}; {meant.strip()}")
+        meant = did_you_mean(str(value), known)
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(known)}; {meant}".rstrip("; "))
+
+
+def parser() -> _Parser:
     result = _Parser(prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--version", action="store_true", help="print the version and exit")
     commands = result.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -110,7 +146,7 @@ def _complain(line: str) -> None:
 def _command(argv: Sequence[str] | None) -> int:
     parse = parser()
     try:
-        args = parse.parse_args(argv)
+        args = parse.read(sys.argv[1:] if argv is None else argv)
     except SystemExit as stop:  # argparse has printed the error or the help
         return stop.code if isinstance(stop.code, int) else 2
     if args.version:

@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write gates and vital nuggets lost as JUnit XML")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of nuggeteer report")
+    options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

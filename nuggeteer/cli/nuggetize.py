@@ -214,7 +214,7 @@ def _run_or_file(args: argparse.Namespace, name: str) -> str:
     """The name of a file, or of the file of a run in the collection."""
     if name == "-" or Path(name).is_file():
         return name
-    from nuggeteer.collection.folder import find_collection
+    from nuggeteer.collection.names import find_collection
     from nuggeteer.errors import NuggeteerError
 
     try:

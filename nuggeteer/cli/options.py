@@ -26,6 +26,12 @@ def collection(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def allow_empty(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-empty", action="store_true", help="score a run that answers nothing; else it is an error"
+    )
+
+
 def report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write the results as JSON to FILE, or with - to standard output"
@@ -131,9 +137,10 @@ def judge(collection: Collection, name: str | None) -> JudgeSettings:
 
 def read(args: argparse.Namespace) -> Collection:
     """The collection that the command line names, or the nearest one."""
-    from nuggeteer.collection.folder import find_collection, read_collection
+    from nuggeteer.collection.folder import read_collection
+    from nuggeteer.collection.names import find_collection
 
-    return read_collection(args.collection or find_collection())
+    return read_collection(args.collection or find_collection(), getattr(args, "allow_empty", False))
 
 
 def moment(text: str) -> str:

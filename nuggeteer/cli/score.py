@@ -56,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", metavar="TEXT", help="a name for the recorded build, such as a commit or a build number"
     )
+    options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
     options.seed(parser)

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.collection.names import refuse_file
+from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean
 from nuggeteer.formats import autonuggetizer, canonical, trec_key, trec_qa, trec_rag
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import is_regular, stored, write_whole
+from nuggeteer.formats.jsonl import bare_name, is_regular, stored, write_whole
 from nuggeteer.records import Nugget
 from nuggeteer.settings import read_settings, with_truth
 
@@ -77,7 +78,8 @@ class Converted:
 
 def format_of(name: str) -> Format:
     if name not in FORMATS:
-        raise NuggeteerError(f"there is no format {name!r}; the formats are: {', '.join(FORMATS)}")
+        known = f"{did_you_mean(name, FORMATS)}the formats are: {', '.join(FORMATS)}"
+        raise NuggeteerError(f"there is no format {name!r}; {known}")
     return FORMATS[name]
 
 
@@ -94,6 +96,7 @@ def convert_into(
     settings say that the verdicts are the standard, although a machine gave them.
     """
     format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
+    refuse_file(folder)
     if columns and not format_.columns:
         raise NuggeteerError(f"the format {name} has no columns; leave out --columns")
     if as_truth and not format_.machine:
@@ -110,7 +113,7 @@ def convert_into(
     for path, count in zip(files, counts, strict=True):
         if not any(count.values()):
             raise NuggeteerError(f"{path}: nothing was found in it; check that it is in the format {name}")
-    sources = [(f"{name}-{path.stem}", bundle) for path, bundle in zip(files, bundles, strict=True)]
+    sources = [(f"{name}-{bare_name(path)}", bundle) for path, bundle in zip(files, bundles, strict=True)]
     new = not (folder.is_dir() and any(folder.iterdir()))
     if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
         for bundle in bundles:  # its verdicts are not on single sentences

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,11 +24,12 @@ from nuggeteer.collection.contradictions import (
     unknown_runs,
 )
 from nuggeteer.collection.manifest import read_manifest, runs_without_file
+from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
-from nuggeteer.formats.jsonl import bare_name, is_regular, json_lines_in, stored
+from nuggeteer.formats.jsonl import bare_name, is_regular, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
@@ -54,6 +55,7 @@ class Collection:
     settings: Settings
     problems: list[Problem] = field(default_factory=list)
     machine: tuple[Judgement, ...] = ()
+    allow_empty: bool = False  # whether a run without any answer is scored; else it is an error
 
     @cached_property
     def machine_truth(self) -> dict[str, int]:
@@ -68,10 +70,7 @@ class Collection:
 
     @cached_property
     def _run_files(self) -> dict[str, Path]:
-        files: dict[str, Path] = {}
-        for path in json_lines_in(self.root / "runs"):
-            files.setdefault(bare_name(path), path)
-        return files
+        return run_files(self.root)
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -86,14 +85,14 @@ class Collection:
     @cached_property
     def judged_runs(self) -> tuple[Run, ...]:
         """The runs that assessors read, according to the manifest. A missing verdict on one of these may mean no."""
-        return tuple(self.run(name) for name in self.run_names if self._info(name).judged != "none")
+        return tuple(self._run(name) for name in self.run_names if self._info(name).judged != "none")
 
     @cached_property
     def assessed_runs(self) -> tuple[Run, ...]:
         """The judged runs, and all others that return a text with a verdict."""
         judged = {run.name for run in self.judged_runs}
         owners = {self.owner(judgement) for judgement in self.judgements}
-        return tuple(self.run(name) for name in self.run_names if name in judged | owners)
+        return tuple(self._run(name) for name in self.run_names if name in judged | owners)
 
     def owner(self, judgement: Judgement) -> str:
         """The run whose text was judged: the one that the verdict names, else the first that returns the text; "" if
@@ -113,7 +112,7 @@ class Collection:
     @cached_property
     def _first_returning(self) -> dict[tuple[str, str], str]:
         first: dict[tuple[str, str], str] = {}
-        runs = [self.run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
+        runs = [self._run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
         for run in runs:
             for question, text in zip(run.question.tolist(), run.texts, strict=True):
                 first.setdefault((self.key.questions[question].qid, self._forms[text]), run.name)
@@ -125,12 +124,26 @@ class Collection:
 
     def run(self, name: str) -> Run:
         """The run of that name, or of that file. The warnings of each run are added to `problems` once."""
-        path = self._locate(name)
+        run, path = self._run(name), self._located(name)
+        if not self.allow_empty and not any(map(str.strip, run.texts)):
+            remedy = "look at what the system wrote, or let it score 0 with --allow-empty"
+            lost = [replace(p, severity="error") for p in self.problems if p.file == str(path) and p.line]
+            raise InputError([Problem(str(path), None, "answers no question of the key", remedy), *lost])
+        return run
+
+    def _run(self, name: str) -> Run:
+        path = self._located(name)
         if path not in self._runs:
             problems: list[Problem] = []
             self._runs[path] = self._read_run(path, problems, named=name not in self.run_names)
             self.problems.extend(_or_stop(problems))
         return self._runs[path]
+
+    def _located(self, name: str) -> Path:
+        path = find_run(name, self.root, self._run_files)
+        if path is None:
+            raise no_run(name, self.root, self.run_names)
+        return path
 
     def _read_run(self, path: Path, problems: list[Problem], named: bool) -> Run:
         """The run in a file, which the user may have `named` and may then be anywhere."""
@@ -141,7 +154,7 @@ class Collection:
 
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
-        return name in self.run_names or _is_file(Path(name))
+        return find_run(name, self.root, self._run_files) is not None
 
     @cached_property
     def _runs(self) -> dict[Path, Run]:
@@ -159,46 +172,13 @@ class Collection:
     def _info(self, name: str) -> RunInfo:
         return self.manifest.get(name, RunInfo(name))
 
-    def _locate(self, name: str) -> Path:
-        if name in self._run_files:
-            return self._run_files[name]
-        path = Path(name)
-        if not _is_file(path):
-            known = ", ".join(self.run_names) or "none"
-            raise NuggeteerError(f"{name}: no such run or file; the runs in {self.root} are: {known}")
-        inside = self._run_files.get(bare_name(path))
-        if inside is None:
-            return path
-        if not path.samefile(inside):
-            raise NuggeteerError(f"{path}: the collection has another run {bare_name(path)!r}; rename this file")
-        return inside
 
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long, a folder that may not be entered
-        return False
-
-
-def find_collection(start: Path | None = None) -> Path:
-    """The nearest folder upwards that holds `nuggets.jsonl`."""
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if stored(folder / "nuggets.jsonl", []).is_file():
-            return folder
-    raise NuggeteerError(
-        f"{start}: no nuggets.jsonl here or in any folder above; name the collection with --collection DIR"
-        " (nuggeteer demo makes one to try)"
-    )
-
-
-def read_collection(root: Path | str) -> Collection:
+def read_collection(root: Path | str, allow_empty: bool = False) -> Collection:
     """Read a collection; raises `InputError` on anything that would make a score wrong."""
     problems: list[Problem] = []
     collection, _ = _read(Path(root), problems)
     collection.problems[:] = _or_stop(problems)
-    return collection
+    return replace(collection, allow_empty=allow_empty)
 
 
 def check(root: Path | str) -> list[Problem]:
@@ -239,9 +219,7 @@ def _or_stop(problems: list[Problem]) -> list[Problem]:
 
 
 def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
-    if not stored(root / "nuggets.jsonl", []).is_file():
-        remedy = "name a collection's folder; nuggeteer demo makes one to try"
-        raise fail(root, "this folder has no nuggets.jsonl", remedy)
+    require_collection(root)
     try:
         settings = read_settings(root / "nuggeteer.toml")
     except InputError as error:

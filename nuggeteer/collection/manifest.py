@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
-from nuggeteer.errors import Problem
+from nuggeteer.errors import Problem, did_you_mean
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.measures import ALL, is_measure
@@ -39,7 +38,6 @@ def runs_without_file(path: Path, names: Collection[str]) -> Iterator[Problem]:
 def _unknown_measures(path: Path, lines: dict[str, int]) -> Iterator[Problem]:
     for name, line in lines.items():
         if not is_measure(name):
-            near = get_close_matches(name, [str(measure) for measure in ALL], 1)
-            meant = f"did you mean {near[0]}? " if near else ""
+            meant = did_you_mean(name, map(str, ALL))
             remedy = f"{meant}compare holds such scores against another measure, by rank and correlation only"
             yield Problem(str(path), line, f"'official' names {name!r}, which is no measure", remedy, "warning")

@@ -41,8 +41,8 @@ def read_run(
         docids.append(response.docid)
         question.append(question_index)
     for qid, (line, count) in unknown.items():
-        what = f"unknown question {qid!r} ({count} responses)"
-        problems.append(Problem(str(path), line, what, "they are not scored; correct the qid", "warning"))
+        what = f"unknown question {qid!r} ({count} response{'' if count == 1 else 's'})"
+        problems.append(Problem(str(path), line, what, "not scored; correct the qid", "warning"))
     owners = np.array(question, dtype=np.int32)
     if len(owners) and bool((np.diff(owners) < 0).any()):
         order = np.argsort(owners, kind="stable")
@@ -55,7 +55,10 @@ def read_run(
     if parts is not None:
         owners, docids = owners[parts.record], [docids[i] for i in parts.record.tolist()]
     counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
-    for i in np.flatnonzero(counts == 0):
+    if not len(owners):
+        what = "answers no question of the key"
+        problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
+    for i in np.flatnonzero(counts == 0) if len(owners) else ():
         what = f"no answer to question {key.questions[i].qid!r}"
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

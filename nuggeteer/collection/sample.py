@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import fail
 
 
@@ -25,6 +26,7 @@ def copy_sample(folder: Path | str) -> bool:
     try:
         if (folder / "nuggets.jsonl").is_file():
             return False
+        refuse_file(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise fail(folder, "is not empty and not a collection", "name a new folder")
         folder.parent.mkdir(parents=True, exist_ok=True)

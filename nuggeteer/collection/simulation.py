@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.jsonl import write_jsonl
 
@@ -85,6 +86,7 @@ def simulate(folder: Path | str, shape: Shape | None = None, seed: int = 0) -> N
 
 
 def _refuse(folder: Path, shape: Shape) -> None:
+    refuse_file(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise NuggeteerError(f"{folder}: already exists and is not empty; name a new folder")
     if not 0 <= shape.difficulty <= 1 or not 0 <= shape.judge_error <= 1:

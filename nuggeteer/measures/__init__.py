@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.measures import autonuggetizer
 from nuggeteer.measures.base import Answers, Measure
 from nuggeteer.measures.f import f, precision, recall
@@ -28,7 +28,7 @@ def parse(name: str) -> Measure:
     if parts and float(parts[2]) > 0:
         return FAMILIES[parts[1]](float(parts[2]))
     known = ", ".join(["f3 (any β)", "pyramid_f3", "macro_f3", *FIXED])
-    raise NuggeteerError(f"no measure is called {name!r}; there are {known}")
+    raise NuggeteerError(f"no measure is called {name!r}; {did_you_mean(name, map(str, ALL))}there are {known}")
 
 
 def applicable(measures: Sequence[str | Measure], key: AnswerKey) -> tuple[Measure, ...]:

@@ -13,6 +13,8 @@ from nuggeteer.reports.formatting import UNDEFINED, chance, listed
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
+DOUBTFUL = 0.1  # less probable changes are only counted, and less probable nuggets are taken as absent
+
 
 def difference(delta: Delta) -> str:
     """The difference of the two numbers as they are printed, so that a reader who subtracts them gets the same."""
@@ -92,12 +94,21 @@ def verdict(sighting: Sighting) -> Text:
     return Text(chance(sighting.probability), "italic yellow")
 
 
+def absence(sighting: Sighting, answered: bool = True) -> str:
+    """What stands in place of a passage where no response has a word of the nugget. A guess may be high all the same:
+    other answers that had none of the words turned out to have the nugget."""
+    if not answered:
+        return "no answer"
+    unsure = not sighting.known and sighting.probability is not None and sighting.probability >= DOUBTFUL
+    return "none of its words, but perhaps in others" if unsure else "nothing like it"
+
+
 def in_words(change: NuggetChange, size: int = 240) -> list[str]:
     """A change as plain lines without control characters: the nugget, and then the two answers."""
     name = escaped(f"{change.question.qid}/{change.nugget.nugget}")
     lines = [f"{name}, {change.nugget.importance}, {sureness(change)}: {beginning(change.nugget.descriptions[0])}"]
     for label, sighting in (("old", change.old), ("new", change.new)):
-        words = "nothing like it"
+        words = absence(sighting)
         if sighting.passage is not None:
             words = "".join(f"«{piece}»" if marked else piece for piece, marked in excerpt(sighting.passage, size))
         lines.append(f"{label} ({verdict(sighting)}): {words}")

@@ -16,6 +16,8 @@ from nuggeteer.measures import DEFAULT
 from nuggeteer.records import number_or_none
 from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
+    DOUBTFUL,
+    absence,
     causes_in_words,
     difference,
     difference_span,
@@ -31,7 +33,6 @@ from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 5  # of each kind, unless all are asked for
 LINES = 2  # of a passage
-DOUBTFUL = 0.1  # less probable changes are only counted
 
 
 def as_json(result: Diff, gates: Sequence[Gate] = (), causes: Causes | None = None) -> dict[str, Any]:
@@ -283,7 +284,7 @@ def _heading(result: Diff, change: NuggetChange) -> tuple[Text, Text]:
 
 def _words(out: Console, sighting: Sighting, answered: bool, size: int) -> Text:
     if sighting.passage is None:
-        return Text("nothing like it" if answered else "no answer", "dim")
+        return Text(absence(sighting, answered), "dim")
     styled = out.color_system is not None
     before, after = surroundings(sighting.passage, size)
     shown = Text()

@@ -13,6 +13,7 @@ from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import (
+    absence,
     difference,
     difference_span,
     nuggets_in_words,
@@ -87,7 +88,7 @@ def _table(found: Sequence[NuggetChange], most: int) -> str:
 def _side(label: str, sighting: Sighting) -> str:
     head = f"{label} ({escape(verdict(sighting).plain)})"
     if sighting.passage is None:
-        return f"{head}: nothing like it"
+        return f"{head}: {absence(sighting)}"
     pieces = excerpt(sighting.passage, SIZE)
     words = "".join(f"<b>{escape(piece)}</b>" if marked else escape(piece) for piece, marked in pieces)
     return f"{head}: <code>{words}</code>"

@@ -153,8 +153,7 @@ def test_an_empty_run_answers_nothing(folder):
     (folder / "runs" / "new.jsonl").write_text("")
     assert found(folder) == [
         ("runs/new.jsonl", None, "warning", "the file is empty"),
-        ("runs/new.jsonl", None, "warning", "no answer to question 'q1'"),
-        ("runs/new.jsonl", None, "warning", "no answer to question 'q2'"),
+        ("runs/new.jsonl", None, "warning", "answers no question of the key"),
     ]
     assert len(read_collection(folder).run("new")) == 0
 
@@ -210,7 +209,7 @@ CONFLICTS = {
         "runs/new.jsonl",
         {"qid": "q9", "text": "a"},
         "warning",
-        "unknown question 'q9' (1 responses)",
+        "unknown question 'q9' (1 response)",
     ),
     "wrong rank": (
         "runs/new.jsonl",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -74,6 +75,29 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "help-plan": (["plan", "--help"], [], 0),
     "help-nuggetize": (["nuggetize", "--help"], [], 0),
 }
+# Wrong command lines, all in errors.txt: what is printed must say what is there, and guess what was meant.
+ERRORS = [
+    "scroe build-101",
+    "--collection . score",
+    "score --collecton .",
+    "score build-101 --seed many",
+    "score buld-101",
+    "score runs",
+    "score empty",
+    "score build-101 --measures f3,recal",
+    "score --collection nuggets.jsonl",
+    "score --collection runs",
+    "score --collection nowhere",
+    "score --collection bomb",
+    "diff build-101",
+    "diff build-101 build-102 build-103",
+    "compare --by knd",
+    "convert trec-kee key.txt --into new",
+    "convert trec-key key.txt --into nuggets.jsonl",
+    "demo nuggets.jsonl",
+    "simulate nuggets.jsonl",
+    "ask build-101 --judge gpt",
+]
 # Made for other programs, whose lines may be long.
 WIDE = ("diff-markdown", "diff-junit", "nightly-markdown", "nightly-junit", "nightly-data", "report-data")
 
@@ -113,7 +137,40 @@ def test_output_is_as_it_was(name, sample, tmp_path, monkeypatch, capsys):
     # What is meant to be copied or read by programs is not broken: signatures, problems with their place, gates.
     whole = ("nuggeteer:VERSION", "warning ", "error ", "gate ")
     assert name in WIDE or all(len(line) <= 80 or line.startswith(whole) for line in text.splitlines())
+    assert_same(name, text)
+
+
+def assert_same(name: str, text: str) -> None:
     golden = HERE / f"{name}.txt"
     if os.environ.get("NUGGETEER_UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
+
+
+def test_errors_say_what_is_there_and_guess_what_was_meant(sample, tmp_path, monkeypatch, capsys):
+    shutil.copytree(sample.root, tmp_path / "demo")
+    monkeypatch.chdir(tmp_path / "demo")
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("runs/empty.jsonl").write_text('{"qid": "Def-01", "text": "An answer."}\n', encoding="utf-8")
+    Path("bomb").mkdir()
+    Path("bomb/nuggets.jsonl.gz").write_bytes(gzip.compress(b" " * 12_000_000, mtime=0))
+    printed = []
+    for command in ERRORS:
+        assert main(command.split()) == 2
+        out, err = capsys.readouterr()
+        assert not out
+        printed.append(f"$ nuggeteer {command}\n{err}")
+    assert_same("errors", "\n".join(printed).replace(str(tmp_path), "").replace("/demo", "demo"))
+
+
+@pytest.mark.parametrize("run", ["build-103", "runs/build-103", "build-103.jsonl", "runs/build-103.jsonl", "twin"])
+def test_a_run_goes_by_its_name_and_by_its_file(run, sample, tmp_path, monkeypatch, capsys):
+    """Also from another folder, and compressed."""
+    shutil.copytree(sample.root, tmp_path / "demo")
+    packed = tmp_path / "demo" / "runs" / "twin.jsonl.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "demo" / "runs" / "build-103.jsonl").read_bytes()))
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", run, "--collection", "demo", "--json", "-"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert found["run"] == ("twin" if run == "twin" else "build-103")
+    assert found["unanswered"] == 1

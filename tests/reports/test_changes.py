@@ -19,11 +19,11 @@ from rich.console import Console
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.collection.simulation import Shape, simulate
-from nuggeteer.comparing.diff import Passage, diff
+from nuggeteer.comparing.diff import Passage, Sighting, diff
 from nuggeteer.comparing.gate import not_worse, vital_kept
 from nuggeteer.reports import changes as report
 from nuggeteer.reports import junit, markdown
-from nuggeteer.reports.change_words import difference, in_words
+from nuggeteer.reports.change_words import absence, difference, in_words
 from nuggeteer.reports.passages import GAP, excerpt, pieces, surroundings
 from tests.conftest import write_lines
 
@@ -423,3 +423,13 @@ def test_a_sentence_is_shown_in_its_answer_as_far_as_there_is_room(size):
 
 def test_a_response_that_is_a_whole_record_has_no_surroundings():
     assert surroundings(Passage("Paris is the capital.", (), None, 1), 200) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("known", "probability", "words"),
+    [(True, 0.0, "nothing like it"), (False, 0.02, "nothing like it"), (False, 0.29, "none of its words, but perhaps")],
+)
+def test_an_answer_is_not_said_to_have_nothing_like_it_beside_a_probability(known, probability, words):
+    sighting = Sighting(found=False, known=known, probability=probability, score=0.0, passage=None)
+    assert absence(sighting).startswith(words)
+    assert absence(sighting, answered=False) == "no answer"

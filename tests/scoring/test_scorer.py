@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring.scorer import score
 from nuggeteer.thresholds.smooth import SmoothFit
 from tests.conftest import write_lines
@@ -186,8 +188,12 @@ def test_scores_go_to_a_pandas_frame(collection):
     assert len(frame) == 6
 
 
-def test_a_run_without_any_response_scores_zero(collect, tmp_path):
-    collection = collect(NUGGETS, {"r": []})
+@pytest.mark.parametrize("responses", [[], [("q1", " ")], [("Q1", "a reactor")]])
+def test_a_run_without_any_answer_is_an_error_unless_it_may_be_empty(collect, tmp_path, responses):
+    collection = collect(NUGGETS, {"r": responses})
+    with pytest.raises(NuggeteerError, match="answers no question of the key"):
+        score(collection, ["r"])
+    collection = replace(collection, allow_empty=True)
     result = score(collection, ["r"])["r"]
     assert result.measures["f3"].value == 0.0
     assert result.rank.tolist() == [0] * 5

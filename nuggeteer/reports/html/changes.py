@@ -6,6 +6,8 @@ from typing import Any
 
 from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.reports.change_words import (
+    DOUBTFUL,
+    absence,
     nuggets_in_words,
     sureness,
     texts_in_words,
@@ -20,7 +22,6 @@ from nuggeteer.reports.passages import beginning, excerpt, surroundings
 
 LISTED = 8  # changes of a kind at once; more are folded away
 MOST = 200  # of a kind in all
-DOUBTFUL = 0.1  # less probable changes are only counted
 SIZE = 360  # characters of a passage
 
 
@@ -105,6 +106,6 @@ def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:
         "before": before,
         "pieces": excerpt(passage, SIZE) if passage else [],
         "after": after,
-        "nothing": "nothing like it" if answered else "no answer",
+        "nothing": absence(sighting, answered),
         "docid": (passage.docid or "") if passage else "",
     }

@@ -17,14 +17,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nuggeteer.errors import NuggeteerError, fail
+from nuggeteer.errors import NuggeteerError, did_you_mean, fail
 from nuggeteer.measures import parse
 from nuggeteer.records import Vector
 from nuggeteer.settings import Match, wrong_setting
@@ -67,8 +66,7 @@ def find_definition(name: str) -> Definition:
         return known[name]
     if Path(name).exists() or name.endswith(".toml"):
         return replace(read_definition(Path(name)), file=name)
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    hint = did_you_mean(name, known).strip() or f"there are {', '.join(known)}"
     raise NuggeteerError(f"{name}: neither an experiment nor a file with a definition; {hint}")
 
 
