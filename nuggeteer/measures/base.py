@@ -15,6 +15,8 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 if TYPE_CHECKING:
     from nuggeteer.measures.composition import Composition
 
+BLOCK = 1 << 24  # drawn verdicts that a measure sees at once: as numbers they take 128 MB
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -29,6 +31,12 @@ class Answers:
     found: Bools
     partly: Bools
     length: Ints
+
+    def some(self, draws: slice) -> Answers:
+        """Those of some draws."""
+        return Answers(
+            self.key, self.found[draws], self.partly[draws] if self.partly.ndim > 1 else self.partly, self.length
+        )
 
     def found_weight(self, weight: npt.NDArray[Any]) -> Vector:
         """The total weight of the nuggets found, for each question."""
@@ -80,7 +88,14 @@ class Measure:
         return self.name
 
     def __call__(self, answers: Answers) -> Vector:
-        return self.values(answers)
+        found = answers.found
+        if found.ndim != 2 or found.size <= BLOCK:
+            return self.values(answers)
+        draws, step = len(found), max(1, BLOCK // found.shape[1])
+        result = np.empty((len(answers.key.questions), draws)).T
+        for begin in range(0, draws, step):
+            result[begin : begin + step] = self.values(answers.some(slice(begin, begin + step)))
+        return result
 
 
 def per_question(values: npt.NDArray[Any], key: AnswerKey) -> Vector:

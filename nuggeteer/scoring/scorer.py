@@ -289,6 +289,7 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
             values = measure(drawn)
             by_question[measure.name] = expected = values.mean(axis=0)
             intervals[measure.name] = mean_interval(expected, values, decided)
+            del values  # before the next measure's are made
     return RunScore(run, outcome, intervals, by_question, hard_by_question)
 
 

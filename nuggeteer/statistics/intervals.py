@@ -117,7 +117,7 @@ def mean_interval(
     decided = value if hard is None else float(hard[defined].mean())
     judging = (value, value) if certain else None
     if drawn is not None:
-        by_draw = drawn[:, defined].mean(axis=1)
+        by_draw = (drawn if defined.all() else drawn[:, defined]).mean(axis=1)  # a copy may take gigabytes
         low, high = np.quantile(by_draw, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         judging = (float(low), float(high))
     if own.min() < scale.low or own.max() > scale.high:

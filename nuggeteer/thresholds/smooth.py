@@ -264,14 +264,19 @@ class SmoothFit:
 
     @cached_property
     def _thresholds(self) -> Vector:
-        nuggets, levels = len(self.nugget_weights), (np.arange(BINS + 1) / BINS) ** 2
+        first: dict[bytes, int] = {}  # nuggets without evidence are alike, and one stands for all
+        question = np.stack([self.question, self.question_spread], axis=1)[self.question_of_nugget]
+        known = np.concatenate([self.nugget_weights, question], axis=1)
+        alike = np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(known)], dtype=np.int64)
+        nuggets, place = np.unique(alike, return_inverse=True)
+        levels = (np.arange(BINS + 1) / BINS) ** 2
         pairs = Pairs(
-            np.tile(levels, nuggets),
-            np.repeat(np.arange(nuggets), len(levels)),
-            np.full(nuggets * len(levels), self.usual_size),
+            np.tile(levels, len(nuggets)),
+            np.repeat(nuggets, len(levels)),
+            np.full(len(nuggets) * len(levels), self.usual_size),
         )
-        likely = self.probability(pairs).reshape(nuggets, len(levels)) >= 0.5
-        return np.asarray(np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan))
+        likely = self.probability(pairs).reshape(len(nuggets), len(levels)) >= 0.5
+        return np.asarray(np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan)[place])
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, which give chances."""

@@ -141,3 +141,23 @@ def test_a_prompt_is_no_pipe(root):
     os.mkfifo(root / "own.txt")
     with pytest.raises(InputError, match="a pipe"):
         find_prompt(str(root / "own.txt"))
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_sqlites_own_files_are_no_links_and_no_pipes(root, suffix, kind, capsys):
+    """It would wait at a pipe for ever."""
+    words = ["r", "--collection", str(root)]
+    assert main(["score", *words, "--record"]) == 0
+    path, precious = root / f"history.sqlite3{suffix}", root.parent / "precious"
+    path.unlink(missing_ok=True)
+    precious.write_bytes(b"")
+    if kind == "link":
+        path.symlink_to(precious)
+    else:
+        os.mkfifo(path)
+    for command in (["score", *words, "--record"], ["history", *words[1:]]):
+        capsys.readouterr()
+        assert main(command) == 2
+        assert f"{path.name}: is a link or no regular file" in capsys.readouterr().err
+    assert precious.read_bytes() == b""

@@ -249,3 +249,20 @@ def test_an_unknown_measure_is_named_and_the_known_ones_listed(name):
 @pytest.mark.parametrize("name", ["f3", "f1", "f0.5", "pyramid_f3", "macro_f1", *FIXED])
 def test_a_measures_string_names_it(name):
     assert str(parse(name)) == name
+
+
+@pytest.mark.parametrize("measure", FIXED)
+def test_many_draws_are_measured_in_blocks_of_the_same_values(measure, monkeypatch):
+    """Otherwise a key of 100,000 questions takes gigabytes for each step of a formula."""
+    rng = np.random.default_rng(0)
+    questions = [
+        [nugget(str(i), rng.choice(["vital", "okay"]), "VO", qid=f"q{q}") for i in range(q % 3 + 1)] for q in range(9)
+    ]
+    key = key_of(*questions)
+    found, partly = (rng.random((len(key.nuggets), 100)) < 0.5 for _ in range(2))
+    answers = Answers(key, found.T, (partly & ~found).T, rng.integers(0, 500, 9))
+    whole, seen = parse(measure)(answers), []
+    monkeypatch.setattr("nuggeteer.measures.base.BLOCK", 7 * len(key.nuggets))
+    monkeypatch.setattr(Answers, "some", lambda self, draws, some=Answers.some: seen.append(draws) or some(self, draws))
+    np.testing.assert_array_equal(parse(measure)(answers), whole)
+    assert len(seen) == 15

@@ -14,7 +14,7 @@ from nuggeteer.thresholds.cells import cells_of
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, features
+from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, SmoothFit, features
 
 usual = Pairs.of_usual_size
 
@@ -328,3 +328,18 @@ def test_a_nugget_is_drawn_alike_alone_and_among_others():
     alone = draws.of_nuggets(np.array([5]))
     assert (shift[5] == alone[0][0]).all()
     assert (steepness[5] == alone[1][0]).all()
+
+
+def test_nuggets_without_evidence_share_a_threshold_that_is_worked_out_once(monkeypatch):
+    evidence, *_ = simulated(5)
+    fit = fit_smooth(replace(evidence, yes=evidence.yes & (evidence.nugget < 6), nugget=evidence.nugget % 6), PRIOR)
+    levels = (np.arange(101) / 100) ** 2
+    each = fit.probability(
+        Pairs(np.tile(levels, NUGGETS), np.repeat(np.arange(NUGGETS), 101), np.full(101 * NUGGETS, fit.usual_size))
+    )
+    likely = each.reshape(NUGGETS, 101) >= 0.5
+    asked, probability = [], SmoothFit.probability
+    monkeypatch.setattr(SmoothFit, "probability", lambda self, pairs: asked.append(pairs) or probability(self, pairs))
+    found = fit.threshold(np.arange(NUGGETS))
+    np.testing.assert_array_equal(found, np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan))
+    assert len(np.unique(asked[0].nugget)) < NUGGETS / 2

@@ -1,0 +1,59 @@
+"""A key of many questions, or of many nuggets to one question, takes time and memory in proportion, and little."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT, write_lines
+
+pytestmark = pytest.mark.slow
+SMALL, TIMES = 1_100, 8
+MOST = 80  # kB for each nugget: 100,000 fit into 8 GB
+SCORE = """
+import resource, sys, time
+from nuggeteer.cli.main import main
+code = main(["score", "r", "--json", "/dev/null", "--collection", sys.argv[1]])
+rest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+print(code, time.process_time(), rest, file=sys.stderr)
+"""
+
+
+def collection(root, nuggets, per_question):
+    rng = random.Random(0)
+    vocabulary = [f"w{number}" for number in range(3000)]
+    texts = [" ".join(rng.choices(vocabulary, k=6)) for _ in range(nuggets)]
+    qids = [f"q{number // per_question}" for number in range(nuggets)]
+    names = list(map(str, range(nuggets)))
+    rows = list(zip(qids, names, texts, strict=True))
+    key = [{"qid": qid, "nugget": name, "text": text, "importance": "vital"} for qid, name, text in rows]
+    write_lines(root / "nuggets.jsonl", key)
+    answers = [{"qid": qid, "text": f"{text} and more"} for qid, _, text in rows]
+    write_lines(root / "runs" / "r.jsonl", answers[:: max(1, per_question // 5)])
+    said = zip(answers[:20], rows, strict=False)
+    write_lines(
+        root / "judgements" / "a.jsonl", [one | {"nugget": name, "verdict": True} for one, (_, name, _) in said]
+    )
+    return root
+
+
+def cost(root):
+    """The seconds of processor time and the MB of memory of a score."""
+    command = [sys.executable, "-c", SCORE, str(root)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    code, seconds, kilobytes = done.stderr.split()[-3:]
+    assert code == "0", done.stderr
+    return float(seconds), int(kilobytes) / 1024
+
+
+@pytest.mark.parametrize("shape", ["questions", "nuggets"])
+def test_many_questions_and_many_nuggets_take_their_share_of_time_and_memory(shape, tmp_path):
+    sizes = (SMALL, SMALL * TIMES)
+    roots = [collection(tmp_path / str(n), n, 1 if shape == "questions" else n) for n in sizes]
+    nothing = collection(tmp_path / "nothing", 20, 1)
+    (base, empty), (short, _), (long, much) = map(cost, (nothing, *roots))
+    assert long - base < 2 * TIMES * max(short - base, 0.2)
+    assert (much - empty) * 1024 < MOST * sizes[1]
