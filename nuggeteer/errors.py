@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 SHOWN = 10
+_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9]+")
 LONGEST_NAME = 200  # of a wrong name that is compared with the right ones
 
 
@@ -47,6 +49,14 @@ class InputError(NuggeteerError):
 def fail(file: object, what: str, remedy: str, line: int | None = None) -> InputError:
     """The error for a single problem, ready to raise."""
     return InputError([Problem(str(file), line, what, remedy)])
+
+
+def by_kind(problems: Sequence[Problem]) -> list[list[Problem]]:
+    """The problems of each file that differ only in quoted names and numbers, together."""
+    kinds: dict[tuple[str, str, str], list[Problem]] = {}
+    for p in problems:
+        kinds.setdefault((p.file, _NAMES.sub("", p.what), _NAMES.sub("", p.remedy)), []).append(p)
+    return list(kinds.values())
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -50,8 +50,21 @@ pin_of() {
   sed -n "/^$1==/,/[^\\\\]\$/p" "$pinned"
 }
 
+# What pip is at, on one line that is written over; without a terminal, nothing.
+steps() {
+  local word what
+  while read -r word what; do
+    if [ -t 2 ]; then
+      case $word in
+        Collecting | Downloading | Building | Installing) printf '\r\033[K  %s' "${word} ${what:0:60}" >&2 ;;
+      esac
+    fi
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
 install() {
-  if ! "$root/.venv/bin/python" -m pip install -qq --disable-pip-version-check "$@" >&2; then
+  if ! "$root/.venv/bin/python" -m pip install --progress-bar off --disable-pip-version-check "$@" | steps; then
     echo "the installation failed, see above; the package registry must be reachable" >&2
     return 1
   fi

@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
+    options.signature(parser)
     options.seed(parser)
     options.jobs(parser)
 
@@ -45,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
         write(args.page, result, collection.root.resolve().name)
     output.show(args, comparison, result)
+    if args.json != "-":
+        output.sign(args, result.scores.signature)
     if args.page and args.json != "-":
         output.say(f"The page is in {args.page}.")
     return 0

@@ -49,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
+    options.signature(parser)
     parser.add_argument(
         "--markdown", metavar="FILE", help="write a summary in GitHub's Markdown to FILE, or with - to standard output"
     )
@@ -122,4 +123,5 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports.terminal import console
 
         changes.draw(console(), result, gates, args.all, args.explain, causes)
+        output.sign(args, result.signature)
     return 0 if all(gate.passed for gate in gates) else 1

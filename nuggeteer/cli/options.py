@@ -38,6 +38,10 @@ def report(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def signature(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--signature", action="store_true", help="print also what the scores depend on, in one line")
+
+
 def seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=natural, default=0, help="the seed of the random numbers (default: 0)")
 

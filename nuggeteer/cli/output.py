@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from nuggeteer.errors import Problem, by_kind
+
 
 class Report(Protocol):
     """A module of `nuggeteer.reports`."""
@@ -36,14 +38,22 @@ def say(text: str) -> None:
     print(escaped(text))
 
 
-def warn(problems: Sequence[Any]) -> None:
-    """Write warnings to standard error, the first ten of them."""
+def sign(args: argparse.Namespace, signature: str) -> None:
+    """Print the signature if the command line asks for it."""
+    if args.signature:
+        say(f"\n{signature}")
+
+
+def warn(problems: Sequence[Problem]) -> None:
+    """Write warnings to standard error: one line for each of the first ten kinds, with how many there are."""
     from nuggeteer.text import escaped
 
-    for problem in problems[:10]:
-        print(escaped(f"warning: {problem}"), file=sys.stderr)
-    if len(problems) > 10:
-        print(f"warning: ... and {len(problems) - 10} more; nuggeteer check lists them all", file=sys.stderr)
+    kinds = by_kind(problems)
+    for first, *others in kinds[:10]:
+        more = f" ({len(others):,} more of this kind)" if others else ""
+        print(escaped(f"warning: {first}{more}"), file=sys.stderr)
+    if len(kinds) > 10:
+        print(f"warning: ... and {len(kinds) - 10} more kinds; nuggeteer check lists them all", file=sys.stderr)
 
 
 def write_json(where: str, data: dict[str, Any]) -> None:

@@ -59,6 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.allow_empty(parser)
     options.collection(parser)
     options.report(parser)
+    options.signature(parser)
     options.seed(parser)
     options.jobs(parser)
 
@@ -122,4 +123,5 @@ def run(args: argparse.Namespace) -> int:
                 scores.draw_nuggets(out, result, run_score)
         if args.record:
             recording.draw(out, recorded, str(history.path))
+        output.sign(args, result.signature)
     return 0

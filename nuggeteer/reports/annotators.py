@@ -55,8 +55,8 @@ def _row_as_json(row: AgreementRow) -> dict[str, Any]:
 
 def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     """The paper's table 1, with κ and intervals."""
-    columns = [("", "wrap"), ("snippets", "right"), ("relevance", "right"), ("95 %", "left"), ("κ", "right")]
-    columns += [("nugget overlap", "right"), ("95 %", "left"), ("κ", "right")]
+    columns = [("", "left"), ("snippets", "right"), ("relevance", "right"), ("95 %", "fixed"), ("κ", "right")]
+    columns += [("nugget overlap", "right"), ("95 %", "fixed"), ("κ", "right")]
     rows = []
     for row in result.rows:
         style = "bold" if row.value is None else ""

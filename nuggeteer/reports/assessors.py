@@ -82,7 +82,7 @@ def _dispute_as_json(dispute: Dispute) -> dict[str, Any]:
 
 def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
     """How much each assessor judged, how far they agree, and how far the tool agrees with them."""
-    columns = [("assessor", "wrap"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
+    columns = [("assessor", "left"), ("pairs", "right"), ("yes", "right"), ("shared", "right")]
     judged = [
         [
             plain(assessor.name, "bold"),
@@ -122,8 +122,8 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
 
 
 def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement]]) -> None:
-    columns = [("", "wrap"), ("pairs", "right"), ("differ", "right"), ("agree", "right"), ("κ", "right")]
-    columns += [("α", "right"), ("95 % interval", "left"), ("F1", "right")]
+    columns = [("", "left"), ("pairs", "right"), ("differ", "right"), ("agree", "right"), ("κ", "right")]
+    columns += [("α", "right"), ("95 % interval", "fixed"), ("F1", "right")]
     cells = [
         [
             plain(name, "bold"),
@@ -141,8 +141,8 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
 
 
 def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
-    columns = [("yes of", "wrap"), ("if right are", "wrap"), ("pairs", "right"), ("precision", "right")]
-    columns += [("95 %", "left"), ("recall", "right"), ("95 %", "left"), ("F1", "right"), ("κ", "right")]
+    columns = [("yes of", "left"), ("if right are", "left"), ("pairs", "right"), ("precision", "right")]
+    columns += [("95 %", "fixed"), ("recall", "right"), ("95 %", "fixed"), ("F1", "right"), ("κ", "right")]
     named = {"known": "all verdicts", "others": "the others"}
     cells = [
         [

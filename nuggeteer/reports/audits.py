@@ -44,8 +44,8 @@ def _score_as_json(audited: AuditedMeasure | None) -> dict[str, Any] | None:
 
 def draw(out: Console, results: Sequence[AuditResult]) -> None:
     """One line for each run and measure, and notes."""
-    columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "left")]
-    columns += [("by guesses", "right"), ("judging", "left"), ("judged", "right")]
+    columns = [("run", "left"), ("measure", "left"), ("audited", "right"), ("95 % interval", "fixed")]
+    columns += [("by guesses", "right"), ("judging", "fixed"), ("judged", "right")]
     rows: list[list[str | Text]] = []
     for result in results:
         first = True

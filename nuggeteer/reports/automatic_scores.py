@@ -61,7 +61,7 @@ def _mean_as_json(interval: Interval) -> dict[str, float | None]:
 
 def draw(out: Console, result: AutomaticScores) -> None:
     """Each query and distiller, then each distiller's means."""
-    columns = [("query", "wrap"), ("distiller", "wrap"), ("right", "right"), ("irrelevant", "right")]
+    columns = [("query", "left"), ("distiller", "left"), ("right", "right"), ("irrelevant", "right")]
     columns += [("redundant", "right"), ("precision", "right"), ("nugs", "right"), ("recall", "right")]
     rows: list[list[str | Text]] = []
     last = None
@@ -72,8 +72,8 @@ def draw(out: Console, result: AutomaticScores) -> None:
         last = answer.qid
     out.print(table("", columns, rows))
     out.print()
-    columns = [("distiller", "wrap"), ("precision", "right"), ("95 % interval", "left"), ("recall", "right")]
-    columns += [("95 % interval", "left")]
+    columns = [("distiller", "left"), ("precision", "right"), ("95 % interval", "fixed"), ("recall", "right")]
+    columns += [("95 % interval", "fixed")]
     out.print(
         table(
             f"Means over {counted(len(result.templates), 'query', 'queries')}",

@@ -182,8 +182,6 @@ def draw(
     for line in (*result.notes, *_remarks(result)):
         out.print()
         out.print(plain(line))
-    out.print()
-    out.print(plain(result.signature, "dim"), soft_wrap=True)
     if gates:
         out.print()
     for gate in gates:
@@ -215,7 +213,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
 
 def _scores(out: Console, result: Diff) -> None:
     columns = [("", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
-    columns += [("95 % interval", "left"), ("judging", "right"), ("p", "right")]
+    columns += [("95 % interval", "fixed"), ("judging", "right"), ("p", "right")]
     rows: list[list[str | Text]] = []
     for delta in result.deltas.values():
         interval = delta.interval
@@ -304,7 +302,7 @@ def _questions(out: Console, result: Diff, most: int | None) -> None:
     if not len(order):
         return
     columns = [("qid", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
-    columns += [("gained", "right"), ("lost", "right"), ("length", "right"), ("", "left")]
+    columns += [("gained", "right"), ("lost", "right"), ("length", "right"), ("", "fixed")]
     gained, lost = ([change.question.qid for change in found] for found in (result.gained, result.lost))
     rows: list[list[str | Text]] = []
     for i in order[:most].tolist():

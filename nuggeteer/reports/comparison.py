@@ -111,8 +111,6 @@ def draw(out: Console, result: Comparison) -> None:
     for line in _remarks(result, wide):
         out.print()
         out.print(plain(line))
-    out.print()
-    out.print(plain(result.scores.signature, "dim"), soft_wrap=True)
 
 
 def _lettered(standing: Standing, wide: bool) -> bool:
@@ -124,8 +122,8 @@ def _ranking(out: Console, result: Comparison, wide: bool) -> None:
     first, *others = result.standings
     lettered = _lettered(first, wide)
     official = any(first.measure.name in run.run.info.official for run in result.scores.runs)
-    columns = [("", "right"), ("run", "wrap"), (first.measure.title, "right"), ("95 % interval", "left")]
-    columns += [("ranks", "right"), ("groups" if lettered else "alike", "left" if lettered else "right")]
+    columns = [("", "right"), ("run", "left"), (first.measure.title, "right"), ("95 % interval", "fixed")]
+    columns += [("ranks", "right"), ("groups" if lettered else "alike", "fixed" if lettered else "right")]
     columns += [(standing.measure.title, "right") for standing in others]
     if wide:
         columns += [("judging", "right")]
@@ -150,7 +148,7 @@ def _ranking(out: Console, result: Comparison, wide: bool) -> None:
             row += [number(run.run.info.official.get(first.measure.name))] if official else []
         row.append(percent(known, known + run.outcome.pairs_guessed))
         rows.append(row)
-    out.print(table("", columns, rows, fold=True))
+    out.print(table("", columns, rows))
 
 
 def _ranks(ends: Iterable[int]) -> str:
@@ -169,13 +167,13 @@ def _tests(out: Console, result: Comparison) -> None:
         rows.append([*row, f"{tukey.significant:,}" if tukey.tested else UNDEFINED])
     pairs = result.standings[0].tukey.pairs
     out.print()
-    out.print(table(f"Analysis of variance, and Tukey's test of {pairs:,} pairs", columns, rows, fold=True))
+    out.print(table(f"Analysis of variance, and Tukey's test of {pairs:,} pairs", columns, rows))
 
 
 def _pairs(out: Console, result: Comparison) -> None:
     standing = result.standings[0]
-    columns = [("higher", "wrap"), ("lower", "wrap"), ("difference", "right")]
-    columns += [("95 % interval", "left"), ("p", "right"), ("draws", "right")]
+    columns = [("higher", "left"), ("lower", "left"), ("difference", "right")]
+    columns += [("95 % interval", "fixed"), ("p", "right"), ("draws", "right")]
     rows = []
     names = [run.name for run in result.scores.runs]
     for pair in standing.pairs:
@@ -185,7 +183,7 @@ def _pairs(out: Console, result: Comparison) -> None:
         cells += [signed_span(pair.low, pair.high), p_value(pair.p), above]
         rows.append([plain(cell, style) for cell in cells])
     out.print()
-    out.print(table(f"{standing.measure.title}, pair by pair", columns, rows, fold=True))
+    out.print(table(f"{standing.measure.title}, pair by pair", columns, rows))
 
 
 def _remarks(result: Comparison, wide: bool) -> Iterator[str]:

@@ -88,8 +88,8 @@ def draw(out: Console, result: Comparison, pooled: bool) -> None:
 
 
 def _correlations(out: Console, result: Comparison) -> None:
-    columns = [("", "left"), ("over", "left"), ("r", "right"), ("95 % interval", "left")]
-    columns += [("τ_b", "right"), ("95 % interval", "left")]
+    columns = [("", "left"), ("over", "left"), ("r", "right"), ("95 % interval", "fixed")]
+    columns += [("τ_b", "right"), ("95 % interval", "fixed")]
     rows: list[list[str | Text]] = []
     for one in result.correlations:
         a, b = one.measures
@@ -99,7 +99,7 @@ def _correlations(out: Console, result: Comparison) -> None:
         rows.append(["", "runs", number(runs.pearson), _shown(runs.pearson_interval)])
         rows[-1] += [number(runs.kendall_tau), _shown(runs.tau_interval)]
     out.print()
-    out.print(table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows, fold=True))
+    out.print(table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows))
 
 
 def _zeros(out: Console, result: Comparison) -> None:
@@ -111,20 +111,20 @@ def _zeros(out: Console, result: Comparison) -> None:
         row: list[str | Text] = [f"{a.title}, {b.title}", f"{one.zeros.answers:,}", percent(one.zeros.first)]
         rows.append([*row, percent(one.zeros.rescued), *_swapped(one.swaps)])
     out.print()
-    out.print(table("Answers that score 0, and runs that the measures rank differently", columns, rows, fold=True))
+    out.print(table("Answers that score 0, and runs that the measures rank differently", columns, rows))
 
 
 def _pooled(out: Console, result: Comparison) -> None:
     assert result.pooled is not None
     first = result.standings[0]
-    columns = [("run", "wrap"), ("mean of questions", "right"), ("all questions as one", "right")]
+    columns = [("run", "left"), ("mean of questions", "right"), ("all questions as one", "right")]
     rows: list[list[str | Text]] = []
     for i in first.order.tolist():
         run = result.scores.runs[i]
         value = number(run.measures[first.measure.name].value)
         rows.append([plain(run.name, "bold"), value, number(result.pooled[i])])
     out.print()
-    out.print(table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows, fold=True))
+    out.print(table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows))
 
 
 def _official(out: Console, result: Comparison) -> None:
@@ -137,7 +137,7 @@ def _official(out: Console, result: Comparison) -> None:
         if one.pooled:
             rows.append(["  with all questions as one", *_cells(one.pooled), "", ""])
     out.print()
-    out.print(table("Against the official scores", columns, rows, fold=True))
+    out.print(table("Against the official scores", columns, rows))
 
 
 def _cells(agreement: ScoreAgreement) -> list[str | Text]:

@@ -56,10 +56,10 @@ def draw(out: Console, result: Comparison, slices: Slices) -> None:
 def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
     tags = slices.by == "tag"
     title = slices.measured if tags else result.standings[0].measure.title
-    columns = [(slices.by, "wrap"), *([("nuggets", "right")] if tags else []), ("questions", "right"), ("run", "wrap")]
+    columns = [(slices.by, "left"), *([("nuggets", "right")] if tags else []), ("questions", "right"), ("run", "left")]
     columns += [(title, "right"), ("difference", "right"), ("p", "right"), ("corrected p", "right")]
     names = [run.name for run in result.scores.runs]
-    rows = table(f"By {slices.by}, against {slices.against}", columns, [], fold=True)
+    rows = table(f"By {slices.by}, against {slices.against}", columns, [])
     for part in slices.slices:
         values = next(iter(part.scores.values()))
         for i, name in enumerate(names):
@@ -99,9 +99,8 @@ def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
         out.print(
             table(
                 f"{title} by {slices.by}, against {slices.against}",
-                [("run", "wrap"), *((head, "right") for head in heads)],
+                [("run", "left"), *((head, "right") for head in heads)],
                 rows,
-                fold=True,
             )
         )
 

@@ -42,7 +42,7 @@ def _condition_as_json(result: Corrections, condition: Sequence[str]) -> dict[st
 
 def draw(out: Console, result: Corrections) -> None:
     """Counts by condition, then the mean difference in a snippet."""
-    columns = [("condition", "wrap"), ("snippets", "right"), ("corrected nuggets", "right")]
+    columns = [("condition", "left"), ("snippets", "right"), ("corrected nuggets", "right")]
     columns += [("automatic nuggets", "right"), ("too few", "right")]
     rows: list[list[str | Text]] = []
     for counts in result.counts:

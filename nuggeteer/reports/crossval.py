@@ -60,7 +60,7 @@ def draw(out: Console, result: Crossval) -> None:
     )
     out.print()
     runs = result.runs
-    columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "left")]
+    columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "fixed")]
     scores: list[list[str | Text]] = [
         [plain(run.run), number(run.true), number(run.value), span(*(run.judging or (None, None)))]
         for run in sorted(result.scores, key=lambda run: -run.true)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.gale.citations import CheckedCitations
@@ -16,7 +15,7 @@ from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled
 from nuggeteer.records import Vector, number_or_none
 from nuggeteer.reports import distillation_slices
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import Sheet, plain, table
 
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
 TITLES = {"f": "F", "cw_f": "CW-F"}
@@ -104,7 +103,7 @@ def draw(
 
 def _counts(out: Console, result: Distilled) -> None:
     kinds = any(distiller.kind for distiller in result.distillation.distillers)
-    columns = [("distiller", "wrap"), *([("", "left")] if kinds else []), *((cell, "right") for cell in CELLS)]
+    columns = [("distiller", "left"), *([("", "left")] if kinds else []), *((cell, "right") for cell in CELLS)]
     columns.append(("redundant", "right"))
     rows: list[list[str | Text]] = []
     for i, distiller in enumerate(result.distillation.distillers):
@@ -114,7 +113,7 @@ def _counts(out: Console, result: Distilled) -> None:
         rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
     queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
     title = f"{counted(queries, 'query', 'queries')}, {counted(nugs, 'nug', 'nugs')}"
-    out.print(table(title, columns, rows, fold=True))
+    out.print(table(title, columns, rows))
 
 
 def _large(value: float) -> str:
@@ -131,9 +130,9 @@ def _with_citations(result: Distilled) -> bool:
     return any(nugget.citations is not None for nugget in result.distillation.nuggets)
 
 
-def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: bool) -> Table:
+def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: bool) -> Sheet:
     shown = [*SHOWN[:4], "cw_f", *SHOWN[4:]] if cited else list(SHOWN)
-    columns = [("distiller", "wrap"), *((TITLES.get(name, name), "right") for name in shown)]
+    columns = [("distiller", "left"), *((TITLES.get(name, name), "right") for name in shown)]
     with_intervals = any(interval for name in shown for interval in scores.intervals[name])
     rows: list[list[str | Text]] = []
     for i, who in enumerate(names):
@@ -144,7 +143,7 @@ def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: 
                 cell.append(f"\n{_between(scores.intervals[name][i])}", "dim")
             row.append(cell)
         rows.append(row)
-    return table(title, columns, rows, fold=True)
+    return table(title, columns, rows)
 
 
 def _between(interval: Range) -> str:

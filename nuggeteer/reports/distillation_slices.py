@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.gale.citations import CheckedCitations
 from nuggeteer.gale.distillation import MODELS, Cell
 from nuggeteer.records import number_or_none
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import Sheet, plain, table
 
 LISTED = 5
 
@@ -51,9 +50,9 @@ def citations_as_json(checked: CheckedCitations) -> list[dict[str, Any]]:
     ]
 
 
-def cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str, str]) -> Table:
+def cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str, str]) -> Sheet:
     """The empirical measures of each distiller in each cell."""
-    columns = [("queries of", "wrap"), ("distiller", "wrap"), *((titles.get(name, name), "right") for name in shown)]
+    columns = [("queries of", "left"), ("distiller", "left"), *((titles.get(name, name), "right") for name in shown)]
     rows: list[list[str | Text]] = []
     for cell in cells:
         size = len(cell.scores.distillation.queries)
@@ -62,12 +61,12 @@ def cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str
             values = cell.scores.models["empirical"].values
             row: list[str | Text] = [plain("" if i else named), plain(name, "bold")]
             rows.append([*row, *(number(float(values[one][i])) for one in shown)])
-    return table("Empirical, by queries", columns, rows, fold=True)
+    return table("Empirical, by queries", columns, rows)
 
 
 def draw_citations(out: Console, checked: CheckedCitations) -> None:
     """A row for each distiller, then the most doubtful citations."""
-    columns = [("distiller", "wrap"), *((name, "right") for name in ("cited", "text there", "quoted", "doubtful"))]
+    columns = [("distiller", "left"), *((name, "right") for name in ("cited", "text there", "quoted", "doubtful"))]
     rows: list[list[str | Text]] = []
     for name, own in checked.by_distiller.items():
         quoting = [one.quoted for one in own if one.quoted is not None]
@@ -75,7 +74,7 @@ def draw_citations(out: Console, checked: CheckedCitations) -> None:
         quoted = f"{sum(quoting)} of {len(quoting)}" if quoting else UNDEFINED
         doubtful = str(sum(one.doubtful for one in own))
         rows.append([plain(name, "bold"), str(len(own)), str(there), quoted, doubtful])
-    out.print(table("Citations of nuggets, against the documents", columns, rows, fold=True))
+    out.print(table("Citations of nuggets, against the documents", columns, rows))
     for one in sorted(checked.doubtful, key=lambda one: one.share or 0.0)[:LISTED]:
         why = "quotes what it does not say" if one.quoted is False else f"has {one.share or 0:.0%} of its words"
         out.print()

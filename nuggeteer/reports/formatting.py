@@ -70,10 +70,13 @@ def percent(part: float, whole: float = 1.0) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value, which is never written as 0."""
+    """A p-value to two digits. It is never written as 0, and never as 0.05 or 1 if it is below."""
     if p is None or math.isnan(p):
         return UNDEFINED
-    return "<0.0001" if p < 0.00005 else "1" if p >= 0.99995 else f"{p:.4f}"
+    if p < 0.0001 or p > 0.99995:
+        return "<0.0001" if p < 0.5 else "1"
+    digits = f"{p:.2g}"
+    return f"<{digits}" if p < float(digits) in (0.05, 1) else f"{p:.2f}" if p >= 0.1 else digits
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

@@ -92,9 +92,14 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
     marks = _marks(trend)
     when = _times([build.scoring.time for build in trend.builds[first:]])
     named = len({build.scoring.run for build in trend.builds}) > 1
-    columns = [("time", "left"), ("label", "left")] + ([("run", "wrap")] if named else [])
-    columns += [(parse(trend.measure).title, "right"), ("95 %\ninterval", "left"), ("Δ", "right"), ("nuggets", "right")]
-    columns += [("known", "right"), ("", "left")]
+    columns = [("time", "fixed"), ("label", "left")] + ([("run", "left")] if named else [])
+    columns += [
+        (parse(trend.measure).title, "right"),
+        ("95 %\ninterval", "fixed"),
+        ("Δ", "right"),
+        ("nuggets", "right"),
+    ]
+    columns += [("known", "right"), ("", "fixed")]
     rows = []
     for i in range(first, len(trend.builds)):
         build, place = trend.builds[i], i - earlier
@@ -187,7 +192,7 @@ def _missing(out: Console, timelines: NuggetTimelines) -> None:
     missing = timelines.still_missing
     if len(missing) == 0:
         return
-    columns = [("lost with", "left"), ("now", "right"), ("nugget", "left"), ("", "left"), ("description", "wrap")]
+    columns = [("lost with", "left"), ("now", "right"), ("nugget", "left"), ("", "fixed"), ("description", "wrap")]
     rows = []
     for i in missing[:SHOWN]:
         fact = timelines.nuggets[i]
@@ -207,7 +212,7 @@ def _flicker(out: Console, timelines: NuggetTimelines) -> None:
     often = timelines.flickering
     if len(often) == 0:
         return
-    columns = [("changes", "right"), ("nugget", "left"), ("", "left"), ("", "left"), ("description", "wrap")]
+    columns = [("changes", "right"), ("nugget", "left"), ("", "fixed"), ("", "fixed"), ("description", "wrap")]
     rows = []
     for i in often[:SHOWN]:
         fact = timelines.nuggets[i]
@@ -229,12 +234,12 @@ def _life_line(timelines: NuggetTimelines, nugget: int, most: int) -> str:
 def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
     """The groups with only one build, which have no trend yet."""
     columns = [
-        ("recorded once", "wrap"),
-        ("time", "left"),
+        ("recorded once", "left"),
+        ("time", "fixed"),
         ("label", "left"),
         (parse(trends[0].measure).title, "right"),
     ]
-    columns += [("95 % interval", "left"), ("known", "right")]
+    columns += [("95 % interval", "fixed"), ("known", "right")]
     rows = []
     for trend in trends:
         (build,) = trend.builds

@@ -86,7 +86,7 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
 
 
 def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, JudgeSlice]]) -> None:
-    columns = [(head, "wrap"), ("pairs", "right"), ("yes", "right"), ("κ", "right"), ("sensi- tivity", "right")]
+    columns = [(head, "left"), ("pairs", "right"), ("yes", "right"), ("κ", "right"), ("sensi- tivity", "right")]
     columns += [("speci- ficity", "right"), ("balanced error", "right"), ("bias", "right")]
     cells: list[list[str | Text]] = []
     for name, part in rows:
@@ -94,7 +94,7 @@ def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, Judge
         numbers = [f"{number(value.value)}\n{_interval(value)}" for value in values]
         yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
         cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
-    out.print(table(title, columns, cells, fold=True))
+    out.print(table(title, columns, cells))
 
 
 def _interval(value: CoefficientEstimate) -> str:

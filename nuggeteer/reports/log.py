@@ -71,16 +71,16 @@ def draw(out: Console, found: Log) -> None:
         out.print(f"The last {len(lines)} of {len(found.lines):,} lines; --json has all.")
         out.print()
     columns = [
-        ("when (UTC)", "left"),
+        ("when (UTC)", "fixed"),
         ("assessor", "left"),
         ("nugget", "left"),
-        ("verdict", "left"),
+        ("verdict", "fixed"),
         ("text, why", "wrap"),
     ]
     out.print(table("", columns, [row for line in lines for row in _rows(line)]))
     out.print()
     columns = [("assessor", "left"), ("", "left"), ("yes", "right"), ("partly", "right"), ("no", "right")]
-    columns += [("taken back", "right"), ("first", "left"), ("last", "left")]
+    columns += [("taken back", "right"), ("first", "fixed"), ("last", "fixed")]
     out.print(table("", columns, [_share_row(share) for share in found.shares]))
     for remark in _remarks(found):
         out.print()

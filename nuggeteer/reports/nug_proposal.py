@@ -34,7 +34,7 @@ def as_json(result: NugProposal) -> dict[str, Any]:
 
 def draw(out: Console, result: NugProposal, file: str) -> None:
     """Each proposed nug with its nuggets, and the next step."""
-    columns = [("qid", "wrap"), ("nug", "left"), ("degree", "right"), ("by", "wrap"), ("text", "wrap")]
+    columns = [("qid", "left"), ("nug", "left"), ("degree", "right"), ("by", "left"), ("text", "wrap")]
     rows: list[list[str | Text]] = []
     for nug in result.nugs:
         rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])

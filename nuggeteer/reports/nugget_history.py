@@ -87,8 +87,8 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
             else ""
         )
         rows.append([*row, letter, mark])
-    columns = [("time", "left"), ("label", "left"), ("run", "wrap"), ("found", "left"), ("", "right")]
-    out.print(table("", [*columns, ("text", "left"), ("", "left")], rows))
+    columns = [("time", "fixed"), ("label", "left"), ("run", "left"), ("found", "fixed"), ("", "right")]
+    out.print(table("", [*columns, ("text", "fixed"), ("", "fixed")], rows))
     for text, letter in letters.items():
         out.print()
         out.print(Text.assemble((letter, "bold"), "  ", plain(text)))

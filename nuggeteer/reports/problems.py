@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.errors import Problem
+from nuggeteer.errors import Problem, by_kind
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain
 
 EQUAL = 10  # warnings that are listed one by one
 FIRST = 3  # lines that are named of more
-_NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9]+")
 
 
 def as_json(found: Sequence[Problem]) -> dict[str, Any]:
@@ -35,11 +33,9 @@ def as_json(found: Sequence[Problem]) -> dict[str, Any]:
 
 def draw(out: Console, found: Sequence[Problem]) -> None:
     """Every error, and of more than `EQUAL` warnings that differ only in names and numbers the first, with a count."""
-    equal: dict[tuple[str, str, str], list[Problem]] = {}
+    equal = {id(problem): kind for kind in by_kind(found) for problem in kind}
     for problem in found:
-        equal.setdefault(_kind(problem), []).append(problem)
-    for problem in found:
-        own = equal[_kind(problem)]
+        own = equal[id(problem)]
         many = problem.severity == "warning" and len(own) > EQUAL
         if many and problem is not own[0]:
             continue
@@ -47,8 +43,3 @@ def draw(out: Console, found: Sequence[Problem]) -> None:
         lines = ", ".join(str(other.line) for other in own[1 : FIRST + 1] if other.line)
         more = f" ({len(own) - 1:,} more of this kind{f', first in lines {lines}' if lines else ''})" if many else ""
         out.print(Text.assemble((problem.severity, style), " ", plain(str(problem)), more), soft_wrap=True)
-
-
-def _kind(problem: Problem) -> tuple[str, str, str]:
-    """The same for problems of a file that differ only in quoted names and numbers."""
-    return problem.file, _NAMES.sub("", problem.what), _NAMES.sub("", problem.remedy)

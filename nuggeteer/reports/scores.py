@@ -95,7 +95,7 @@ def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
 def draw(out: Console, result: Scores) -> None:
     """One line for each run."""
     first, *others = _shown(result)
-    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "left"), ("judging", "right")]
+    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "fixed"), ("judging", "right")]
     columns += [(measure.title, "right") for measure in others]
     columns += [("known", "right")]
     rows: list[list[str | Text]] = []
@@ -111,8 +111,6 @@ def draw(out: Console, result: Scores) -> None:
     for line in remarks(result):
         out.print()
         out.print(plain(line))
-    out.print()
-    out.print(plain(result.signature, "dim"), soft_wrap=True)
 
 
 def _shown(result: Scores) -> list[Measure]:
@@ -172,7 +170,7 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
     """One line for each nugget: whether it was found, whether that is known, and where."""
-    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("found", "left"), ("", "right")]
+    columns = [("qid", "left"), ("#", "left"), ("", "fixed"), ("found", "fixed"), ("", "right")]
     columns += [("rank", "right"), ("match", "right"), ("description", "wrap")]
     rows: list[list[str | Text]] = []
     outcome = score.outcome

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.formats.annotation import Spans
@@ -16,7 +17,7 @@ from nuggeteer.gale.automatic import Cut
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.templates import TYPES
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import plain
 
 AROUND = 60  # characters shown on either side of a nugget
 LONG = 200  # characters; a longer text is cut
@@ -47,8 +48,7 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
     for cut in found:
         name = cut.snippet.snippet if cut.snippet.qid is None else f"{cut.snippet.qid} {cut.snippet.snippet}"
         out.print(Text.assemble(plain(name, "bold"), "  ", plain(_on_one_line(cut.snippet.text))))
-        rows = table("", [("", "left"), ("", "wrap")], [])
-        rows.show_header, rows.box = False, None
+        rows = Table.grid(padding=(0, 1, 0, 0))
         for nugget in cut.found:
             rows.add_row(Text(f"  {nugget.type}", "cyan"), _marked(cut.snippet.text, nugget.spans))
         out.print(rows if cut.found else Text("  no nugget", "dim"))

@@ -62,7 +62,7 @@ def draw(out: Console, state: JudgingState) -> None:
     if not state.suggested:
         out.print(plain(f"{names}: no verdict would make {state.measure.title} surer."))
         return
-    columns = [("qid", "left"), ("#", "left"), ("", "left"), ("narrows by", "right"), ("guess", "right")]
+    columns = [("qid", "left"), ("#", "left"), ("", "fixed"), ("narrows by", "right"), ("guess", "right")]
     columns += [("rank", "right"), ("response", "wrap")]
     if len(runs) > 1:
         columns.insert(5, ("run", "left"))
