@@ -49,7 +49,9 @@ class Sheet:
         self.rows: list[tuple[list[Text], bool]] = []
 
     def add_row(self, *cells: str | Text, end_section: bool = False) -> None:
-        self.rows.append(([cell if isinstance(cell, Text) else Text(cell) for cell in cells], end_section))
+        """Cells that are missing at the end are empty."""
+        padded = (*cells, *[""] * (len(self.heads) - len(cells)))
+        self.rows.append(([cell if isinstance(cell, Text) else Text(cell) for cell in padded], end_section))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.title:
