@@ -13,7 +13,7 @@ import nuggeteer
 PACKAGE = Path(nuggeteer.__file__).parent
 # A module may import from its own room and from rooms of layers before it.
 LAYERS = [
-    ["errors", "text"],
+    ["errors", "text", "display"],
     ["records", "settings"],
     ["pairs", "formats", "measures", "statistics", "thresholds"],
     ["matching"],
@@ -28,7 +28,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Within these layers, who may import whom: the command line shows screens; the others stand alone.
-WITHIN = {("cli", "screens"), ("__main__", "cli"), ("formats", "pairs"), ("thresholds", "pairs")}
+WITHIN = {("cli", "screens"), ("__main__", "cli"), ("formats", "pairs"), ("thresholds", "pairs"), ("display", "text")}
 GROUND_FLOOR = 10  # modules at the top of the package
 
 
