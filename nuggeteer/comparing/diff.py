@@ -6,9 +6,9 @@ so identical answers never differ. Swapping old and new changes only the sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -48,15 +48,19 @@ class Sighting:
     """A nugget in the answer of one run.
 
     `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
-    response has a marked word of it. `probability` is None if the model gives none. `explanation` is of the guess on
-    the passage, if requested."""
+    response has a marked word of it. `probability` is None if the model gives none. `why` makes the explanation of the
+    guess on the passage, if requested: a page has thousands of them, and shows them one after the other."""
 
     found: bool
     known: bool
     probability: float | None
     score: float | None
     passage: Passage | None
-    explanation: Explanation | None = None
+    why: Callable[[], Explanation | None] | None = None
+
+    @property
+    def explanation(self) -> Explanation | None:
+        return None if self.why is None else self.why()
 
 
 @dataclass(frozen=True)
@@ -385,7 +389,7 @@ def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting
     """The sighting with an explanation of its guess; a known verdict needs none."""
     if sighting.known or sighting.passage is None:
         return sighting
-    return replace(sighting, explanation=explainer(sighting.passage.text, nugget))
+    return replace(sighting, why=partial(explainer, sighting.passage.text, nugget))
 
 
 def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:

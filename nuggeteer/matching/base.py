@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -70,8 +71,7 @@ class Matcher(ABC):
         return None
 
 
-@dataclass(frozen=True)
-class WordEvidence:
+class WordEvidence(NamedTuple):
     """Words as they are written in a text or, if they are not `in_text`, in a nugget's description. A `weight` above 0
     is evidence for the nugget, below 0 against it."""
 

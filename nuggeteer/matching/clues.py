@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import mul
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from nuggeteer.matching.idf import Idf
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.text import find_words, matching_form
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 CLUES = (
     "regression",  # kernel ridge regression of the verdicts on the texts
@@ -84,11 +87,22 @@ class _StemWeights(dict[str, tuple[str, float]]):
 
 @dataclass(frozen=True)
 class ClueBreakdown:
-    """What makes up the regression of one pair: the part of each gram that the text shares with judged texts; and
-    judged texts, by their rows, with their similarity and whether they carry the nugget, the most similar first."""
+    """What makes up the regression of one pair: the part of each of `ComparedText.grams`; and judged texts, by their
+    rows, with their similarity and whether they carry the nugget, the most similar first."""
 
-    parts: dict[str, float]
+    parts: Vector
     near: list[tuple[int, float, bool]]
+
+
+@dataclass(frozen=True)
+class ComparedText:
+    """A text beside the judged texts of its question: the grams that it shares with them and their weights, its
+    similarity to each judged text, and those that are similar at all, the most similar first."""
+
+    grams: list[str]
+    vector: csr_array
+    similarity: Vector
+    near: list[int]
 
 
 class QuestionClues:
@@ -128,18 +142,28 @@ class QuestionClues:
         result[own, CLUES.index("regression")] = self._left_out[place, own]
         return result, np.asarray(others - own > 0)
 
-    def breakdown(self, text: TextGrams, nugget: int) -> ClueBreakdown:
-        """What a text says of a nugget of this question, and which judged texts speak."""
-        vector, grams = self._as_vectors([text]), list(self._number)
-        worth = self._vectors.T @ self._regression[:, nugget]
-        parts = {
-            grams[gram]: float(value * worth[gram])
-            for gram, value in zip(vector.indices.tolist(), vector.data.tolist(), strict=True)
-        }
+    def compare(self, text: TextGrams) -> ComparedText:
+        """A text compared with the judged texts of this question."""
+        vector = self._as_vectors([text])
         similarity = (vector @ self._vectors.T).toarray()[0]
+        near = [i for i in np.argsort(-similarity, kind="stable").tolist() if similarity[i] > 0]
+        return ComparedText([self._grams[gram] for gram in vector.indices.tolist()], vector, similarity, near)
+
+    def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
+        """What a text says of a nugget of this question, and which judged texts speak."""
+        parts = text.vector.data * self._worth[text.vector.indices, nugget]
         decided, yes = self._decided[:, nugget], self._yes[:, nugget]
-        near = [i for i in np.argsort(-similarity, kind="stable").tolist() if decided[i] and similarity[i] > 0]
-        return ClueBreakdown(parts, [(int(self._rows[i]), float(similarity[i]), bool(yes[i])) for i in near])
+        near = [(int(self._rows[i]), float(text.similarity[i]), bool(yes[i])) for i in text.near if decided[i]]
+        return ClueBreakdown(parts, near)
+
+    @cached_property
+    def _worth(self) -> Vector:
+        """grams × nuggets: what having a gram adds."""
+        return np.asarray(self._vectors.T @ self._regression)
+
+    @cached_property
+    def _grams(self) -> list[str]:
+        return list(self._number)
 
     def _clues(self, texts: Sequence[TextGrams]) -> Vector:
         vectors = self._as_vectors(texts)
@@ -151,6 +175,8 @@ class QuestionClues:
 
     def _as_vectors(self, texts: Sequence[TextGrams]) -> csr_array:
         """texts × grams, of length 1 each; grams that no judged text has only count for the length."""
+        from scipy.sparse import csr_array
+
         columns: list[int] = []
         values: list[float] = []
         norms, ends = [], [0]

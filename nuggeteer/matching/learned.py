@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.base import Explanation, Judged, Material, SimilarText, WordEvidence
 from nuggeteer.matching.carried_weights import WEIGHTS
-from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
+from nuggeteer.matching.clues import CLUES, ComparedText, GramReader, QuestionClues
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
@@ -41,6 +42,8 @@ class LearnedMatcher(NgramMatcher):
         self._material = material
         self._read = GramReader(material.idf)
         self._questions: dict[int, QuestionClues] = {}
+        # The text explained last, often for many nuggets, and its grams as they are written.
+        self._compared: tuple[int, str, ComparedText, list[str]] | None = None
 
     @property
     def signature(self) -> str:
@@ -84,12 +87,14 @@ class LearnedMatcher(NgramMatcher):
         first = int(self.key.offsets[number])
         if number not in self._judged_rows or not self._question(number).judged[nugget - first]:
             return super().explain(text, nugget)
-        breakdown = self._question(number).breakdown(self._read(normalised(text)), nugget - first)
-        written = as_written(text, self._read.stem, (1, 2))
-        words = [
-            WordEvidence(written[tuple(gram.split(" "))], WEIGHTS["regression"] * part, True)
-            for gram, part in breakdown.parts.items()
-        ]
+        if self._compared is None or self._compared[:2] != (number, text):
+            compared = self._question(number).compare(self._read(normalised(text)))
+            written = as_written(text, self._read.stem, (1, 2))
+            self._compared = number, text, compared, [written[tuple(gram.split(" "))] for gram in compared.grams]
+        breakdown = self._question(number).breakdown(self._compared[2], nugget - first)
+        words = list(
+            map(WordEvidence, self._compared[3], (WEIGHTS["regression"] * breakdown.parts).tolist(), repeat(True))
+        )
         rows = self._judged_rows[number]
         similar = [
             SimilarText(self._judged.texts[rows[row]], yes, min(similarity, 1.0))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nuggeteer.text import matching_form, normalised
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 # N-grams with less than this share of the mean weight of a description's n-grams, such as "of", are not marked.
 TELLING = 0.25
+REMEMBERED = 256  # texts: an answer is shown for each nugget of its question
 
 _word = re.compile(r"\w+")
 
@@ -25,16 +27,19 @@ class Marker:
 
     def __init__(self, matcher: NgramMatcher) -> None:
         self._matcher = matcher
-        self._grams: dict[int, set[Gram]] = {}
+        self._grams: dict[int, tuple[set[Gram], set[str]]] = {}
 
     def __call__(self, text: str, nugget: int) -> tuple[Span, ...]:
         """[start, end), in characters, of the parts of a text that are n-grams of the nugget's descriptions."""
         if nugget not in self._grams:
-            self._grams[nugget] = self._telling(nugget)
-        grams, settings = self._grams[nugget], self._matcher.settings
+            telling = self._telling(nugget)
+            self._grams[nugget] = telling, {gram[0] for gram in telling}
+        (grams, first), settings = self._grams[nugget], self._matcher.settings
         found = _formed(text, self._matcher.form)
         marked: list[Span] = []
-        for i in range(len(found)):
+        for i, word in enumerate(found):
+            if word[0] not in first:
+                continue
             gram: Gram = ()
             for form, _, end in found[i : i + settings.n]:
                 gram = (*gram, form)
@@ -51,7 +56,8 @@ class Marker:
         return found
 
 
-def as_written(text: str, form: Callable[[str], str], sizes: Iterable[int]) -> dict[Gram, str]:
+@lru_cache(maxsize=REMEMBERED)
+def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int]) -> Mapping[Gram, str]:
     """The n-grams of a text by the forms of their words, each as it is first written."""
     found = _formed(text, form)
     result: dict[Gram, str] = {}
@@ -62,7 +68,8 @@ def as_written(text: str, form: Callable[[str], str], sizes: Iterable[int]) -> d
     return result
 
 
-def _formed(text: str, form: Callable[[str], str]) -> list[tuple[str, int, int]]:
+@lru_cache(maxsize=REMEMBERED)
+def _formed(text: str, form: Callable[[str], str]) -> Sequence[tuple[str, int, int]]:
     """The forms of a text's words with their start and end, without the words that are skipped."""
     found = [(form(word), start, end) for word, start, end in words_at(text)]
     return [word for word in found if word[0]]

@@ -102,7 +102,7 @@ class NgramMatcher(Matcher):
         descriptions, shares = self.key.nuggets[nugget].descriptions, self.shares(nugget)
         best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
         sizes = range(1, self.settings.n + 1)
-        written = as_written(descriptions[best], self.form, sizes) | as_written(text, self.form, sizes)
+        written = {**as_written(descriptions[best], self.form, sizes), **as_written(text, self.form, sizes)}
         evidence = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 

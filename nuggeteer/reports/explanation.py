@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from nuggeteer.comparing.diff import Passage
@@ -49,22 +50,24 @@ def words_in_words(found: Explanation, size: int) -> str:
     """The words with the largest weights, as many as fit."""
     least = FAINT * max((abs(one.weight) for one in found.words), default=0.0)
     telling = [one for one in found.words if abs(one.weight) >= least and one.weight]
+    parts = [
+        (title, _some(one.words for one in telling if (one.in_text, one.weight > 0) == kind))
+        for title, kind in (("words", (True, True)), ("lacking", (False, False)), ("against", (True, False)))
+    ]
     for most in range(FEW, 0, -1):
-        parts = [
-            (title, _some(one.words for one in telling if (one.in_text, one.weight > 0) == kind)[:most])
-            for title, kind in (("words", (True, True)), ("lacking", (False, False)), ("against", (True, False)))
-        ]
-        line = "; ".join(f"{title}: {', '.join(words)}" for title, words in parts if words)
+        line = "; ".join(f"{title}: {', '.join(words[:most])}" for title, words in parts if words)
         if len(line) <= size:
             return line
     return line[: size - 1] + GAP
 
 
 def _some(words: Iterable[str]) -> list[str]:
-    """Without the words that are part of a longer phrase."""
+    """The first few, without the words that are part of a longer phrase."""
     all_ = [" ".join(one.split()) for one in words]
-    kept = [one for one in all_ if not any(f" {one} " in f" {other} " for other in all_ if other != one)]
-    return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(escaped, dict.fromkeys(kept))]
+    every = "\n".join(f" {one} " for one in all_)
+    # More often in all of them together than alone.
+    kept = (one for one in dict.fromkeys(all_) if every.count(f" {one} ") == all_.count(one))
+    return [shown if len(shown) <= WORD else shown[:WORD] + GAP for shown in map(escaped, islice(kept, FEW))]
 
 
 def _alike(one: SimilarText, size: int) -> str:

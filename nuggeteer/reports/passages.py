@@ -59,7 +59,7 @@ def beginning(text: str, size: int = 160) -> str:
 
 def _window(flags: str, size: int) -> tuple[int, int]:
     """The part of that size with the most marked characters, which are in its middle."""
-    marked = [i for i, flag in enumerate(flags) if flag == "x"]
+    marked = [i for found in re.finditer("x+", flags) for i in range(*found.span())]
     if not marked:
         return 0, size
     # The last marked character that fits, for each first one.
@@ -79,4 +79,6 @@ def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _line(text: str) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
     return escaped(re.sub(r"\s+", " ", text))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Explanation, Matcher, SimilarText
-from nuggeteer.matching.marks import Marker
+from nuggeteer.matching.marks import REMEMBERED, Marker
 from nuggeteer.records import Judgement
 from nuggeteer.text import normalised, words
 
@@ -60,14 +60,20 @@ class Explainer:
         return result
 
 
+@lru_cache(maxsize=REMEMBERED)
+def _counted(text: str) -> tuple[list[str], Counter[str]]:
+    found = words(text)
+    return found, Counter(found)
+
+
 def differing_words(first: str, second: str) -> int | None:
     """How many words would have to be inserted, deleted or replaced to make one text the other; None for texts that are
     not nearly the same."""
-    old, new = words(first), words(second)
+    (old, one), (new, other) = _counted(first), _counted(second)
     longer = max(len(old), len(new))
     if longer > LONGEST:
         return None
-    counts = Counter(old), Counter(new)
+    counts = one, other
     if max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total()) > NEAR:
         return None
     edits = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

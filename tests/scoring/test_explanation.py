@@ -284,8 +284,8 @@ def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is
     nobody = np.zeros((0, 2), dtype=bool)
     clues = QuestionClues([[read("first reactor")], [read("born in rome"), read("...")]], [], nobody, nobody)
     for nugget in (0, 1):
-        breakdown = clues.breakdown(read("the first reactor"), nugget)
-        assert breakdown.parts == {}
+        breakdown = clues.breakdown(clues.compare(read("the first reactor")), nugget)
+        assert not len(breakdown.parts)
         assert breakdown.near == []
 
 
