@@ -17,9 +17,7 @@ from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
 from nuggeteer.formats.append import append_line
 from nuggeteer.formats.jsonl import read_jsonl
-from nuggeteer.gale.annotation import pair_up, union
-
-SAME_NUGGET = 0.5  # of the letters and digits of the longer one: both mark one fact, with other boundaries
+from nuggeteer.gale.annotation import letters, nearest, pair_up, union
 
 
 @dataclass(frozen=True)
@@ -117,38 +115,28 @@ def adjudicate(first: Sequence[Snippet], second: Sequence[Snippet], decisions: P
 
 def _compare(first: Snippet, second: Snippet) -> tuple[list[Extent], list[Difference]]:
     """The nuggets that both have, and the differences."""
-    letters = {extent: _letters(first.text, extent) for extent in (*first.nuggets, *second.nuggets)}
+    own_letters = {extent: letters(first.text, extent) for extent in (*first.nuggets, *second.nuggets)}
     left = list(second.nuggets)
     same, own = [], []
     for extent in first.nuggets:
-        equal = next((one for one in left if letters[one] == letters[extent] and _one_type(one, extent)), None)
+        equal = next((one for one in left if own_letters[one] == own_letters[extent] and _one_type(one, extent)), None)
         if equal is None:
             own.append(extent)
         else:
             left.remove(equal)
             same.append(replace(extent, type=extent.type or equal.type))
-    return same, list(_differences(first, own, left, letters))
+    return same, list(_differences(first, own, left, own_letters))
 
 
 def _differences(
-    snippet: Snippet, first: Sequence[Extent], second: Sequence[Extent], letters: Mapping[Extent, frozenset[int]]
+    snippet: Snippet, first: Sequence[Extent], second: Sequence[Extent], letters_of: Mapping[Extent, frozenset[int]]
 ) -> Iterator[Difference]:
     """The nuggets of the first annotator, each with the one of the second that has most of it; then the others."""
     left = list(second)
     for extent in first:
-        near = max(left, key=lambda one: len(letters[one] & letters[extent]), default=None)
-        if near is not None:
-            longer = max(len(letters[near]), len(letters[extent]))
-            if len(letters[near] & letters[extent]) < SAME_NUGGET * longer or not longer:
-                near = None
-        if near is not None:
-            left.remove(near)
-        yield Difference(snippet, extent, near)
+        near = nearest(letters_of[extent], [letters_of[one] for one in left])
+        yield Difference(snippet, extent, None if near is None else left.pop(near))
     yield from (Difference(snippet, None, extent) for extent in left)
-
-
-def _letters(text: str, extent: Extent) -> frozenset[int]:
-    return frozenset(i for start, end in extent.spans for i in range(start, end) if text[i].isalnum())
 
 
 def _one_type(first: Extent, second: Extent) -> bool:

@@ -20,6 +20,8 @@ from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.records import Bools, Ints, Vector, number_or_none
 from nuggeteer.statistics.coefficients import CoefficientEstimate, estimate, kappa, percent, positive
 
+SAME_NUGGET = 0.5
+
 
 @dataclass(frozen=True)
 class AgreementRow:
@@ -88,6 +90,21 @@ class AnnotationAgreement:
 def meaningful(text: str) -> Bools:
     """Which characters count: letters and digits."""
     return np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text))
+
+
+def letters(text: str, nugget: Extent) -> frozenset[int]:
+    """The letters and digits of a nugget, by their position."""
+    return frozenset(i for start, end in nugget.spans for i in range(start, end) if text[i].isalnum())
+
+
+def nearest(own: frozenset[int], others: Sequence[frozenset[int]]) -> int | None:
+    """Which of the other nuggets marks the same fact, perhaps with other boundaries: the one with most of its letters
+    and digits, if these are `SAME_NUGGET` of the longer of the two."""
+    best = max(range(len(others)), key=lambda i: len(own & others[i]), default=None)
+    if best is None or not own & others[best]:
+        return None
+    longer = max(len(own), len(others[best]))
+    return best if len(own & others[best]) >= SAME_NUGGET * longer else None
 
 
 def inside(text: str, nuggets: Iterable[Extent]) -> Bools:

@@ -18,6 +18,7 @@ import numpy as np
 from nuggeteer.errors import InputError
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet, Verdict
+from nuggeteer.gale import boundaries
 from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces, select
 from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
@@ -189,13 +190,15 @@ class MeanDifference:
 
 @dataclass(frozen=True)
 class Corrections:
-    """Automatic nuggets compared with corrected ones: by condition, the total last, and for each snippet."""
+    """Automatic nuggets compared with corrected ones: counts by condition, the total last, precision and recall by
+    type, and counts for each snippet."""
 
     model: str
     conditions: tuple[str, ...]
     counts: tuple[Count, ...]
     mean: MeanDifference
     without_template: int
+    types: tuple[boundaries.Found, ...]
     automatic: tuple[tuple[Snippet, int], ...]
 
 
@@ -213,7 +216,8 @@ def compare(texts: Sequence[Cut], model: str) -> Corrections:
     mean = mean_difference(np.subtract(corrected, automatic).astype(float))
     without_template = sum(text.template is None for text in texts)
     counted = tuple(zip(snippets, automatic, strict=True))
-    return Corrections(model, names, tuple(counts), mean, without_template, counted)
+    types = boundaries.by_type((text.snippet.text, text.snippet.nuggets, text.annotation.nuggets) for text in texts)
+    return Corrections(model, names, tuple(counts), mean, without_template, tuple(types), counted)
 
 
 def _sum(values: Sequence[int], which: Sequence[int]) -> int:

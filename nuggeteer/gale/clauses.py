@@ -42,6 +42,8 @@ class Clauses:
             first = first.head
         if token.pos_ not in ("VERB", "AUX") or first.dep_ not in HEADS or not (finite(token) or self._helped(token)):
             return False
+        if token.sent.text.rstrip("\"'”’) ").endswith("?"):
+            return False  # a question states nothing
         if first.dep_ == "ccomp":
             return self.says(first.head)
         if first.dep_ == "advcl":
@@ -114,7 +116,7 @@ class Clauses:
         for child in verb.children:
             if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
                 result |= whole(child)
-            elif child.dep_ in ("cc", "preconj", "mark", "discourse", "intj") or child.tag_ == "WRB":
+            elif child.dep_ in ("cc", "preconj", "mark", "discourse", "intj") or child.tag_ == "WRB" or _opens(child):
                 result.add(child.i)
         for kind, tokens in self.phrases.modifiers:
             if verb.i not in tokens and (kind != "MOD" or tokens <= whole(verb)):
@@ -166,6 +168,11 @@ class Clauses:
             if tokens <= whole(verb) and verb.i not in tokens and utterance.isdisjoint(tokens):
                 result |= tokens
         return frozenset(result)
+
+
+def _opens(token: Token) -> bool:
+    """Whether it opens a sentence and says nothing of its event, as in "Honestly, he lied"."""
+    return token.dep_ == "advmod" and token.i == token.sent.start and token.lower_ in listed("opening")
 
 
 def finite(verb: Token) -> bool:

@@ -40,7 +40,10 @@ _TIME = re.compile(
         )
     )
 )
-_AGE = re.compile(r"\b\d{1,3}[- ]years?[- ]old\b|\baged \d{1,3}\b")
+_AGE = re.compile(
+    r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ](?:year|month|week)s?[- ]old\b"
+    r"|\baged \d{1,3}\b"
+)
 _DISTANCE = re.compile(
     r"(?:\b(?:some|about|around|nearly|almost|roughly) )?"
     r"(?<![\d,.])\d[\d,.]{0,12} ?(?:kilomet(?:er|re)s?|kms?|miles?|met(?:er|re)s?|feet)(?: \([^()]{1,30}\))? "

@@ -21,6 +21,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.gale import parser
 from nuggeteer.gale.clauses import Clauses
+from nuggeteer.gale.names import correct
 from nuggeteer.gale.phrases import NOTHING, OBJECTS, SUBJECTS, Phrases, Tokens, listed, union, whole, within
 from nuggeteer.gale.templates import ANY, TYPES, Template, Type
 
@@ -93,6 +94,7 @@ def pieces(text: str, spans: Spans) -> list[str]:
 
 def find(doc: Doc) -> list[Found]:
     """All nuggets of a parsed text."""
+    correct(doc)
     return _Finder(doc).found()
 
 
@@ -121,7 +123,8 @@ class _Finder:
         yield from self._names()
         yield from self._titles()
         cores: dict[int, Tokens] = {}
-        cut = [*self.times, *self.places, *(tokens for tokens, counts in self.numbers if counts)]
+        phrases = [*self.times, *self.places]
+        numbers = union([*(tokens for _, tokens in self.numbers), *self.phrases.ages])
         for verb in self.clauses.verbs:
             core = frozenset({verb.i})
             if self.clauses.says(verb):
@@ -129,7 +132,8 @@ class _Finder:
                     yield "STM", tokens, core, NOTHING
                     cores[verb.i] = tokens
             else:
-                removed = union(tokens for tokens in cut if verb.i not in tokens) - self.clauses.antecedent(verb)
+                removed = union(tokens for tokens in phrases if verb.i not in tokens) - self.clauses.antecedent(verb)
+                removed |= numbers
                 for tokens in self.clauses.clause(verb):
                     yield "EVT", tokens - removed, core, NOTHING
                     cores[verb.i] = tokens - removed
@@ -221,24 +225,36 @@ class _Finder:
 
     # Numbers
 
-    def _numbers(self) -> Iterator[tuple[Tokens, bool]]:
-        """Each number, and whether it counts a noun. Such a number is left out of the noun's clause."""
-        taken = set(union([*self.times, *self.phrases.distances, *self.phrases.ages]))
+    def _numbers(self) -> Iterator[tuple[Tokens, Tokens]]:
+        """Each number, and what of it is left out of the clause: nothing, unless it counts a noun."""
+        times = union(tokens for tokens in self.times if not self.phrases.is_clause(tokens))
+        taken = set(union([times, *self.phrases.distances, *self.phrases.ages]))
         for span in self.doc.ents:
             if span.label_ in ("QUANTITY", "MONEY", "PERCENT") and taken.isdisjoint(within(span)):
                 taken |= within(span)
-                yield within(span), span.root.dep_ in ("nummod", "amod", "compound", "nmod")
+                counts = span.root.dep_ in ("nummod", "amod", "compound", "nmod")
+                yield within(span), within(span) if counts else NOTHING
         for token in self.doc:
             if token.i in taken or not self._counts(token):
                 continue
+            of = next((child for child in token.children if child.lower_ == "of" and child.i == token.i + 1), None)
             counts = token.dep_ in ("nummod", "amod")
-            tokens = whole(token) if counts else frozenset({token.i})
+            tokens = self._approximately(whole(token) if counts else frozenset({token.i}))
             first = min(tokens) - 1
             if counts and first >= 0 and self.doc[first].dep_ == "det":
                 tokens |= {first}
             if taken.isdisjoint(tokens):
                 taken |= tokens
-                yield tokens, counts
+                quantity = token.pos_ == "NOUN" and of is not None  # thousands of families
+                cut = tokens | {of.i} if quantity and of is not None else tokens
+                yield tokens, cut if counts or quantity or token.pos_ == "ADV" else NOTHING
+
+    def _approximately(self, tokens: Tokens) -> Tokens:
+        """A number with the words in front of it that say how exact it is."""
+        first = min(tokens)
+        while first and self.doc[first - 1].lower_ in listed("approximately"):
+            first -= 1
+        return tokens | frozenset(range(first, min(tokens)))
 
     def _counts(self, token: Token) -> bool:
         span = self.phrases.entity.get(token.i)
@@ -246,8 +262,10 @@ class _Finder:
             return False
         if token.dep_ == "appos" or (token.dep_ == "nummod" and token.i > token.head.i):
             return False  # an age, or part of a name, as in "Apollo 8"
-        if token.lower_ in listed("quantities"):
+        if token.lower_ in listed("quantities") or (token.pos_ == "NOUN" and token.lemma_ in listed("quantities")):
             return token.pos_ in ("NOUN", "NUM", "ADJ") and token.dep_ != "compound"
+        if token.lower_ == "twice":
+            return True
         if token.dep_ == "compound":
             return False
         return bool(token.pos_ == "NUM" and token.like_num)

@@ -1,7 +1,8 @@
 """The parser: a spaCy model of English that tags words, parses sentences and finds names.
 
-Dates and times are found by their written form first, and are each one word of the text that is parsed. So the parse
-cannot take them apart, and the "am" of "11:00:00 am" is no verb.
+Dates and times with figures are found by their written form first, and are each one word of the text that is parsed. So
+the parse cannot take them apart, and the "am" of "11:00:00 am" is no verb. Times in words, such as "last summer", are
+left to the model, which knows them.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def load(name: str = DEFAULT) -> Language:
 
 
 def tokens(nlp: Language, text: str) -> Doc:
-    """The words of a text, before they are parsed: each date and time is one."""
+    """The words of a text, before they are parsed: each date and time with figures is one."""
     doc = nlp.make_doc(text)
     with doc.retokenize() as retokenizer:
         for start, end in expressions.times(text):
             span = doc.char_span(start, end, alignment_mode="expand")
-            if span is not None and len(span) > 1:
+            if span is not None and len(span) > 1 and any(map(str.isdigit, span.text)):
                 retokenizer.merge(span, attrs={"NORM": TIME})
     return doc
 

@@ -72,8 +72,8 @@ class Phrases:
         written = [self.span(*span) for span in expressions.times(self.doc.text)]
         ends: list[tuple[int, int]] = []
         for span in sorted((*tagged, *written), key=lambda span: span.start):
-            if not ages.isdisjoint(within(span)):
-                continue
+            if not ages.isdisjoint(within(span)) or "good" in (span[0].lower_, self.doc[max(span.start - 1, 0)].lower_):
+                continue  # "Good evening" greets
             if ends and span.start < ends[-1][1]:
                 ends[-1] = (ends[-1][0], max(ends[-1][1], span.end))
             else:
@@ -133,8 +133,8 @@ class Phrases:
     def modifiers(self) -> list[tuple[Kind, Tokens]]:
         """Modifiers of verbs, and phrases of time and place that modify nouns."""
         times, rest = self._merged("TMP"), [tokens for kind, tokens in self._raw if kind == "MOD"]
-        taken = union(times)
-        places = [tokens for tokens in self._merged("LOC") if not tokens <= taken]
+        # A name in a time, such as that of a holiday, is no place. A place in a clause of time is one.
+        places = [tokens for tokens in self._merged("LOC") if not tokens - {min(tokens)} <= self._timed]
         return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in rest]
 
     def of_kind(self, kind: Kind) -> list[Tokens]:
@@ -144,13 +144,13 @@ class Phrases:
         """Phrases of one kind, merged if they overlap or have only punctuation between them, but for clauses."""
         merged: list[Tokens] = []
         for tokens in sorted((t for own, t in self._raw if own == kind), key=lambda t: (min(t), -max(t))):
-            if merged and self._adjacent(max(merged[-1]), min(tokens)) and not self._clause(tokens):
+            if merged and self._adjacent(max(merged[-1]), min(tokens)) and not self.is_clause(tokens):
                 merged[-1] |= frozenset(range(max(merged[-1]) + 1, max(tokens) + 1))
             else:
                 merged.append(tokens)
         return merged
 
-    def _clause(self, tokens: Tokens) -> bool:
+    def is_clause(self, tokens: Tokens) -> bool:
         """Whether it is a subordinate clause, such as "when he left": it is not merged with the time before it."""
         return any(self.doc[i].dep_ == "advcl" for i in tokens)
 
@@ -182,7 +182,9 @@ class Phrases:
             return NOTHING
         below = [child for child in obj.subtree if child.left_edge.i > obj.i]
         if kind == "LOC":
-            return union(whole(c) for c in below if c.dep_ == "relcl" and self.doc[c.left_edge.i - 1].is_punct)
+            clauses = (c for c in below if c.dep_ == "relcl" and self.doc[c.left_edge.i - 1].is_punct)
+            times = (c for c in below if c.dep_ == "prep" and self._is_time(self._governed(c)[1]))
+            return union(map(whole, (*clauses, *times)))
         clauses = (child for child in below if child.dep_ in ("relcl", "acl", "advcl", "ccomp"))
         phrases = (child for child in below if child.dep_ == "prep" and child.lower_ != "of")
         others = (prep for prep in phrases if not self._is_time(self._governed(prep)[1]))
@@ -205,7 +207,7 @@ class Phrases:
             return self._subordinate(token)
         if token.dep_ in ("npadvmod", "advmod", "tmod", "appos", "conj") and token.i in self._timed:
             return "TMP" if head.pos_ != "ADJ" and token.dep_ != "conj" else None
-        if token.dep_ in ("npadvmod", "advmod") and on_verb:
+        if token.dep_ in ("npadvmod", "advmod") and (on_verb or token.lower_ in listed("there")):
             return self._adverbial(token)
         return None
 
@@ -221,7 +223,8 @@ class Phrases:
             return "LOC"
         if word in listed("then") and token.dep_ == "advmod":
             return "TMP"
-        if token.dep_ == "advmod" and word.endswith("ly") and word not in listed("discourse"):
+        manner = word.endswith("ly") and word not in listed("discourse")
+        if token.dep_ == "advmod" and (manner or (word in listed("how") and token.i > token.head.i)):
             return "MOD"
         return None
 
@@ -237,7 +240,7 @@ class Phrases:
             return "LOC"
         if not on_verb:
             return None
-        if prep.lower_ in listed("modifying") or self._before_subject(prep):
+        if prep.lower_ in listed("modifying") or self._before_subject(prep) or self._how_or_why(prep, obj):
             return "MOD"
         if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._somebody(obj):
             return "MOD"
@@ -251,9 +254,16 @@ class Phrases:
         return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
 
     def _local(self, word: str, obj: Token) -> bool:
-        if word in listed("at_place"):
-            return self.is_place(obj)
-        return word in listed("to_place") and self.is_named_place(obj)
+        if word in listed("at_place") and (self.is_place(obj) or obj.lemma_.lower() in listed("inside")):
+            return True
+        return word in listed("nowhere_else") or (word in listed("to_place") and self.is_named_place(obj))
+
+    def _how_or_why(self, prep: Token, obj: Token) -> bool:
+        """By helicopter, by a single vote, in order to pay. The "by" of a passive's agent has another role."""
+        in_order = (
+            prep.lower_ == "in" and obj.lower_ == "order" and any(c.dep_ in ("acl", "relcl") for c in obj.children)
+        )
+        return in_order or (prep.lower_ == "by" and prep.dep_ == "prep" and obj.dep_ == "pobj")
 
     def _before_subject(self, prep: Token) -> bool:
         return any(prep.i < subject.left_edge.i < prep.head.i for subject in subjects(prep.head))

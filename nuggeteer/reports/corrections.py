@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.gale.automatic import Corrections
-from nuggeteer.reports.formatting import UNDEFINED, counted, p_value, percent, signed
+from nuggeteer.reports.formatting import UNDEFINED, counted, number, p_value, percent, signed
 from nuggeteer.reports.terminal import plain, table
 
 
@@ -29,6 +30,22 @@ def as_json(result: Corrections) -> dict[str, Any]:
         ],
         "per_snippet": asdict(result.mean),
         "without_template": result.without_template,
+        "types": [
+            {
+                "type": one.type,
+                "corrected": one.corrected,
+                "automatic": one.automatic,
+                "exact": one.exact,
+                "near": one.near,
+                "precision": one.precision(),
+                "recall": one.recall(),
+                "f1": one.f1(),
+                "near_precision": one.precision(near=True),
+                "near_recall": one.recall(near=True),
+                "near_f1": one.f1(near=True),
+            }
+            for one in result.types
+        ],
         "snippets": [
             {"qid": snippet.qid, "snippet": snippet.snippet, "corrected": len(snippet.nuggets), "automatic": count}
             for snippet, count in result.automatic
@@ -59,10 +76,27 @@ def draw(out: Console, result: Corrections) -> None:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         interval = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
     out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}"))
+    out.print()
+    out.print(_types(result))
+    out.print(
+        "near: also those with other boundaries, which share half of the letters and digits of the longer of the two"
+    )
     if result.without_template:
         without = counted(result.without_template, "snippet")
         out.print(plain(f"{without} without a template: nuggets of all types count in these."))
     out.print(plain(result.model, "dim"))
+
+
+def _types(result: Corrections) -> Table:
+    columns = [("type", "wrap"), ("corrected", "right"), ("automatic", "right")]
+    columns += [(name, "right") for name in ("precision", "recall", "F1")]
+    columns += [(f"near {name}", "right") for name in ("precision", "recall", "F1")]
+    rows: list[list[str | Text]] = []
+    for one in result.types:
+        cells = [measure(near) for near in (False, True) for measure in (one.precision, one.recall, one.f1)]
+        name = plain(one.type or "all", "" if one.type else "bold")
+        rows.append([name, f"{one.corrected:,}", f"{one.automatic:,}", *(number(cell, 2) for cell in cells)])
+    return table("", columns, rows)
 
 
 def _too_few(difference: float) -> str:

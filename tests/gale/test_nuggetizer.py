@@ -344,6 +344,33 @@ def test_a_written_time_overrules_the_parse_and_neither_time_nor_place_swallows_
     assert words(nuggetizer, text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "nugget"),
+    [
+        ("General Ivan Petrov resigned.", ("PER", "Ivan Petrov")),
+        ("General Ivan Petrov resigned.", ("TITLE", "General Ivan Petrov")),
+        ("The staff moved from Goma to Leeds.", ("LOC", "from Goma to Leeds")),
+        ("They slept in tents.", ("LOC", "in tents")),
+        ("He arrived by helicopter.", ("MOD", "by helicopter")),
+        ("He sold the car in order to pay the rent.", ("MOD", "in order to pay the rent")),
+        ("Thousands of families fled.", ("NUM", "Thousands")),
+        ("The rule hit nearly 300 farms.", ("NUM", "nearly 300")),
+        ("She now teaches chemistry.", ("TMP", "now")),
+        ("When the man from Cyprus left, they slept.", ("LOC", "from Cyprus")),
+        ("A four-year-old boy slept.", ("NUM", "four-year-old")),
+        ("Honestly, the mayor lied.", ("EVT", "the mayor lied")),
+    ],
+)
+def test_what_a_hundred_sentences_showed(nuggetizer, text, nugget):
+    """Rules of 2010, §4, that real text needs: other sentences than those of judgements/nuggets."""
+    assert nugget in words(nuggetizer, text)
+
+
+def test_a_question_states_nothing_and_a_greeting_is_no_time(nuggetizer):
+    assert "EVT" not in [kind for kind, _ in words(nuggetizer, "When does the museum open?")]
+    assert ("TMP", "Good evening") not in words(nuggetizer, "Good evening, the dam has burst.")
+
+
 def test_what_modifies_a_clause_knows_it(nuggetizer):
     text = "Jack Straw went to a summit in Egypt."
     ((_, found),) = nuggetizer.all([text])
