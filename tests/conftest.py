@@ -36,7 +36,7 @@ def nuggetizer() -> Any:
     from nuggeteer.gale.parser import NoParser
 
     try:
-        return Nuggetizer()
+        return Nuggetizer("en_core_web_sm")
     except NoParser as missing:
         pytest.skip(str(missing))
 

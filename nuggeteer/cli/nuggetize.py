@@ -40,7 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--templates", type=Path, metavar="FILE", help="your own templates (TOML)")
     parser.add_argument(
-        "--model", metavar="NAME", help="a spaCy model of English, or its folder (default: en_core_web_sm)"
+        "--model",
+        metavar="NAME",
+        help="a spaCy model of English, or its folder (default: the largest installed of en_core_web_lg, _md and _sm)",
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the nuggets as an annotation, for a human to edit"
@@ -82,10 +84,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _nuggetizer(args: argparse.Namespace) -> Nuggetizer:
-    from nuggeteer.gale import parser
     from nuggeteer.gale.nuggetizer import Nuggetizer
 
-    return Nuggetizer(args.model or parser.DEFAULT)
+    return Nuggetizer(args.model)
 
 
 def _templates(args: argparse.Namespace) -> tuple[dict[str, Template], Template | None]:

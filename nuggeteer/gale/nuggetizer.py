@@ -50,7 +50,7 @@ class Found:
 class Nuggetizer:
     """Cuts texts into nuggets with a parser and the rules."""
 
-    def __init__(self, model: str = parser.DEFAULT) -> None:
+    def __init__(self, model: str | None = None) -> None:
         self.nlp = parser.load(model)
         meta = self.nlp.meta
         self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
@@ -124,7 +124,8 @@ class _Finder:
         yield from self._titles()
         cores: dict[int, Tokens] = {}
         phrases = [*self.times, *self.places]
-        numbers = union([*(tokens for _, tokens in self.numbers), *self.phrases.ages])
+        ages = (tokens for tokens in self.phrases.ages if self.doc[max(tokens)].dep_ == "amod")  # not "was a year old"
+        numbers = union([*(tokens for _, tokens in self.numbers), *ages])
         for verb in self.clauses.verbs:
             core = frozenset({verb.i})
             if self.clauses.says(verb):

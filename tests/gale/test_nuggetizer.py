@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.annotation import wrong_spans
 from nuggeteer.formats.brackets import unmark
-from nuggeteer.gale import expressions
+from nuggeteer.gale import expressions, parser
 from nuggeteer.gale.nuggetizer import Nuggetizer
 from nuggeteer.gale.phrases import listed
 from nuggeteer.gale.templates import ANY, TYPES, find_template, read_templates
@@ -450,6 +450,19 @@ def test_a_model_without_the_parts_or_the_language_is_refused(tmp_path, language
 def test_a_folder_is_a_model_too(nuggetizer):
     again = Nuggetizer(str(nuggetizer.nlp.path))
     assert words(again, STRAW) == words(nuggetizer, STRAW)
+
+
+def test_the_largest_model_that_is_installed_is_taken(nuggetizer, tmp_path, monkeypatch):
+    """Here the small one under another's name."""
+    assert parser.largest() in parser.LARGEST_FIRST
+    for name in ("en_core_web_md", "en_core_web_lg"):
+        package = tmp_path / name
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / f"{name}-3.8.0").symlink_to(nuggetizer.nlp.path)
+        monkeypatch.syspath_prepend(tmp_path)
+        assert parser.largest() == name
+    assert words(Nuggetizer(), STRAW) == words(nuggetizer, STRAW)
 
 
 def test_without_spacy_that_is_said(monkeypatch):

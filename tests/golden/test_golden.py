@@ -58,7 +58,11 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "simulate": (["simulate", "made-up", "--questions", "2", "--systems", "2"], [], 0),
     "distill": (["distill", "--example"], [], 0),
     "agree": (["agree", "--list", "2"], [], 0),
-    "nuggetize": (["nuggetize", "aurora", "--question", "def-01", "--propose", "proposed.jsonl"], [], 0),
+    "nuggetize": (
+        ["nuggetize", "aurora", "--question", "def-01", "--propose", "proposed.jsonl", "--model", "en_core_web_sm"],
+        [],
+        0,
+    ),
     "convert-key": (["convert", "trec-key", "--out", "key.txt"], [], 0),
     "judge-list": (["judge", "build-103", "--list", "5"], [], 0),
     "judge-list-against": (["judge", "build-103", "--against", "build-102", "--list", "3"], [], 0),
