@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.gale.automatic import Corrections
 from nuggeteer.reports.formatting import UNDEFINED, counted, number, p_value, percent, signed
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import Sheet, plain, table
 
 
 def as_json(result: Corrections) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def draw(out: Console, result: Corrections) -> None:
     out.print(plain(result.model, "dim"))
 
 
-def _types(result: Corrections) -> Table:
+def _types(result: Corrections) -> Sheet:
     columns = [("type", "wrap"), ("corrected", "right"), ("automatic", "right")]
     columns += [(name, "right") for name in ("precision", "recall", "F1")]
     columns += [(f"near {name}", "right") for name in ("precision", "recall", "F1")]
