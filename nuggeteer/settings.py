@@ -14,7 +14,9 @@ missing = "error"      # for "external": or "mean", so that pairs without a scor
 judges = []            # language models: files of their verdicts in this folder, or names of machines in judgements/
 
 [threshold]
-model = "smooth"       # fitted on the judgements; or "fixed"
+model = "smooth"       # fitted on the judgements; or "coin", "global", "question", "nugget", "nugget-errors", "pooled",
+                       # "fixed", the name of an installed one, or "package.module:make" (needs NUGGETEER_MODELS)
+engine = "exact"       # or "pymc", which samples "global", "question", "nugget", "nugget-errors" or "smooth"
 value = 0.2            # for "fixed": a response with a higher match score is guessed to carry the nugget
 
 [answers]
@@ -65,14 +67,16 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean, 
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
-Model = Literal["smooth", "fixed"]
+Engine = Literal["exact", "pymc"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
 Missing = Literal["error", "mean"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
 _LARGEST = 1_000_000  # bytes of a file of settings
-ENTRY_POINTS = "nuggeteer.matchers"
+THRESHOLDS = ("smooth", "coin", "global", "question", "nugget", "nugget-errors", "pooled", "fixed")  # our own models
+SAMPLED = ("global", "question", "nugget", "nugget-errors", "smooth")  # of them, those that PyMC samples
+ENTRY_POINTS, MODEL_ENTRY_POINTS = "nuggeteer.matchers", "nuggeteer.models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The model that decides guesses: the smooth model, fitted on the judgements, or one fixed threshold."""
+    """The model that decides guesses: one of ours or of a user's own, fitted on the judgements, or one fixed
+    threshold."""
 
-    model: Model = "smooth"
+    model: str = "smooth"
+    engine: Engine = "exact"
     # For the fixed threshold. It is between the best thresholds on public data (experiments/match-settings.md).
     value: float = 0.2
 
@@ -202,7 +208,7 @@ def read_settings(path: Path) -> Settings:
         raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    problems = list(_problems(path, table)) or list(_outside(path, table))
+    problems = list(_problems(path, table)) or [*_outside(path, table), *_not_sampled(path, table)]
     if problems:
         raise InputError(problems)
     match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
@@ -278,6 +284,13 @@ def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
             yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
 
 
+def _not_sampled(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
+    threshold = Threshold(**table.get("threshold", {}))
+    if threshold.engine == "pymc" and threshold.model not in SAMPLED:
+        what = f"[threshold] engine is 'pymc', which does not have the model {threshold.model!r}"
+        yield Problem(str(path), None, what, f"write model = {' or '.join(map(repr, SAMPLED))}, or leave engine out")
+
+
 # The settings that name a file, and how the name of one that is written must end.
 _FILES = {
     "match": {"idf": "", "external": ""},
@@ -287,7 +300,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "n": (1, 2, 3),
     "weights": get_args(Weights),
     "stopwords": get_args(Stopwords),
-    "model": get_args(Model),
+    "engine": get_args(Engine),
     "rouge": get_args(Rouge),
     "split": get_args(Split),
     "missing": get_args(Missing),
@@ -370,6 +383,9 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
         return f"write {' or '.join(map(repr, known))}, or install the package that provides it"
+    if key == "model" and default == "smooth" and ":" not in value:
+        known = (*THRESHOLDS, *installed_models())
+        return None if value in known else f"write {' or '.join(map(repr, known))}, or 'package.module:make'"
     if key in _LIMITS and not _LIMITS[key][0] <= value <= _LIMITS[key][1]:
         return "write a number from {} to {}".format(*_LIMITS[key])
     return None
@@ -379,6 +395,12 @@ def installed_matchers() -> dict[str, EntryPoint]:
     """Matchers of other packages by name, except those with the name of one of our own."""
     found = entry_points(group=ENTRY_POINTS)
     return {point.name: point for point in sorted(found) if point.name not in MATCHERS}
+
+
+def installed_models() -> dict[str, EntryPoint]:
+    """Threshold models of other packages by name, except those with the name of one of our own."""
+    found = entry_points(group=MODEL_ENTRY_POINTS)
+    return {point.name: point for point in sorted(found) if point.name not in THRESHOLDS}
 
 
 def _shown(value: Any) -> str:

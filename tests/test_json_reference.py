@@ -34,6 +34,8 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("history", ["history", "--rescore"], RECORD),
     ("report", ["report"], RECORD),
     ("thresholds", ["thresholds"], []),
+    ("thresholds", ["thresholds", "--nugget", "def-01/3"], []),
+    ("thresholds", ["thresholds", "--model", "nugget-errors"], []),
     ("crossval", ["crossval"], []),
     ("experiment", ["experiment", "figure-4"], []),
     ("experiment", ["experiment", "table-1", "--collection", ".", "--collection", "../other"], []),

@@ -12,6 +12,7 @@ EXAMPLES = """\
   nuggeteer crossval --matcher pourpre --jobs 2
   nuggeteer crossval --judges judges/gpt-4o.jsonl
   nuggeteer crossval --model nugget --json crossval.json
+  nuggeteer crossval --measure f3
 """
 
 
@@ -29,6 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="language models beside the words: files in the collection, or machines in judgements/, with commas "
         "between them (default: as in nuggeteer.toml)",
     )
+    parser.add_argument(
+        "--measure", metavar="NAME", help="compare runs by this score, such as f3 (default: recall by weight)"
+    )
     options.collection(parser)
     options.report(parser)
     options.seed(parser)
@@ -43,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     collection = options.matched_by(options.read(args), args.matcher, args.judges)
     model = args.model or collection.settings.threshold.model
     with options.workers(args), output.progress("groups left out") as notify:
-        result = crossval(collection, model, args.seed, args.jobs, notify)
+        result = crossval(collection, model, args.seed, args.jobs, notify, args.measure)
     output.warn(collection.problems)
     output.show(args, report, result)
     return 0

@@ -10,20 +10,45 @@ SUMMARY = "fit and compare the threshold models on a collection's judgements"
 EXAMPLES = """\
   nuggeteer thresholds
   nuggeteer thresholds --json thresholds.json
+  nuggeteer thresholds --model nugget
+  nuggeteer thresholds --model nugget --nugget def-01/3
+  nuggeteer thresholds --model nugget --engine pymc
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors",
+    )
+    parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
+    parser.add_argument(
+        "--engine",
+        choices=("exact", "pymc"),
+        default="exact",
+        help="compute the model exactly (default), or sample it with PyMC and say how both agree",
+    )
     options.collection(parser)
     options.report(parser)
     options.jobs(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    collection = options.read(args)
+    if args.model or args.nugget or args.engine != "exact":
+        from nuggeteer.reports import parameters
+        from nuggeteer.scoring.parameters import parameters_of
+
+        model = args.model or "nugget"
+        with output.progress("draws by PyMC") as notify:
+            found = parameters_of(collection, model, args.engine, args.nugget, args.jobs, notify)
+        output.warn(collection.problems)
+        output.show(args, parameters, found)
+        return 0
     from nuggeteer.reports import thresholds
     from nuggeteer.scoring.scorer import compare_thresholds
 
-    collection = options.read(args)
     result = compare_thresholds(collection, args.jobs)
     output.warn(collection.problems)
     output.show(args, thresholds, result)

@@ -20,6 +20,7 @@ def as_json(result: Crossval) -> dict[str, Any]:
     return {
         "matcher": result.matcher,
         "model": result.model,
+        "measure": str(result.measure) if result.measure else None,
         "groups": result.groups,
         "pairs": asdict(result.pairs),
         "guessed": asdict(result.guessed),
@@ -60,7 +61,8 @@ def draw(out: Console, result: Crossval) -> None:
     )
     out.print()
     runs = result.runs
-    columns = [("run", "left"), ("true recall", "right"), ("guessed", "right"), ("judging interval", "fixed")]
+    compared = result.measure.title if result.measure else "recall"
+    columns = [("run", "left"), (f"true {compared}", "right"), ("guessed", "right"), ("judging interval", "fixed")]
     scores: list[list[str | Text]] = [
         [plain(run.run), number(run.true), number(run.value), span(*(run.judging or (None, None)))]
         for run in sorted(result.scores, key=lambda run: -run.true)

@@ -55,4 +55,7 @@ def draw(out: Console, result: Thresholds) -> None:
         why = "it has the highest evidence (with fewer than two groups of systems, none can be left out)"
     out.print(plain(f"Best here: {result.chosen}, because {why}."))
     if result.chosen != "smooth":
-        out.print("score still uses smooth: it is the only one that allows for a new system being unlike all others.")
+        out.print(
+            "Without [threshold] model, score still uses smooth: it is the only one that allows for a new system being "
+            "unlike all others."
+        )

@@ -21,8 +21,9 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import fitted, gather_evidence, judged, marked, prior_of, signature_of_fit
+from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.owners import Owners
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     import pandas
 
     from nuggeteer.thresholds.selection import ComparedModel
-    from nuggeteer.thresholds.smooth import SmoothFit
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,21 @@ class Scorer:
 
     @cached_property
     def signature(self) -> Signature:
-        """What scores depend on. The fitted model is not part of it, because the rest determines it."""
+        """What scores depend on. A model of ours that was fitted is not part of it, because the rest determines it."""
+        return Signature(self._basis, self._model_signature, DRAWS, self.seed)
+
+    @cached_property
+    def _basis(self) -> Basis:
         matcher, idf = self.matcher, self.material.idf
         judges = [(judge.name, judge.digest) for judge in matcher.judges] if isinstance(matcher, Panel) else []
-        basis = Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
-        chosen = self._unfitted
-        return Signature(basis, signature_of_fit(matcher) if chosen is None else chosen.signature, DRAWS, self.seed)
+        return Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
+
+    @property
+    def _model_signature(self) -> str:
+        if self._unfitted is not None:
+            return self._unfitted.signature
+        known = signature_of_model(self.collection.settings.threshold, self.matcher)
+        return self.model.signature if known is None else known
 
     @cached_property
     def model(self) -> ThresholdModel:
@@ -161,12 +170,9 @@ class Scorer:
         return self._given_model
 
     @cached_property
-    def _fitted(self) -> tuple[SmoothFit, list[str]]:
+    def _fitted(self) -> tuple[ThresholdModel, list[str]]:
         """The model fitted to the verdicts, and what readers should know about that."""
-        model, notes = fitted(self.collection, self.matcher, self.known, str(self.signature.basis), self.jobs)
-        if model.pairs == 0:
-            notes.append("No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN")
-        return model, notes
+        return deciding_model(self.collection, self.matcher, self.known, str(self._basis), self.jobs)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -114,7 +114,8 @@ class Draws(Protocol):
     """Joint draws of everything that a model does not know. The same draws serve all runs. `answer_correlation` is the
     remaining correlation between the nuggets of one answer: ρ of a Gaussian copula. `count` says how many draws."""
 
-    answer_correlation: float
+    @property
+    def answer_correlation(self) -> float: ...
 
     @property
     def count(self) -> int: ...

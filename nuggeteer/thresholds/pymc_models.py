@@ -23,7 +23,9 @@ dozens of pairs, not thousands.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import arviz as az
@@ -31,17 +33,17 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor import shared
-from scipy.special import expit, logsumexp
 
-from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.records import Vector
+from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.sampled import Parameters, SampledModel
+from nuggeteer.thresholds.sampled import SampledModel
+from nuggeteer.thresholds.sampled_models import from_posterior, rates_of, steps_and_units, table_of
 from nuggeteer.thresholds.smooth import CURVE, Prior, curve
-from nuggeteer.thresholds.steps import Steps, steps_of, units_of
 
 STEPS = ("global", "question", "nugget", "nugget-errors")
 NAMES = (*STEPS, "smooth")
+TUNE = 1000  # draws of each chain that are not kept
 STEEPNESS = 0.5  # scale of the prior of σ_t
 
 
@@ -70,17 +72,32 @@ def build(name: str, evidence: Evidence, prior: Prior = PRIOR) -> pm.Model:
     return _step(name, evidence)
 
 
-def sample(model: pm.Model, seed: int, draws: int = 1000, chains: int = 4, cores: int = 1) -> az.InferenceData:
-    """Draws from the posterior by NUTS. Check them with `diagnose`."""
+def sample(
+    model: pm.Model,
+    seed: int,
+    draws: int = 1000,
+    chains: int = 4,
+    cores: int = 1,
+    notify: Callable[[int, int], None] | None = None,
+) -> az.InferenceData:
+    """Draws from the posterior by NUTS. Check them with `diagnose`. With one core, `notify` is told how many draws are
+    done, and of how many."""
+    total, done = chains * (draws + TUNE), count(1)
+
+    def tell(trace: object, draw: object) -> None:
+        if notify is not None:
+            notify(next(done), total)
+
     with model:
         return pm.sample(
             draws,
-            tune=1000,
+            tune=TUNE,
             chains=chains,
             cores=cores,
             random_seed=seed,
             target_accept=0.997,  # at 0.99, the spreads of the smooth model diverge now and then
             progressbar=False,
+            callback=tell if notify else None,
             compute_convergence_checks=False,
         )
 
@@ -124,31 +141,11 @@ def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 
 # Steps
 
 
-def _steps_of(name: str, evidence: Evidence) -> tuple[Steps, Ints]:
-    unit_of_nugget = units_of(name, evidence)
-    return steps_of(evidence, unit_of_nugget[evidence.nugget], int(unit_of_nugget.max(initial=0)) + 1), unit_of_nugget
-
-
-def _table(steps: Steps) -> tuple[Vector, Vector]:
-    """Counts (units × intervals × 4) and log widths (units × intervals, −∞ where a unit has fewer intervals)."""
-    column = np.arange(len(steps.low)) - steps.start[steps.unit]
-    counts = np.zeros((steps.units, column.max() + 1, 4))
-    log_width = np.full(counts.shape[:2], -np.inf)
-    counts[steps.unit, column] = steps.counts
-    log_width[steps.unit, column] = np.log(steps.high - steps.low)
-    return counts, log_width
-
-
-def _rates_of(name: str, units: int) -> Ints:
-    """The position of each unit's α and β among all of them."""
-    return np.arange(units) if name == "nugget-errors" else np.zeros(units, dtype=np.int64)
-
-
 def _step(name: str, evidence: Evidence) -> pm.Model:
-    steps, _ = _steps_of(name, evidence)
-    own = _rates_of(name, steps.units)
+    steps, _ = steps_and_units(name, evidence)
+    own = rates_of(name, steps.units)
     # The shapes are left unknown, so all four models are the same graph and PyTensor compiles it once.
-    counts, log_width = (shared(table, shape=(None,) * table.ndim) for table in _table(steps))
+    counts, log_width = (shared(table, shape=(None,) * table.ndim) for table in table_of(steps))
     with pm.Model() as model:
         # Uniform on the triangle: α, β and 1 − α − β.
         rates = pm.Dirichlet("rates", shared(np.ones((own.max() + 1, 3)), shape=(None, 3)))
@@ -158,27 +155,6 @@ def _step(name: str, evidence: Evidence) -> pm.Model:
         terms = (counts * logs[shared(own, shape=(None,))][:, None, :]).sum(axis=-1) + log_width
         pm.Potential("verdicts", pt.logsumexp(terms, axis=1).sum())
     return model
-
-
-def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> Vector:
-    """draws × units: θ, given draws of α and β."""
-    steps, _ = _steps_of(name, evidence)
-    counts, log_width = _table(steps)
-    column = np.arange(len(steps.low)) - steps.start[steps.unit]
-    low, high = np.zeros(log_width.shape), np.zeros(log_width.shape)
-    low[steps.unit, column], high[steps.unit, column] = steps.low, steps.high
-    rng = np.random.default_rng(seed)
-    own = _rates_of(name, steps.units)
-    alpha, beta = posterior["alpha"][:, own], posterior["beta"][:, own]
-    logs = np.log(np.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
-    theta = np.zeros((len(alpha), steps.units))
-    for unit in range(steps.units):
-        terms = logs[:, unit] @ counts[unit].T + log_width[unit]
-        cumulative = np.cumsum(np.exp(terms - logsumexp(terms, axis=1, keepdims=True)), axis=1)
-        uniform = rng.random(len(alpha))[:, None] * cumulative[:, -1:]
-        interval = (cumulative < uniform).sum(axis=1)
-        theta[:, unit] = low[unit, interval] + rng.random(len(alpha)) * (high - low)[unit, interval]
-    return theta
 
 
 # Smooth
@@ -209,40 +185,12 @@ def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
 # Into scoring
 
 
+def posterior_of(idata: az.InferenceData) -> dict[str, Vector]:
+    """The draws of `sample`, all chains together: an array for each parameter, with a row for each draw."""
+    arrays = {str(key): array.values for key, array in idata.posterior.data_vars.items()}
+    return {key: array.reshape(-1, *array.shape[2:]) for key, array in arrays.items()}
+
+
 def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int = 0) -> SampledModel:
     """A model for `nuggeteer.score(..., model=...)`, from the draws of `sample` for a model that `build` made."""
-    arrays = {key: array.values for key, array in idata.posterior.data_vars.items()}
-    posterior = {key: array.reshape(-1, *array.shape[2:]) for key, array in arrays.items()}
-    if name == "smooth":
-        kept = ("b", "nugget", "steepness", "question", "group", "sigma_group")
-        chosen = {key: posterior[key] for key in kept}
-        names, question_of_nugget = evidence.groups, evidence.question_of_nugget
-
-        def with_group(parameters: Parameters, group: str | None, rng: np.random.Generator) -> Parameters:
-            if group in names:
-                v = parameters["group"][:, names.index(group)]
-            else:
-                v = parameters["sigma_group"] * rng.standard_normal(len(parameters["sigma_group"]))
-            return {**parameters, "v": v}
-
-        def smooth_probability(pairs: Pairs, parameters: Parameters) -> Vector:
-            nugget = pairs.nugget
-            b, t = parameters["b"], np.exp(parameters["steepness"][:, nugget])
-            shift = parameters["nugget"][:, nugget] + parameters["question"][:, question_of_nugget[nugget]]
-            shift = shift + b[:, :1] + b[:, CURVE:] * pairs.size + parameters["v"][:, None]
-            return np.asarray(expit(shift + t * (b[:, 1:CURVE] @ curve(pairs.scores)[:, 1:].T)))
-
-        return SampledModel("pymc-smooth", evidence.nuggets, chosen, smooth_probability, with_group)
-
-    unit_of_nugget = units_of(name, evidence)
-    chosen = {key: posterior[key] for key in ("alpha", "beta")}
-    chosen["theta"] = draw_thresholds(name, evidence, chosen, seed)
-
-    rates_of_unit = _rates_of(name, chosen["theta"].shape[1])
-
-    def step_probability(pairs: Pairs, parameters: Parameters) -> Vector:
-        unit = unit_of_nugget[pairs.nugget]
-        alpha, beta = (parameters[rate][:, rates_of_unit[unit]] for rate in ("alpha", "beta"))
-        return np.where(pairs.scores > parameters["theta"][:, unit], 1 - beta, alpha)
-
-    return SampledModel(f"pymc-{name}", evidence.nuggets, chosen, step_probability)
+    return from_posterior(name, evidence, posterior_of(idata), seed)

@@ -80,6 +80,22 @@ class Nodes:
     v: Vector
     log_mass: Vector
     log_total: float
+    corners: Matrix  # of the cells, each with as many nodes, in order
+
+
+def spread_nodes(nodes: Nodes, count: int, rng: np.random.Generator) -> tuple[Vector, Vector, Vector]:
+    """Random u and v, and the log density that they have: of a node by its mass, and then anywhere in the rectangle
+    that it stands for."""
+    _, weight = _rule(RESOLVE_NODES)
+    ends = np.append(0.0, np.cumsum(weight))
+    mass = np.exp(nodes.log_mass - nodes.log_total)
+    node = np.searchsorted(np.cumsum(mass) / mass.sum(), rng.random(count)).clip(max=len(mass) - 1)
+    cell, place = np.divmod(node, RESOLVE_NODES**2)
+    u_from, u_to, v_from, v_to = nodes.corners[cell].T
+    places = np.divmod(place, RESOLVE_NODES)
+    at_u, at_v = (ends[i] + rng.random(count) * weight[i] for i in places)
+    area = weight[places[0]] * (u_to - u_from) * weight[places[1]] * (v_to - v_from)
+    return u_from + at_u * (u_to - u_from), v_from + at_v * (v_to - v_from), nodes.log_mass[node] - np.log(area)
 
 
 def resolve(log_density: Density, corners: Matrix) -> Nodes:
@@ -107,4 +123,4 @@ def resolve(log_density: Density, corners: Matrix) -> Nodes:
         corners = np.concatenate([corners[~halve], new])
         values = np.concatenate([values[~halve], _values(log_density, new, RESOLVE_NODES)])
     u, v = _grid(corners, RESOLVE_NODES)
-    return Nodes(u.ravel(), v.ravel(), log_mass.ravel(), log_total)
+    return Nodes(u.ravel(), v.ravel(), log_mass.ravel(), log_total, corners)

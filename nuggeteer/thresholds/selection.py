@@ -17,11 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from nuggeteer.records import Bools, Vector
+from nuggeteer.thresholds import noisy
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
-from nuggeteer.thresholds.pooled import fit_pooled
 from nuggeteer.thresholds.smooth import Prior
-from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps
 
 FOLDS = 5
 PAPER = ("coin", "global", "question", "nugget", "nugget-errors")
@@ -32,17 +31,6 @@ class Fit(Protocol):
     def log10_evidence(self) -> float: ...
 
     def probability(self, pairs: Pairs) -> Vector: ...
-
-
-@dataclass(frozen=True)
-class Coin:
-    """The baseline: one bias for all pairs."""
-
-    log10_evidence: float
-    bias: float
-
-    def probability(self, pairs: Pairs) -> Vector:
-        return np.full(len(pairs), self.bias)
 
 
 @dataclass(frozen=True)
@@ -57,10 +45,6 @@ class ComparedModel:
     seconds: float
 
 
-def fit_coin(evidence: Evidence) -> Coin:
-    return Coin(coin_evidence(evidence), float((evidence.yes.sum() + 1) / (len(evidence) + 2)))
-
-
 @dataclass(frozen=True)
 class ModelCandidate:
     """A model that can be fitted. `own_parameters` describes for readers what has its own parameters in it."""
@@ -72,13 +56,16 @@ class ModelCandidate:
 
 def models(prior: Prior) -> dict[str, ModelCandidate]:
     """All models by name: the paper's five, and ours."""
+    own_parameters = (
+        ("coin", "nothing: one bias, whatever the score"),
+        ("global", "nothing: one threshold for all"),
+        ("question", "each question its threshold"),
+        ("nugget", "each nugget its threshold"),
+        ("nugget-errors", "each nugget its threshold and error rates"),
+        ("pooled", "each nugget its threshold, from one distribution"),
+    )
     candidates = (
-        ModelCandidate("coin", "nothing: one bias, whatever the score", fit_coin),
-        ModelCandidate("global", "nothing: one threshold for all", partial(fit_steps, "global")),
-        ModelCandidate("question", "each question its threshold", partial(fit_steps, "question")),
-        ModelCandidate("nugget", "each nugget its threshold", partial(fit_steps, "nugget")),
-        ModelCandidate("nugget-errors", "each nugget its threshold and error rates", fit_step_errors),
-        ModelCandidate("pooled", "each nugget its threshold, from one distribution", fit_pooled),
+        *(ModelCandidate(name, about, partial(noisy.fit, name)) for name, about in own_parameters),
         ModelCandidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
     )
     return {candidate.name: candidate for candidate in candidates}

@@ -23,7 +23,7 @@ from scipy.special import betaln
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
-from nuggeteer.thresholds.quadrature import WHOLE, locate, resolve
+from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
 Matrix = Vector
 LOG10 = math.log(10)
@@ -93,7 +93,7 @@ def steps_of(evidence: Evidence, unit: Ints, units: int) -> Steps:
     return Steps(start, low, high, counts).only(kept) if not kept.all() else Steps(start, low, high, counts)
 
 
-def _sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
+def sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
     """log Σ exp over each unit's intervals (rows × units), and each interval's share of it (rows × intervals)."""
     top = np.maximum.reduceat(log_terms, start, axis=1)
     sizes = np.diff(np.append(start, log_terms.shape[1]))
@@ -104,7 +104,7 @@ def _sum_by_unit(log_terms: Matrix, start: Ints) -> tuple[Matrix, Matrix]:
     return np.asarray(top + np.log(total)), shares
 
 
-class _Likelihood:
+class Likelihood:
     """The posterior density of (α, β) at α = u, β = (1 − u) v, with every θ summed out."""
 
     def __init__(self, steps: Steps, log_width: Vector) -> None:
@@ -135,7 +135,7 @@ class _Likelihood:
             result[rows] += (top + np.log(np.add.reduceat(terms, self.steps.start, axis=1))).sum(axis=1)
         return result
 
-    def near(self, corners: Matrix) -> _Likelihood:
+    def near(self, corners: Matrix) -> Likelihood:
         """The same density without the intervals that are negligible everywhere in these cells."""
         low, high = corners.min(axis=0), corners.max(axis=0)
         inside = np.array([0.001, 0.333, 0.667, 0.999])
@@ -148,7 +148,7 @@ class _Likelihood:
             terms = self.terms(u[rows], v[rows])
             best = np.repeat(np.maximum.reduceat(terms, self.steps.start, axis=1), self._sizes, axis=1)
             kept |= (terms > best - NEGLIGIBLE).any(axis=0)
-        return _Likelihood(self.steps.only(kept), self.log_width[kept])
+        return Likelihood(self.steps.only(kept), self.log_width[kept])
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,8 @@ class StepFit:
     share: Vector  # P(θ in the interval)
     rise: Vector  # the expectation of 1 − α − β where θ is in the interval, counting 0 elsewhere
     cells: Matrix  # the cells that contain the posterior of a common α and β
+    log_width: Vector  # the log prior probability of each interval
+    nodes: Nodes | None = None  # of a common α and β; None if each unit has its own
 
     def probability(self, pairs: Pairs) -> Vector:
         """P(yes | score), with θ, α and β integrated out."""
@@ -210,11 +212,11 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
     """Fit with `log_width`, the log prior probability of each interval of θ: the log of its width if θ is uniform.
 
     The `cells` of a similar fit save the search for the posterior."""
-    whole = _Likelihood(steps, log_width)
+    whole = Likelihood(steps, log_width)
     if cells is WHOLE:
         for part in (512, 64, 8):
             if steps.pairs >= part * SAMPLE:
-                sample = _Likelihood(*_thinned(steps, log_width, part))
+                sample = Likelihood(*_thinned(steps, log_width, part))
                 cells = locate(sample if cells is WHOLE else sample.near(cells), cells, BEYOND)
     near = whole if cells is WHOLE else whole.near(cells)
     found = locate(near, cells, BEYOND)
@@ -229,12 +231,24 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
     alpha, beta = float(u @ weight), float(((1 - u) * v) @ weight)
     share, rise = np.zeros(len(near.log_width)), np.zeros(len(near.log_width))
     for rows in near.blocks(len(u)):
-        _, shares = _sum_by_unit(near.terms(u[rows], v[rows]), near.steps.start)
+        _, shares = sum_by_unit(near.terms(u[rows], v[rows]), near.steps.start)
         share += np.einsum("n,ni->i", weight[rows], shares)
         rise += np.einsum("n,ni->i", (weight * (1 - u) * (1 - v))[rows], shares)
     alike = np.ones(steps.units)
     log10_evidence = nodes.log_total / LOG10
-    return StepFit(name, log10_evidence, unit_of_nugget, near.steps, alpha * alike, beta * alike, share, rise, found)
+    return StepFit(
+        name,
+        log10_evidence,
+        unit_of_nugget,
+        near.steps,
+        alpha * alike,
+        beta * alike,
+        share,
+        rise,
+        found,
+        near.log_width,
+        nodes,
+    )
 
 
 def _at_border(inner: Matrix, outer: Matrix) -> bool:
@@ -326,11 +340,11 @@ def fit_step_errors(evidence: Evidence) -> StepFit:
     near = bound > np.repeat(best, sizes) - NEGLIGIBLE
     kept, log_width = steps.only(near), log_width[near]
     wedge = _log_wedge(kept.counts)
-    units, shares = _sum_by_unit((wedge + log_width)[None], kept.start)
+    units, shares = sum_by_unit((wedge + log_width)[None], kept.start)
     share = shares[0]
     above = share * np.exp(_log_wedge(kept.counts + np.array([1, 0, 0, 0])) - wedge)  # the expected 1 − β
     below = share * np.exp(_log_wedge(kept.counts + np.array([0, 0, 1, 0])) - wedge)  # and α
     alpha, beta = np.add.reduceat(below, kept.start), 1 - np.add.reduceat(above, kept.start)
     own = np.arange(evidence.nuggets)
     log10_evidence = float(units.sum()) / LOG10
-    return StepFit("nugget-errors", log10_evidence, own, kept, alpha, beta, share, above - below, WHOLE)
+    return StepFit("nugget-errors", log10_evidence, own, kept, alpha, beta, share, above - below, WHOLE, log_width)

@@ -18,22 +18,24 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
+from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import Bools, RunInfo, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Bools, RunInfo, Vector, number_or_none
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
-from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
-from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
+from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, mean_interval
 from nuggeteer.text import VerdictForms, verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.pointwise import Pointwise
+from nuggeteer.thresholds.noisy import Coin, NoisyThreshold
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import Fit, models
 from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.thresholds.steps import StepFit
 from nuggeteer.trust.reliability import reliability
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
@@ -61,8 +63,8 @@ class Quality:
 @dataclass(frozen=True)
 class Crossval:
     """`pairs` are all judged (response, nugget) pairs of the runs, each text of an answer once; `guessed` those of them
-    that were not known from another group's verdict; `answers` are (run, nugget). `runs` compares mean recalls, and
-    `coverage95` is the share of runs whose judging interval holds the true one."""
+    that were not known from another group's verdict; `answers` are (run, nugget). `runs` compares means of `measure`
+    (None: mean recalls by weight), and `coverage95` is the share of runs whose judging interval holds the true one."""
 
     matcher: str
     model: str
@@ -75,11 +77,12 @@ class Crossval:
     scores: tuple[RunGuess, ...]
     seconds: float
     as_truth: tuple[str, ...] = ()
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)
 class RunGuess:
-    """The mean recall of a run from the truth, and from guesses, with the judging interval."""
+    """The mean recall of a run, or its score, from the truth and from guesses, with the judging interval."""
 
     run: str
     true: float
@@ -112,13 +115,16 @@ def crossval(
     seed: int = 0,
     jobs: int = 1,
     notify: Callable[[int, int], None] = lambda done, groups: None,
+    measure: str | Measure | None = None,
 ) -> Crossval:
     """Leave out each group of judged runs, with the matcher of the collection's settings. `notify` is called with the
-    number of groups that are done and the number of all groups."""
+    number of groups that are done and the number of all groups. Runs are compared by `measure`; without one, by mean
+    recall. By a measure, a run of which only some nuggets were judged is not compared."""
     from joblib import Parallel, delayed
 
     if model not in MODELS:
         raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
+    (chosen,) = applicable([measure], collection.key) if measure else (None,)
     start = time.perf_counter()
     collection = with_builds_apart(collection)
     groups = groups_of(collection)
@@ -127,7 +133,7 @@ def crossval(
     )
     matcher = shared_matcher(collection, truth, jobs)
     # A tuple, because Dask sends other large arguments in advance and loses them when their worker ends.
-    tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed)) for group in groups)
+    tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed, chosen)) for group in groups)
     folds: list[_Fold] = []
     for fold in Parallel(n_jobs=min(jobs, len(groups)), return_as="generator")(tasks):
         folds.append(fold)
@@ -148,6 +154,7 @@ def crossval(
         scores=runs,
         seconds=time.perf_counter() - start,
         as_truth=tuple(collection.machine_truth),
+        measure=chosen,
     )
 
 
@@ -220,10 +227,10 @@ class _Fold:
     runs: list[RunGuess]
 
 
-def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int]) -> _Fold:
+def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int, Measure | None]) -> _Fold:
     """Guess the runs of a group from what is known about all other groups. If no matcher is given, it is made from
     that, too."""
-    collection, group, truth, matcher, model, seed = task
+    collection, group, truth, matcher, model, seed, measure = task
     key, rest = collection.key, without(collection, group)
     known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
@@ -243,6 +250,11 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
             pairs.append(guessed_pairs(matched, states, decides, fit))
             answers.append(guessed_answers(matched, states, outcome))
             settled = _settled(matched, states, len(key.nuggets))
+            if measure is not None:
+                if settled.all():
+                    runs.append(guessed_score(run.name, key, measure, matched, states, outcome))
+                answers[-1] = answers[-1].only(settled)
+                continue
             of_judged = worth if run.info.judged != "none" else _worth_of(settled, worth)
             if of_judged.any():
                 runs.append(guessed_recall(run.name, answers[-1], outcome, of_judged))
@@ -256,7 +268,8 @@ def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdM
         return FixedThreshold(collection.settings.threshold.value)
     if isinstance(fit, SmoothFit):
         return fit
-    return Pointwise(model, fit, len(collection.key.nuggets))
+    assert isinstance(fit, StepFit | Coin)
+    return NoisyThreshold(model, fit, len(collection.key.nuggets))
 
 
 def guessed_pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
@@ -307,6 +320,23 @@ def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) 
         low, high = np.quantile(outcome.drawn @ worth, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         judging = (float(low), float(high))
     return RunGuess(run, float(answers.true @ worth), value, judging)
+
+
+def guessed_score(
+    run: str, key: AnswerKey, measure: Measure, matched: MatchedRun, states: States, outcome: Outcome
+) -> RunGuess:
+    """The mean of a measure over questions, from the truth and as expected from guesses."""
+    true = np.zeros((2, len(key.nuggets)), dtype=bool)
+    for row, state in zip(true, (YES, PARTLY), strict=True):
+        row[matched.pairs.nugget[states == state]] = True
+    truth = float(np.nanmean(measure(Answers(key, true[0], true[1] & ~true[0], outcome.length))))
+    decided, drawn = measure(outcome.answers(key)), outcome.drawn_answers(key)
+    if drawn is None:
+        value, certain = float(np.nanmean(decided)), bool(outcome.known.all())
+        return RunGuess(run, truth, value, (value, value) if certain else None)
+    values = measure(drawn)
+    interval = mean_interval(values.mean(axis=0), values, decided)
+    return RunGuess(run, truth, float("nan") if interval.value is None else interval.value, interval.judging)
 
 
 def quality(guesses: Guesses) -> Quality:

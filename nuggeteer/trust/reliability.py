@@ -22,10 +22,9 @@ from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
-from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.settings import Threshold
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.selection import ComparedModel, compare, folds_of
+from nuggeteer.thresholds.selection import ComparedModel, Fit, compare, folds_of, models
 from nuggeteer.thresholds.smooth import Prior
 
 FORMAT = "nuggeteer reliability 1"
@@ -49,8 +48,8 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """The smooth model on systems that it has not seen; bins without pairs are not listed. `error` is the expected
-    calibration error: the mean distance of `chance` and `yes`, by pairs."""
+    """The model of the settings on systems that it has not seen; bins without pairs are not listed. `error` is the
+    expected calibration error: the mean distance of `chance` and `yes`, by pairs."""
 
     bins: tuple[Bin, ...]
     brier: float
@@ -71,7 +70,8 @@ class TrustReport:
 def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
     prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
-    basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}"
+    settings = scorer.collection.settings.threshold
+    basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}|{settings.model}"
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
@@ -87,7 +87,8 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     thresholds = Thresholds(
         len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
     )
-    result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, held_out(evidence, prior))
+    fit = fitting_of(settings, prior)
+    result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, fit and held_out(evidence, fit))
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
     with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
         write_cache(scorer.collection.root, NAME, body)
@@ -102,14 +103,21 @@ def some_nuggets(evidence: Evidence) -> Bools:
     return np.isin(evidence.nugget, fitting)
 
 
-def held_out(evidence: Evidence, prior: Prior = PRIOR) -> Reliability | None:
-    """The smooth model's chances for each pair, fitted without the group of the pair."""
+def fitting_of(settings: Threshold, prior: Prior) -> Callable[[Evidence], Fit] | None:
+    """How the model of the settings is fitted: by our own engine. None if it gives no probabilities or is a user's
+    own."""
+    candidate = models(prior).get(settings.model)
+    return candidate.fit if candidate else None
+
+
+def held_out(evidence: Evidence, fit: Callable[[Evidence], Fit]) -> Reliability | None:
+    """A model's chances for each pair, fitted without the group of the pair."""
     folds = folds_of(evidence)
     if not folds:
         return None
     chance = np.zeros(len(evidence))
     for out in folds:
-        chance[out] = fit_smooth(evidence.only(~out), prior).probability(evidence.only(out).pairs)
+        chance[out] = fit(evidence.only(~out)).probability(evidence.only(out).pairs)
     return reliability(chance, evidence.yes)
 
 

@@ -45,6 +45,23 @@ def states_of(collection, run):
     return known([normalised(t) for t in loaded.texts], loaded.question)
 
 
+@pytest.mark.slow
+def test_runs_are_compared_by_a_measure_if_one_is_named(simulated):
+    """The true scores are those from all judgements; at recall by weight the two ways agree."""
+    collection = read_collection(simulated)
+    true = {run.name: run.measures["f3"].value for run in score(collection, ["s1", "s2", "s3", "s4"]).runs}
+    result = crossval(collection, measure="f3")
+    assert {one.run: one.true for one in result.scores} == pytest.approx(true)
+    assert all(one.judging[0] <= one.value <= one.judging[1] for one in result.scores)
+    assert str(result.measure) == "f3"
+    same = {one.run: one.value for one in crossval(collection, measure="recall").scores}
+    by_weight = {one.run: one.value for one in crossval(collection).scores}
+    if not collection.key.weighted:
+        assert same == pytest.approx(by_weight, abs=0.01)
+    fixed = crossval(collection, "fixed", measure="f3")
+    assert all(one.judging is None or one.judging == (one.value, one.value) for one in fixed.scores)
+
+
 def test_of_a_group_left_out_only_what_others_said_too_is_known(simulated):
     whole = read_collection(simulated)
     for group, runs in {"s1": ["s1"], "s2": ["s2"], "twins": ["s3", "s4"]}.items():

@@ -1,0 +1,96 @@
+"""The threshold model that the settings name, fitted to the collection's judgements.
+
+A model from another package is chosen by whoever runs Nuggeteer, and not by the collection: it is one that they
+installed (an entry point of the group `nuggeteer.models`), or `package.module:make` that their environment variable
+NUGGETEER_MODELS names too. `make` is called with the evidence and returns a `ThresholdModel`.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Matcher
+from nuggeteer.scoring.fitting import fitted, gather_evidence, signature_of_fit
+from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.sampling import sampled
+from nuggeteer.settings import THRESHOLDS, Threshold, installed_models
+from nuggeteer.thresholds import Evidence, FixedThreshold, ThresholdModel, noisy
+
+ALLOWED = "NUGGETEER_MODELS"  # an environment variable: models of the user's own, separated by commas
+NOBODY = "No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN"
+
+
+def deciding_model(
+    collection: Collection, matcher: Matcher, known: VerdictIndex, basis: str, jobs: int = 1
+) -> tuple[ThresholdModel, list[str]]:
+    """The model, and notes for the user. `basis` is all that a fit depends on."""
+    settings = collection.settings.threshold
+    if settings.model == "fixed":
+        return FixedThreshold(settings.value), []
+    if settings.model == "smooth" and settings.engine == "exact":
+        model, notes = fitted(collection, matcher, known, basis, jobs)
+        return model, [*notes, NOBODY] if model.pairs == 0 else notes
+    evidence = gather_evidence(collection, matcher, known, jobs)
+    nobody = [] if len(evidence) else [NOBODY]
+    if settings.engine == "pymc":
+        drawn = sampled(settings.model, collection, matcher, evidence, basis)
+        return drawn.model, [*drawn.warnings, *nobody]
+    return fitted_to(evidence, settings), nobody
+
+
+def signature_of_model(settings: Threshold, matcher: Matcher) -> str | None:
+    """The model's part of the signature of scores, without a fit; None if only the fitted model knows."""
+    if settings.engine == "pymc":
+        return f"pymc-{settings.model}({_pymc()})"
+    if settings.model in noisy.NAMES:
+        return f"{settings.model}({noisy.VERSION})"
+    return signature_of_fit(matcher) if settings.model == "smooth" else None
+
+
+def _pymc() -> str:
+    try:
+        return version("pymc")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def fitted_to(evidence: Evidence, settings: Threshold) -> ThresholdModel:
+    """One of the paper's models, or one of the user's own."""
+    if settings.model in noisy.NAMES:
+        return noisy.fitted(settings.model, evidence)
+    return _of_users_own(settings.model, evidence)
+
+
+def _of_users_own(name: str, evidence: Evidence) -> ThresholdModel:
+    try:
+        model = _maker(name)(evidence)
+    except NuggeteerError:
+        raise
+    except Exception as error:  # the code of another package may raise anything
+        raise NuggeteerError(f"the threshold model {name!r} cannot be made: {error!r}") from error
+    missing = [part for part in ("signature", "threshold", "draw") if not hasattr(model, part)]
+    if missing:
+        has = f"{type(model).__name__}, which has no {', '.join(missing)}"
+        raise NuggeteerError(f"the threshold model {name!r} is a {has} (docs/guides/models.md)")
+    checked: ThresholdModel = model
+    return checked
+
+
+def _maker(name: str) -> Any:
+    if name in (installed := installed_models()):
+        return installed[name].load()
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        known = ", ".join((*THRESHOLDS, *installed))
+        raise NuggeteerError(f"there is no threshold model {name!r}; there are {known}")
+    if name not in os.environ.get(ALLOWED, "").split(","):
+        raise NuggeteerError(
+            f"the settings name the model {name!r}, which is code that would run; if it is yours, say so: "
+            f"set the environment variable {ALLOWED} to {name}"
+        )
+    return getattr(import_module(module), attribute)

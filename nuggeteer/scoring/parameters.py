@@ -1,0 +1,174 @@
+"""What a noisy threshold model has learned: θ of each nugget or question, α and β, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.sampling import Sampled, sampled
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.settings import Threshold
+from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
+from nuggeteer.thresholds import Evidence, noisy
+from nuggeteer.thresholds.steps import StepFit, units_of
+
+ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+MODELS = ("global", "question", "nugget", "nugget-errors")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a parameter and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, draws: Vector) -> Estimate:
+        return cls(float(draws.mean()), *map(float, np.quantile(draws, ENDS)))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What has a threshold of its own: a question, a nugget, or all together (both None). `alpha` and `beta` are None
+    where all units share them."""
+
+    qid: str | None
+    nugget: str | None
+    pairs: int
+    yes: int
+    theta: Estimate
+    alpha: Estimate | None
+    beta: Estimate | None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The judged pairs of a unit: their match scores and verdicts."""
+
+    unit: Unit
+    scores: Vector
+    yes: Bools
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far PyMC's means are from the exact ones, in standard deviations of the posterior, at most."""
+
+    alpha: float
+    beta: float
+    theta: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A model's parameters. `alpha` and `beta` are None where each unit has its own. `sampled` and `agreement` are None
+    with the exact engine."""
+
+    model: str
+    engine: str
+    pairs: int
+    positive: int
+    log10_evidence: float
+    alpha: Estimate | None
+    beta: Estimate | None
+    units: tuple[Unit, ...]
+    picture: Picture | None
+    sampled: Sampled | None
+    agreement: Agreement | None
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """units × draws of θ, and units (or one row) × draws of α and β."""
+
+    theta: Vector
+    alpha: Vector
+    beta: Vector
+
+
+def parameters_of(
+    collection: Collection,
+    model: str,
+    engine: str = "exact",
+    nugget: str | None = None,
+    jobs: int = 1,
+    notify: Callable[[int, int], None] | None = None,
+) -> Parameters:
+    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit."""
+    if model not in MODELS:
+        raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; there are {', '.join(MODELS)}")
+    shown = _position(collection.key, nugget) if nugget is not None else None
+    collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
+    scorer = Scorer(collection, jobs=jobs)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs)
+    if not len(evidence):
+        raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
+    fitted = noisy.fitted(model, evidence)
+    assert isinstance(fitted.fit, StepFit)
+    found = fitted.draw(DRAWS, 0)
+    drawn, by_pymc, agreement = _Drawn(found.theta, found.alpha, found.beta), None, None
+    if engine == "pymc":
+        basis = str(scorer.signature.basis)
+        by_pymc = sampled(model, collection, scorer.matcher, evidence, basis, notify)
+        own = _Drawn(*(by_pymc.posterior[name].T for name in ("theta", "alpha", "beta")))
+        agreement = Agreement(*(_distance(getattr(own, n), getattr(drawn, n)) for n in ("alpha", "beta", "theta")))
+        drawn = own
+    units = tuple(_units(collection.key, model, evidence, drawn))
+    common = len(drawn.alpha) == 1
+    unit_of_nugget = units_of(model, evidence)
+    return Parameters(
+        model,
+        engine,
+        len(evidence),
+        int(evidence.yes.sum()),
+        fitted.fit.log10_evidence,
+        Estimate.of(drawn.alpha[0]) if common else None,
+        Estimate.of(drawn.beta[0]) if common else None,
+        units,
+        None if shown is None else _picture(evidence, unit_of_nugget, int(unit_of_nugget[shown]), units),
+        by_pymc,
+        agreement,
+    )
+
+
+def _distance(one: Vector, other: Vector) -> float:
+    """The largest distance of the means, in standard deviations."""
+    spread = np.maximum(other.std(axis=1), 1e-9)
+    return float((np.abs(one.mean(axis=1) - other.mean(axis=1)) / spread).max())
+
+
+def _position(key: AnswerKey, name: str) -> int:
+    qid, _, nugget = name.rpartition("/")
+    if (qid, nugget) not in key.nugget_position:
+        raise NuggeteerError(f"no nugget is called {name!r}; write the question's id and the nugget's, as in def-01/3")
+    return key.nugget_position[qid, nugget]
+
+
+def _units(key: AnswerKey, model: str, evidence: Evidence, drawn: _Drawn) -> list[Unit]:
+    unit = units_of(model, evidence)[evidence.nugget]
+    size = len(drawn.theta)
+    pairs, yes = (np.bincount(unit, weights, size).astype(int) for weights in (None, evidence.yes))
+    own = len(drawn.alpha) > 1
+    found = []
+    for i in range(size):
+        qid = nugget = None
+        if model == "question":
+            qid = key.questions[i].qid
+        elif model != "global":
+            qid, nugget = key.nuggets[i].qid, key.nuggets[i].nugget
+        rates = (Estimate.of(drawn.alpha[i]), Estimate.of(drawn.beta[i])) if own else (None, None)
+        found.append(Unit(qid, nugget, int(pairs[i]), int(yes[i]), Estimate.of(drawn.theta[i]), *rates))
+    return found
+
+
+def _picture(evidence: Evidence, unit_of_nugget: Ints, unit: int, units: tuple[Unit, ...]) -> Picture:
+    own = unit_of_nugget[evidence.nugget] == unit
+    return Picture(units[unit], evidence.scores[own], evidence.yes[own])

@@ -1,0 +1,114 @@
+"""Threshold models that PyMC samples (`[threshold] engine = "pymc"`), and their draws, which are cached.
+
+Sampling takes a minute or more, so `.nuggeteer/sampled` keeps the draws and what is known of their quality. They are
+drawn again when anything differs that they depend on (formats/cache.py).
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
+from nuggeteer.matching.base import Matcher
+from nuggeteer.records import Vector
+from nuggeteer.scoring.fitting import prior_of
+from nuggeteer.settings import SAMPLED
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.sampled import SampledModel
+from nuggeteer.thresholds.sampled_models import draw_thresholds, from_posterior
+
+FORMAT = "nuggeteer sampled 1"
+NAME = "sampled"
+LARGEST = 2_000_000_000  # bytes of the cached draws
+SEED, DRAWS, CHAINS = 1, 1000, 4
+GOOD_R_HAT, GOOD_EFFECTIVE = 1.01, 400  # Vehtari et al. 2021
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sampled model, the draws of its parameters, and how good they are: the largest R̂, the smallest effective
+    number of draws, and the divergent transitions."""
+
+    model: SampledModel
+    posterior: dict[str, Vector]
+    r_hat: float
+    effective: float
+    divergences: int
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        if not self.r_hat <= GOOD_R_HAT:
+            yield f"PyMC's chains do not agree: R̂ is {self.r_hat:.3f}, and should be at most {GOOD_R_HAT}."
+        if not self.effective >= GOOD_EFFECTIVE:
+            yield f"PyMC's draws say as much as {self.effective:.0f} independent ones; {GOOD_EFFECTIVE} are wanted."
+        if self.divergences:
+            yield f"{self.divergences} of PyMC's transitions diverged, so the draws may miss a part of the posterior."
+
+
+def sampled(
+    name: str,
+    collection: Collection,
+    matcher: Matcher,
+    evidence: Evidence,
+    basis: str,
+    notify: Callable[[int, int], None] | None = None,
+) -> Sampled:
+    """The model of this name by PyMC, from the cache if it is still valid. `basis` is all that a fit depends on."""
+    if name not in SAMPLED:
+        raise NuggeteerError(f"PyMC does not have the model {name!r}; it samples {', '.join(SAMPLED)}")
+    prior = prior_of(collection, matcher)
+    basis = f"{FORMAT}|{name}|{basis}|{prior.signature}"
+    with suppress(DamagedFile):
+        body = read_cache(collection.root, NAME, LARGEST)
+        if body is not None and (kept := _load(body, basis)) is not None:
+            posterior, quality = kept
+            return Sampled(from_posterior(name, evidence, posterior), posterior, *_quality(quality))
+    try:
+        from nuggeteer.thresholds import pymc_models
+    except ImportError as error:
+        raise NuggeteerError(
+            "the engine 'pymc' needs the packages pymc and arviz: pip install 'nuggeteer[pymc]', or leave engine out"
+        ) from error
+    idata = pymc_models.sample(
+        pymc_models.build(name, evidence, prior), SEED, draws=DRAWS, chains=CHAINS, notify=notify
+    )
+    found = pymc_models.diagnose(idata)
+    posterior = pymc_models.posterior_of(idata)
+    if name != "smooth":
+        posterior = {"alpha": posterior["alpha"], "beta": posterior["beta"]}
+        posterior["theta"] = draw_thresholds(name, evidence, posterior, SEED)
+    quality = np.array([found.r_hat, found.effective, found.divergences], dtype=float)
+    with suppress(InputError):  # a folder that is read-only: the next time takes as long
+        write_cache(collection.root, NAME, _saved(basis, posterior, quality))
+    return Sampled(from_posterior(name, evidence, posterior), posterior, *_quality(quality))
+
+
+def _quality(quality: Vector) -> tuple[float, float, int]:
+    return float(quality[0]), float(quality[1]), int(quality[2])
+
+
+def _saved(basis: str, posterior: dict[str, Vector], quality: Vector) -> bytes:
+    buffer = io.BytesIO()
+    arrays = {f"draws_{name}": array for name, array in posterior.items()}
+    np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), quality=quality, **arrays)
+    return buffer.getvalue()
+
+
+def _load(body: bytes, basis: str) -> tuple[dict[str, Vector], Vector] | None:
+    """What `_saved` made on the same basis. Only what `read_cache` has found to be ours comes here."""
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as stored:
+            if str(stored["basis"]) != basis:
+                return None
+            names = [name for name in stored.files if name.startswith("draws_")]
+            return {name.removeprefix("draws_"): stored[name] for name in names}, stored["quality"]
+    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DamagedFile(f"draws of another form: {error}") from error

@@ -1,0 +1,91 @@
+"""What `thresholds --model` shows: the posterior of θ, α and β, and a picture; and PyMC's draws in the same seat."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.scoring import sampling
+from nuggeteer.scoring.parameters import parameters_of
+from nuggeteer.scoring.scorer import Scorer, score
+from nuggeteer.thresholds.noisy import fitted
+from tests.conftest import write_lines
+
+
+def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
+    shown = parameters_of(sample, "nugget")
+    scorer = Scorer(sample)
+    from nuggeteer.scoring.fitting import gather_evidence
+
+    evidence = gather_evidence(sample, scorer.matcher, scorer.known)
+    fit = fitted("nugget", evidence).fit
+    means = [unit.theta.mean for unit in shown.units]
+    assert means == pytest.approx(fit.threshold(np.arange(len(means))).tolist(), abs=0.02)
+    assert shown.alpha.mean == pytest.approx(fit.errors[0], abs=0.002)
+    assert shown.alpha.low < shown.alpha.mean < shown.alpha.high
+    assert sum(unit.pairs for unit in shown.units) == shown.pairs == len(evidence)
+    assert sum(unit.yes for unit in shown.units) == shown.positive
+
+
+def test_a_picture_has_every_judged_pair_of_its_nugget_once(sample, capsys):
+    shown = parameters_of(sample, "nugget", nugget="def-01/3").picture
+    assert (shown.unit.pairs, shown.unit.yes) == (len(shown.scores), shown.yes.sum())
+    assert main(["thresholds", "--nugget", "def-01/3", "--collection", str(sample.root)]) == 0
+    drawn = [line for line in capsys.readouterr().out.splitlines() if "0." in line and "–" in line]
+    assert sum(line.count("●") for line in drawn) == shown.unit.yes
+    assert sum(line.count("○") for line in drawn) == shown.unit.pairs - shown.unit.yes
+    assert sum("█" in line for line in drawn) == 1
+
+
+def test_what_has_no_thresholds_is_refused(sample, tmp_path):
+    with pytest.raises(NuggeteerError, match="coin"):
+        parameters_of(sample, "coin")
+    with pytest.raises(NuggeteerError, match="as in def-01/3"):
+        parameters_of(sample, "nugget", nugget="7")
+    write_lines(tmp_path / "nuggets.jsonl", [{"qid": "q", "nugget": "1", "text": "a fact", "importance": "okay"}])
+    with pytest.raises(NuggeteerError, match="nobody has judged"):
+        parameters_of(read_collection(tmp_path), "nugget")
+
+
+def test_without_the_extra_the_error_says_what_to_install(sample, tmp_path, monkeypatch):
+    folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
+    (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "nugget"\nengine = "pymc"\n')
+    monkeypatch.setitem(sys.modules, "pymc", None)
+    monkeypatch.delitem(sys.modules, "nuggeteer.thresholds.pymc_models", raising=False)
+    monkeypatch.delattr("nuggeteer.thresholds.pymc_models", raising=False)
+    with pytest.raises(NuggeteerError, match=r"nuggeteer\[pymc\]"):
+        score(read_collection(folder), ["build-101"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning")
+@pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation:UserWarning")
+def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pymc")
+    folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
+    monkeypatch.setattr(sampling, "DRAWS", 500)
+    told = []
+    shown = parameters_of(
+        read_collection(folder), "global", "pymc", notify=lambda done, total: told.append((done, total))
+    )
+    assert told[-1][0] == told[-1][1] == len(told)
+    assert shown.sampled.r_hat < 1.02
+    assert max(shown.agreement.alpha, shown.agreement.beta, shown.agreement.theta) < 0.2
+    (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "global"\nengine = "pymc"\n')
+    monkeypatch.setattr("nuggeteer.thresholds.pymc_models.sample", None)  # from now on the draws are remembered
+    sampled = score(read_collection(folder), ["build-101"])
+    (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "global"\n')
+    exact = score(read_collection(folder), ["build-101"])
+    one, other = (result["build-101"].measures["f3"] for result in (sampled, exact))
+    assert one.value == pytest.approx(other.value, abs=0.01)
+    assert one.judging == pytest.approx(other.judging, abs=0.03)
+    assert "threshold:pymc-global(" in sampled.signature
+    assert main(["thresholds", "--model", "global", "--json", "-", "--collection", str(folder)]) == 0
+    assert json.loads(capsys.readouterr().out)["engine"] == "exact"
