@@ -3,13 +3,18 @@
     scripts/bench            everything; takes some minutes
     scripts/bench --quick    without the million responses
 
-Each time is the best of several interleaved rounds, because disturbances only make a measurement longer.
-Writes experiments/bench.md and experiments/bench.json.
+Each time is the best of several interleaved rounds, because disturbances only make a measurement longer. The rows of
+the RAG-sized collections (`rag_sized.py`) are seconds of the processor, of a command with all its workers, and so are
+their floors: cutting the answers into words, and reading the files with orjson.
+
+Writes experiments/bench.md and experiments/bench.json, which keeps the last figures too. Names what became slower by a
+third, as a multiple of the time of a floor in the same run, and then ends with 1.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,11 +23,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 import psutil
+import rag_sized
 from rouge_score.rouge_scorer import RougeScorer
 
 from nuggeteer.collection.folder import Collection, read_collection
@@ -39,6 +47,19 @@ from nuggeteer.thresholds.selection import PAPER, models
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-m", "nuggeteer"]
 words = re.compile(r"\w+").findall
+DATA = HERE.parent.parent / "shared" / "data"
+SLOWER = 4 / 3
+KEPT = 5  # recorded measurements
+
+
+class Row(NamedTuple):
+    """A line of the table. `unit` is s, × or MB; of "more ×", more is better. `mb` is the peak of the memory."""
+
+    what: str
+    value: float
+    unit: str
+    target: str = ""
+    mb: float | None = None
 
 
 def best_of(rounds: int, *functions: Callable[[], Any]) -> list[float]:
@@ -115,6 +136,88 @@ def whole_command(*arguments: str) -> tuple[float, float]:
     return seconds, peak / 1e6
 
 
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The dict that a function returns, made in a process of its own, with the peak of its memory."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            with os.fdopen(writing, "w") as out:
+                json.dump(function(*arguments), out)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        body = answer.read()
+    _, status, usage = os.wait4(child, 0)
+    if status:
+        raise SystemExit(f"{function.__name__} failed")
+    return {**json.loads(body), "peak_mb": usage.ru_maxrss / 1e3}
+
+
+def of_processor(*arguments: str) -> dict[str, float]:
+    """Seconds of the processor, of a command and its workers, and the peak of its memory."""
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{arguments} ended with {process.returncode}")
+    return {"seconds": usage.ru_utime + usage.ru_stime, "peak_mb": usage.ru_maxrss / 1e3}
+
+
+def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
+    """Of a collection all of whose pairs are known, and of the same with one run of three unknown."""
+
+    def seconds(function: Callable[[], Any]) -> float:
+        best = float("inf")
+        for _ in range(5):
+            start = time.process_time()
+            function()
+            best = min(best, time.process_time() - start)
+        return best
+
+    texts = [line["text"] for path in (known / "runs").glob("*.jsonl") for line in rag_sized.lines(path)]
+    files = [path.read_bytes().splitlines() for path in known.rglob("*.jsonl")]
+    results: dict[str, Any] = {
+        "tokenising": {"seconds": seconds(lambda: [words(text.lower()) for text in texts])},
+        "orjson": {"seconds": seconds(lambda: [orjson.loads(line) for lines in files for line in lines])},
+    }
+
+    def measured(name: str, folder: Path, *arguments: str) -> None:
+        results[name] = of_processor(*arguments, "--collection", str(folder))
+
+    measured("check", known, "check")
+    measured("score", known, "score")
+    measured("report known", known, "report", "--output", str(known / "page.html"))
+    measured("score open, first", open_, "score")
+    measured("score open", open_, "score")
+    measured("diff open", open_, "diff", "r1", "r3")
+    measured("compare open", open_, "compare")
+    measured("report open, first", open_, "report", "--output", str(open_ / "page.html"))
+    measured("report open", open_, "report", "--output", str(open_ / "page.html"))
+    measured("judge", open_, "judge", "r3", "--list", "1")
+    imported = open_ / "r3.import.jsonl"
+    lines = imported.read_bytes().splitlines(keepends=True)
+    ten = open_ / "judgements" / "ten.jsonl"
+    ten.write_bytes(b"".join(lines[:: len(lines) // 10][:10]))
+    measured("score after ten", open_, "score")
+    ten.unlink()
+    measured("import", open_, "judge", "--import", str(imported))
+    return results
+
+
+def cold_start(folder: Path) -> dict[str, float]:
+    """`score` of 200,000 short responses without a verdict, against cutting them into words."""
+    texts = read_collection(folder).run("s1").texts
+    start = time.process_time()
+    _ = [words(text.lower()) for text in texts]
+    floor = time.process_time() - start
+    del texts
+    return {"floor_seconds": floor, **of_processor("score", "--collection", str(folder), "s1")}
+
+
 def cold(*arguments: str, rounds: int = 7) -> dict[str, float]:
     times = []
     for _ in range(rounds):
@@ -160,7 +263,7 @@ def drawing(collection: Collection, name: str) -> float:
 
     def whole() -> None:
         scorer.draws = scorer.model.draw(DRAWS, 0)
-        vars(scorer).pop("_verdicts", None)
+        scorer._outcomes.clear()
         scorer.score(matched)
 
     return best_of(5, whole)[0]
@@ -211,30 +314,43 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     results["help"] = cold("--help")
     results["score"] = cold("score", "--collection", str(trec), "s3")  # the first round fits, the others remember
     results["diff"] = cold("diff", "--collection", str(trec), "s3", "s4")
-    results["suggest"] = suggesting(read_collection(trec), "s3", "s4")
+    results["suggest"] = apart(suggesting, read_collection(trec), "s3", "s4")
     results["fit"] = {"seconds": min(fitting_anew(trec) for _ in range(5))}
     log("400,000 judged pairs in 500 nuggets: the paper's five models")
-    results["models"] = {"seconds": five_models()}
+    results["models"] = apart(lambda: {"seconds": five_models()})
     log("a larger one: 500 questions, 10 nuggets, 20 responses")
     large = work / "large"
     simulate(large, Shape(questions=500, systems=2, judged=1), seed=0)
     collection = read_collection(large)
-    results["floor_simulated"] = scoring_against_the_floor(collection, "s2")
-    results["rouge"] = against_rouge(collection, "s2")
+    results["floor_simulated"] = apart(scoring_against_the_floor, collection, "s2")
+    results["rouge"] = apart(against_rouge, collection, "s2")
     log("the report of the same")
     results["page"] = page(large)
     log("2,000 draws for 500 questions x 10 nuggets")
     single = work / "single"
     simulate(single, Shape(questions=500, systems=2, judged=1, responses=1), seed=0)
-    results["draws"] = {"seconds": drawing(read_collection(single), "s2")}
-    news = HERE.parent.parent / "shared" / "data" / "ts2014"
+    results["draws"] = apart(lambda: {"seconds": drawing(read_collection(single), "s2")})
+    log("RAG-sized: 301 questions, 20 nuggets, three runs of whole answers, made up")
+    rag_sized.made_up(work / "rag")
+    rag_sized.made_up(work / "rag-open", "r3")
+    results["rag"] = rag_sized_commands(work / "rag", work / "rag-open")
+    if (DATA / "autonuggetizer").is_dir():
+        log("the same, from AutoNuggetizer's files")
+        rag_sized.from_assignments(work / "auto", DATA / "autonuggetizer")
+        rag_sized.from_assignments(work / "auto-open", DATA / "autonuggetizer", "r3")
+        results["autonuggetizer"] = rag_sized_commands(work / "auto", work / "auto-open")
+    log("200,000 short responses without a verdict")
+    short = work / "short"
+    simulate(short, Shape(questions=500, systems=1, judged=0, responses=400), seed=0)
+    results["cold"] = cold_start(short)
+    news = DATA / "ts2014"
     if news.is_dir():
         # Real sentences of one pool, as if nobody had judged that pool.
         log("real sentences: ts2014")
         (work / "pool").mkdir()
         copy = work / "pool" / "pool9-unjudged.jsonl"
         copy.write_bytes((news / "runs" / "pool9.jsonl").read_bytes())
-        results["floor_ts2014"] = scoring_against_the_floor(read_collection(news), str(copy))
+        results["floor_ts2014"] = apart(scoring_against_the_floor, read_collection(news), str(copy))
     if not quick:
         log("a million responses x 10 nuggets")
         million = work / "million"
@@ -257,18 +373,49 @@ def log(what: str) -> None:
     print(what, file=sys.stderr, flush=True)
 
 
-def table(results: dict[str, Any]) -> str:
-    rows = [
-        ("`nuggeteer --help`, cold", f"{results['help']['seconds']:.3f} s", "≤ 0.15 s"),
-        ("`score`, TREC-sized, cold", f"{results['score']['seconds']:.2f} s", "≤ 1.5 s"),
-        ("the same, thresholds fitted from nothing", f"{results['fit']['seconds']:.2f} s", "≤ 3 s"),
-        ("`diff`, TREC-sized, cold", f"{results['diff']['seconds']:.2f} s", "≤ 2 s"),
-        ("where to judge next, TREC-sized, thirty pairs", f"{results['suggest']['seconds']:.2f} s", "≤ 1 s"),
-        ("the same with the forecast", f"{results['suggest']['with_forecast']:.2f} s", "≤ 1 s"),
-        ("the same, of a difference", f"{results['suggest']['of_a_difference']:.2f} s", ""),
-        ("the paper's five threshold models, 400,000 pairs", f"{results['models']['seconds']:.2f} s", "≤ 2 s"),
-        ("2,000 draws, 500 questions × 10 nuggets, all measures", f"{results['draws']['seconds']:.2f} s", "≤ 1 s"),
+RAG = (
+    ("check", "`check`, all known", ""),
+    ("score", "`score`, all known", "≤ 1.5 × `check`, ≤ 200 MB"),
+    ("report known", "`report`, all known", ""),
+    ("score open, first", "`score`, one run of three unknown, fitted anew", ""),
+    ("score open", "`score`, one run of three unknown", "≤ 2.5 s"),
+    ("diff open", "`diff` of a known and the unknown run", "≤ 3.5 s"),
+    ("compare open", "`compare`", ""),
+    ("report open, first", "`report` of the unknown run, models compared anew", "≤ 5 s, ≤ 300 MB"),
+    ("report open", "`report` of the unknown run", "≤ 5 s, ≤ 300 MB"),
+    ("judge", "the first question of `judge`", "≤ 2 s"),
+    ("score after ten", "`score` after ten more verdicts", "≤ 1.2 × `score`"),
+    ("import", "`judge --import` of 6,000 verdicts", "≤ 1 s"),
+)
+
+
+def rows(results: dict[str, Any]) -> list[Row]:
+    def seconds(what: str, own: dict[str, Any], target: str = "", name: str = "seconds") -> Row:
+        return Row(what, own[name], "s", target, own.get("peak_mb"))
+
+    models, draws = results["models"], results["draws"]
+    found = [
+        seconds("`nuggeteer --help`, cold", results["help"], "≤ 0.05 s"),
+        seconds("`score`, TREC-sized, cold", results["score"], "≤ 1.5 s"),
+        seconds("the same, thresholds fitted from nothing", results["fit"], "≤ 3 s"),
+        seconds("`diff`, TREC-sized, cold", results["diff"], "≤ 2 s"),
+        seconds("where to judge next, TREC-sized, thirty pairs", results["suggest"], "≤ 1 s"),
+        seconds("the same with the forecast", results["suggest"], "≤ 1 s", "with_forecast"),
+        seconds("the same, of a difference", results["suggest"], "", "of_a_difference"),
+        seconds("the paper's five threshold models, 400,000 pairs", models, "≤ 2 s"),
+        seconds("2,000 draws, 500 questions × 10 nuggets, all measures", draws, "≤ 1 s"),
     ]
+    for name, label in (("rag", "made up"), ("autonuggetizer", "AutoNuggetizer's")):
+        if name in results:
+            own = results[name]
+            found.append(seconds(f"RAG-sized, {label}: cutting the answers into words", own["tokenising"]))
+            found.append(seconds(f"RAG-sized, {label}: reading the files with orjson", own["orjson"]))
+            found += [seconds(f"RAG-sized, {label}: {what}", own[key], target) for key, what, target in RAG]
+    cold = results["cold"]
+    times = cold["seconds"] / cold["floor_seconds"]
+    found.append(
+        Row("`score` / tokenising, 200,000 short responses, cold start", times, "×", "≤ 3.5 ×", cold["peak_mb"])
+    )
     for name, label in (
         ("floor_simulated", "10,000 simulated responses"),
         ("floor_ts2014", "real sentences, ts2014"),
@@ -276,33 +423,74 @@ def table(results: dict[str, Any]) -> str:
         if name in results:
             one = results[name]
             what = f"scoring / tokenising, {label}, {one['pairs']:,} pairs"
-            rows.append((what, f"{one['times_the_floor']:.2f} ×", "≤ 3 ×"))
+            found.append(Row(what, one["times_the_floor"], "×", "≤ 3 ×", one["peak_mb"]))
     opened = results["page"]
     if "seconds" in opened:
-        rows.append(("`report` of 500 × 10 nuggets, painted in Chromium", f"{opened['seconds']:.2f} s", "≤ 1 s"))
-    rows.append(("its size", f"{opened['megabytes']:.1f} MB", "≤ 5 MB"))
+        found.append(Row("`report` of 500 × 10 nuggets, painted in Chromium", opened["seconds"], "s", "≤ 1 s"))
+    found.append(Row("its size", opened["megabytes"], "MB", "≤ 5 MB"))
     rouge = results["rouge"]
-    rows.append(("pairs a second / rouge-score's, stemmed", f"{rouge['times_rouge']:,.0f} ×", "≥ 100 ×"))
-    if "million" in results:
-        for jobs in ("1", "2"):
-            one = results["million"][f"jobs_{jobs}"]
-            what = f"`score` of a million responses × 10 nuggets, {jobs} worker{'s' if jobs == '2' else ''}"
-            rows.append((what, f"{one['seconds']:.0f} s, {one['peak_mb']:.0f} MB", "1 GB"))
-        rows.append(("their results, byte for byte", str(results["million"]["identical"]), "True"))
-    body = "\n".join(f"| {what} | {value} | {target} |" for what, value, target in rows)
-    return f"| what | measured | target |\n|---|---|---|\n{body}\n"
+    what = "pairs a second / rouge-score's, stemmed"
+    found.append(Row(what, rouge["times_rouge"], "more ×", "≥ 100 ×", rouge["peak_mb"]))
+    for jobs in ("1", "2") if "million" in results else ():
+        workers = f"{jobs} worker{'s' if jobs == '2' else ''}"
+        what = f"`score` of a million responses × 10 nuggets, {workers}"
+        found.append(seconds(what, results["million"][f"jobs_{jobs}"], "1 GB"))
+    return found
+
+
+def speed(results: dict[str, Any]) -> float:
+    """How long this machine takes for what does not change from version to version."""
+    return float(results["rag"]["tokenising"]["seconds"])
+
+
+def slower(now: list[Row], floor: float, before: dict[str, Any]) -> list[str]:
+    """What takes a third longer than when it was recorded, for the speed of the machine then and now."""
+    found = []
+    for row in now:
+        earlier = before["rows"].get(row.what)
+        if not earlier:
+            continue
+        scale = floor / before["floor"] if row.unit == "s" else 1.0
+        times = earlier / row.value if row.unit == "more ×" else row.value / (earlier * scale)
+        if times > SLOWER:
+            found.append(f"{row.what}: {times:.1f} times as much as on {before['at']}")
+    return found
+
+
+def table(found: list[Row], before: dict[str, Any] | None) -> str:
+    def shown(value: float, unit: str) -> str:
+        digits = 3 if value < 0.1 else 2 if value < 10 else 0
+        return f"{value:,.{digits}f} {unit.removeprefix('more ')}"
+
+    lines = ["| what | measured | memory | target | recorded before |", "|---|---|---|---|---|"]
+    for row in found:
+        memory = "" if row.mb is None else f"{row.mb:,.0f} MB"
+        earlier = before["rows"].get(row.what) if before else None
+        last = "" if earlier is None else shown(earlier, row.unit)
+        lines.append(f"| {row.what} | {shown(row.value, row.unit)} | {memory} | {row.target} | {last} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
+    path = HERE / "bench.json"
+    recorded = json.loads(path.read_text(encoding="utf-8")).get("recorded", []) if path.exists() else []
+    before = recorded[-1] if recorded else None
     with tempfile.TemporaryDirectory() as work:
         results = measure(Path(work), quick)
-    text = table(results)
+    found = rows(results)
+    text = table(found, before)
     print(text)
     if not quick:
         head = "# Speed and memory\n\nMade by `scripts/bench`, whose head says how. All figures of one run.\n\n"
         (HERE / "bench.md").write_text(head + text, encoding="utf-8")
-        (HERE / "bench.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        now = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "floor": speed(results), "rows": {r.what: r.value for r in found}}
+        kept = {**results, "recorded": [*recorded, now][-KEPT:]}
+        path.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    worse = slower(found, speed(results), before) if before else []
+    for line in worse:
+        print(line, file=sys.stderr)
+    raise SystemExit(1 if worse else 0)
 
 
 if __name__ == "__main__":

@@ -184,15 +184,6 @@ def escaped(text: str) -> str:
 
     The result cannot make a terminal move its cursor, change colours or its title, or reorder text.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # without separators other than a space, and without anything of the category Other
         return text
-    return "".join(map(_escaped_character, text))
-
-
-def _escaped_character(char: str) -> str:
-    if char == " ":
-        return char
-    category = unicodedata.category(char)
-    if category in ("Zs", "Zl", "Zp") or category.startswith("C"):
-        return char.encode("unicode_escape").decode("ascii")
-    return char
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

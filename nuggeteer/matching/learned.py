@@ -89,19 +89,19 @@ class LearnedMatcher(NgramMatcher):
             return super().explain(text, nugget)
         if self._compared is None or self._compared[:2] != (number, text):
             compared = self._question(number).compare(self._read(normalised(text)))
-            written = as_written(text, self._read.stem, (1, 2))
-            self._compared = number, text, compared, [written[tuple(gram.split(" "))] for gram in compared.grams]
+            as_it_is = as_written(text, self._read.stem, (1, 2))
+            self._compared = number, text, compared, [as_it_is[tuple(gram.split(" "))] for gram in compared.grams]
         breakdown = self._question(number).breakdown(self._compared[2], nugget - first)
-        words = list(
-            map(WordEvidence, self._compared[3], (WEIGHTS["regression"] * breakdown.parts).tolist(), repeat(True))
-        )
+        weights, written = WEIGHTS["regression"] * breakdown.parts, self._compared[3]
+        order = np.argsort(-np.abs(weights), kind="stable").tolist()
+        words = map(WordEvidence, map(written.__getitem__, order), weights[order].tolist(), repeat(True))
         rows = self._judged_rows[number]
         similar = [
             SimilarText(self._judged.texts[rows[row]], yes, min(similarity, 1.0))
             for kind in (True, False)
             for row, similarity, yes in [near for near in breakdown.near if near[2] is kind][:NAMED]
         ]
-        return Explanation("log odds", tuple(sorted(words, key=lambda word: -abs(word.weight))), tuple(similar))
+        return Explanation("log odds", tuple(words), tuple(similar))
 
     @property
     def _judged(self) -> Judged:

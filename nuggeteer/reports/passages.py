@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import pairwise
 
 from nuggeteer.comparing.diff import Passage
@@ -18,7 +19,8 @@ def pieces(passage: Passage) -> list[Piece]:
     """The whole text, split where marks begin and end."""
     cuts = [0, *(end for mark in passage.marks for end in mark), len(passage.text)]
     parts = ((passage.text[a:b], i % 2 == 1) for i, (a, b) in enumerate(pairwise(cuts)))
-    return [(_line(text), marked) for text, marked in parts if text]
+    as_it_is = _is_line(passage.text)
+    return [(text if as_it_is else _line(text), marked) for text, marked in parts if text]
 
 
 def excerpt(passage: Passage, size: int) -> list[Piece]:
@@ -78,7 +80,10 @@ def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(start + found.start(), start + found.end()) for found in re.finditer("x+| +", flags[start:end])]
 
 
+@lru_cache(maxsize=256)  # a text is shown for many nuggets
+def _is_line(text: str) -> bool:
+    return _line(text) == text
+
+
 def _line(text: str) -> str:
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text
     return escaped(re.sub(r"\s+", " ", text))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
 
@@ -122,6 +123,8 @@ class Scorer:
         self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
         self.measures = applicable(measures, self.key)
         self._given_model, self._given_matcher = model, matcher
+        # Of the last two runs: a difference, its suggestions and its page ask for both several times.
+        self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
 
     @cached_property
     def known(self) -> VerdictIndex:
@@ -218,7 +221,12 @@ class Scorer:
         """Which nuggets a run has: the same whatever other runs are scored."""
         if matched.decided:  # nothing to draw for
             return find(matched, self.key, None, None, None)
-        return find(matched, self.key, self.model, self.draws, self._noise)
+        for earlier, outcome in self._outcomes:
+            if earlier() is matched:
+                return outcome
+        outcome = find(matched, self.key, self.model, self.draws, self._noise)
+        self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
+        return outcome
 
     def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run."""
