@@ -103,6 +103,27 @@ def test_one_command_from_brackets_to_scores_says_that_nobody_checked_the_nugs(h
     assert "A: 40.0" in out
 
 
+def test_brackets_offsets_and_brat_are_one_evaluation(here, capsys):
+    """The same answers in each of the three notations; brat has no place for conditions, and nothing else differs."""
+    write_answers(here)
+    capsys.readouterr()
+    found = []
+    for kind in (".txt", ".jsonl", ""):
+        (here / f"as{kind}").mkdir()
+        paths = [here / f"as{kind}" / f"{name}{kind}" for name in "ABC"]
+        for path in paths:
+            source = here / f"{path.stem}.txt"
+            assert main(["convert", "annotation", str(source), "--out", str(path)]) == 0
+        capsys.readouterr()
+        density = ["--density", "density.txt", "--unchecked", "--json", "-"]
+        assert main(["distill", *map(str, paths), *density]) == 0
+        scored = json.loads(capsys.readouterr().out)
+        found.append([(one["distiller"], one["right"], one["wrong"], one["missing"]) for one in scored["distillers"]])
+    assert found[0] == found[1]
+    assert [name for name, *_ in found[2]] == ["A", "B", "C", "D"]
+    assert [one[1:3] for one in found[2]] == [one[1:3] for one in found[0]]
+
+
 def test_irrelevant_text_without_a_density_is_an_error_that_says_how_to_count(here, capsys):
     write_answers(here)
     assert main(["distill", "A.txt", "B.txt", "--propose", "new.jsonl"]) == 2
