@@ -48,6 +48,7 @@ from nuggeteer.formats import (
     cache,
     canonical,
     distillation,
+    documents,
     handed_in,
     jsonl,
     judgements,
@@ -58,8 +59,10 @@ from nuggeteer.formats import (
     trec_qa,
     trec_rag,
 )
-from nuggeteer.formats.annotation_files import read_snippets
+from nuggeteer.formats.annotation import Extent, Snippet
+from nuggeteer.formats.annotation_files import is_annotation, read_snippets
 from nuggeteer.formats.append import torn
+from nuggeteer.gale.adjudication import adjudicate
 from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
 from nuggeteer.matching.idf import read_documents, read_table, write_table
@@ -97,6 +100,7 @@ NOT_READERS = {
     "collection.manifest.read_manifest": "read_collection",
     "collection.manifest.runs_without_file": "check",
     "formats.trec_lines.content_lines": "the readers of trec_key and trec_qa",
+    "gale.annotated.annotated_answers": "names",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
     "formats.append.flush": "writes",
@@ -330,6 +334,18 @@ ASKED = (
 )
 
 
+def _annotated(*ends: int) -> list[Snippet]:
+    return [Snippet("a", "Iraq can import food", tuple(Extent(((0, end),)) for end in ends))]
+
+
+DECISION = {"qid": None, "distiller": None, "snippet": "a", "first": {"spans": [[0, 4]], "type": None}, "second": None}
+DECISIONS = lines({**DECISION, "choice": "y"}, {**DECISION, "choice": None})
+
+
+def _adjudicated(path: Path) -> Any:
+    return adjudicate(_annotated(4), _annotated(), path).open
+
+
 READERS: dict[str, list[Reader]] = {
     "collection.proposals.read_proposals": [
         Reader(lambda path: read_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
@@ -367,6 +383,18 @@ READERS: dict[str, list[Reader]] = {
         Reader(lambda path: read_snippets(path, []), "x.jsonl", OFFSETS),
         Reader(lambda path: read_snippets(path, []), "x.txt", BRACKETS),
     ],
+    "formats.annotation_files.is_annotation": [
+        Reader(is_annotation, "x.jsonl", OFFSETS + DISTILLED),
+    ],
+    "formats.documents.read_documents": [
+        Reader(
+            documents.read_documents,
+            "x.jsonl",
+            (lines({"docid": "D1", "text": "It sank."}, {"docid": "D2", "text": "é"}),),
+        ),
+        Reader(lambda path: documents.read_documents(path.parent), "D1.txt", (b"It sank.\n",)),
+    ],
+    "gale.adjudication.adjudicate": [Reader(_adjudicated, "x.jsonl", (DECISIONS,))],
     "formats.append.torn": [Reader(lambda path: torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
     "formats.audits.read_audit": [Reader(audits.read_audit, "judgements/audits/a.jsonl", (_made(_audit),))],
     "formats.autonuggetizer.read_assignments": [
