@@ -80,7 +80,8 @@ class Child:
         return self._read("err")
 
     def _read(self, name: str) -> str:
-        return (self.folder / name).read_text(encoding="utf-8", errors="replace")
+        path = self.folder / name  # absent if the child was killed before it opened it
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
 class Nursery:
