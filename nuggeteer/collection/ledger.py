@@ -10,13 +10,15 @@ import getpass
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
+from io import FileIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -48,6 +50,10 @@ class Ledger:
     def __init__(self, root: Path, assessor: str) -> None:
         self.assessor = assessor_name(assessor)
         self.problems: list[Problem] = []
+        # The file as this ledger left it: which one, its size, and when pairs in it were last retracted. While nobody
+        # else writes, it is not read again, so a verdict takes as long after thousands as at first.
+        self._left: tuple[int, int, int] | None = None
+        self._undone: dict[Pair, datetime] = {}
         self.path = own_path(Path(root), f"judgements/{self.assessor}.jsonl")
         folder = self.path.parent
         for path in folder.glob("*.jsonl"):
@@ -73,18 +79,30 @@ class Ledger:
             return written
         taken_back = [_line(replace(each, extra={"tool": _tool(), **each.extra})) for each in retractions]
 
+        found, undone, added = (0, 0, 0), self._undone, b""
+
+        def read(file: FileIO) -> bytes:
+            nonlocal found
+            status = os.fstat(file.fileno())
+            found = (status.st_dev, status.st_ino, status.st_size)
+            return b"" if found == self._left else file.readall()
+
         def lines(content: bytes) -> bytes:
-            undone, now = _latest(content + b"".join(taken_back), b'"retracted"', RETRACTIONS.parse), _now()
-            data = list(taken_back)
+            nonlocal undone, added
+            undone = self._undone if found == self._left else _retractions(content)
+            if taken_back:
+                undone = _retractions(b"".join(taken_back), undone)
+            data, now = list(taken_back), _now()
             written.clear()
             for judgement in judgements:
-                after = undone.get(judgement.pair)
-                line, record = self._verdict(judgement, now, after)
+                line, record = self._verdict(judgement, now, undone.get(judgement.pair))
                 written.append(record)
                 data.append(line)
-            return b"".join(data)
+            added = b"".join(data)
+            return added
 
-        self._write(lines)
+        self._write(lines, read)
+        self._left, self._undone = (*found[:2], found[2] + len(added)), undone
         return written
 
     def retract(self, judgement: Judgement, reason: str | None = None) -> None:
@@ -120,13 +138,13 @@ class Ledger:
             raise NuggeteerError(f"a ledger cannot hold {complete!r:.200}")
         return line, record
 
-    def _write(self, lines: Callable[[bytes], bytes]) -> None:
+    def _write(self, lines: Callable[[bytes], bytes], read: Callable[[FileIO], bytes] = FileIO.readall) -> None:
         def with_attributes(content: bytes) -> bytes:
             if not content:
                 merge_by_union(self.path.parent)
             return lines(content)
 
-        aside = append(self.path, with_attributes)
+        aside = append(self.path, with_attributes, read)
         if aside:
             what = f"its last line was torn, because it was not completely written; it is now in {aside.name}"
             remedy = "its writing was never confirmed; judge that pair again if necessary, then delete that file"
@@ -173,6 +191,12 @@ def _latest(content: bytes, key: bytes, parse: Callable[[Any], Judgement | Retra
                 if when := moment(record.at or ""):
                     found[record.pair] = max(when, found.get(record.pair, when))
     return found
+
+
+def _retractions(content: bytes, before: Mapping[Pair, datetime] = MappingProxyType({})) -> dict[Pair, datetime]:
+    """When each pair was last retracted."""
+    found = _latest(content, b'"retracted"', RETRACTIONS.parse)
+    return {**before, **{pair: max(when, before.get(pair, when)) for pair, when in found.items()}}
 
 
 def _line(record: Judgement | Retraction) -> bytes:

@@ -30,12 +30,15 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def append(path: Path, lines: Callable[[bytes], bytes]) -> Path | None:
-    """Append whole lines, which `lines` makes from the content of the file. They are on the disk on return.
+def append(
+    path: Path, lines: Callable[[bytes], bytes], read: Callable[[FileIO], bytes] = FileIO.readall
+) -> Path | None:
+    """Append whole lines, which `lines` makes from the content of the file, or from what `read` returns of it: its end,
+    from the beginning of a line. They are on the disk on return.
 
     Returns the file to which a torn last line was moved, or None.
     """
-    return _append(path, FileIO.readall, lines)
+    return _append(path, read, lines)
 
 
 def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
@@ -47,7 +50,6 @@ def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
 def _append(
     path: Path, read: Callable[[FileIO], bytes], lines: Callable[[bytes], bytes], flush: bool = True
 ) -> Path | None:
-    """`read` returns the content of the file, or the end of it from the beginning of a line."""
     aside = None
     try:
         if not path.parent.is_dir():

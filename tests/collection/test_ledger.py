@@ -764,3 +764,27 @@ def test_attributes_of_ones_own_are_left_alone(folder):
     (folder / "judgements" / ".gitattributes").write_text("*.jsonl merge=binary\n")
     Ledger(folder, "ann").append(verdict())
     assert (folder / "judgements" / ".gitattributes").read_text() == "*.jsonl merge=binary\n"
+
+
+def test_a_session_reads_again_only_what_somebody_else_has_written(folder, monkeypatch):
+    """So that a verdict takes as long after thousands as at first."""
+    read, latest = [], module._latest
+    monkeypatch.setattr(module, "_latest", lambda content, *how: read.append(content) or latest(content, *how))
+    ledger = Ledger(folder, "ann")
+    first, *_ = [ledger.append(verdict(number)) for number in range(1, 6)]
+    ledger.retract(first)
+    whole = ledger.path.read_bytes()
+    read.clear()
+    assert [ledger.append(verdict(number)).text[-1] for number in range(6, 10)] == ["6", "7", "8", "9"]
+    assert read == [whole]
+    with monkeypatch.context() as later:
+        later.setattr(module, "_now", lambda: datetime(2100, 1, 1, tzinfo=UTC))
+        Ledger(folder, "ann").retract(ledger.append(verdict(10)))
+    assert ledger.append(verdict(10)).at > "2100"
+    assert sorted(numbers(folder)) == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    with ledger.path.open("ab") as file:
+        file.write(b'{"torn')
+    ledger.append(verdict(11))
+    assert [problem.what.split(",")[0] for problem in ledger.problems] == ["its last line was torn"]
+    ledger.append(verdict(12))
+    assert {11, 12} <= set(numbers(folder))
