@@ -1,9 +1,9 @@
 """Nuggeteer: which facts does each answer contain, and how sure are we?
 
     import nuggeteer as ng
-    collection = ng.read_collection("my-collection")
-    scores = ng.score(collection, ["build-102", "build-103"])
-    scores["build-103"].measures["f3"]          # Interval(value=..., low=..., high=...)
+    scores = ng.score("my-collection", ["build-102", "build-103"])
+    scores["build-103"].measures["f3"]                        # Interval(value=..., low=..., high=...)
+    ng.diff("my-collection", "build-102", "build-103").lost   # nuggets, with their probabilities
 
 Names are imported when they are first used, so that `import nuggeteer` costs next to nothing.
 """
@@ -16,26 +16,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.collection.folder import Collection, check, read_collection
+    from nuggeteer.collection.log import read_log
+    from nuggeteer.collection.memory import make_collection, make_run
     from nuggeteer.collection.names import find_collection
     from nuggeteer.collection.sample import copy_sample
     from nuggeteer.collection.simulation import Shape, simulate
     from nuggeteer.comparing.comparison import Comparison, compare
-    from nuggeteer.errors import InputError, NuggeteerError, Problem
+    from nuggeteer.comparing.diff import Diff, diff
+    from nuggeteer.comparing.gate import Gate, not_worse, vital_kept
+    from nuggeteer.errors import InputError, NoSuchName, NuggeteerError, Problem
+    from nuggeteer.history.briefing import Briefing, brief
+    from nuggeteer.history.nightly import Night, nightly
     from nuggeteer.history.store import History
-    from nuggeteer.history.trend import nugget_timelines, trends
+    from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends
+    from nuggeteer.judging.suggest import suggest
+    from nuggeteer.matching.idf import write_table
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.scoring.outcomes import Outcome
     from nuggeteer.scoring.scorer import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.statistics.intervals import Interval
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+    from nuggeteer.trust.agreement import AssessorAgreement, agree
+    from nuggeteer.trust.crossval import Crossval, crossval
 
 _HOMES = {
+    "collection.memory": ("make_collection", "make_run"),
+    "collection.log": ("read_log",),
+    "comparing.diff": ("Diff", "diff"),
+    "comparing.gate": ("Gate", "not_worse", "vital_kept"),
+    "history.briefing": ("Briefing", "brief"),
+    "history.nightly": ("Night", "nightly"),
+    "history.trend": ("NuggetTimelines", "Trend", "nugget_timelines", "trends"),
+    "trust.agreement": ("AssessorAgreement", "agree"),
+    "trust.crossval": ("Crossval", "crossval"),
+    "errors": ("InputError", "NoSuchName", "NuggeteerError", "Problem"),
+    "judging.suggest": ("suggest",),
+    "matching.idf": ("write_table",),
     "collection.folder": ("Collection", "check", "read_collection"),
     "collection.names": ("find_collection",),
     "comparing.comparison": ("Comparison", "compare"),
     "collection.convert": ("convert_into", "convert_out"),
-    "errors": ("InputError", "NuggeteerError", "Problem"),
     "history.store": ("History",),
     "statistics.intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
@@ -44,22 +65,29 @@ _HOMES = {
     "scoring.scorer": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
     "settings": ("Match", "Settings", "Threshold"),
     "collection.simulation": ("Shape", "simulate"),
-    "history.trend": ("nugget_timelines", "trends"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AnswerKey",
+    "AssessorAgreement",
+    "Briefing",
     "Collection",
     "Comparison",
+    "Crossval",
+    "Diff",
     "FixedThreshold",
+    "Gate",
     "History",
     "InputError",
     "Interval",
     "Judgement",
     "Match",
+    "Night",
+    "NoSuchName",
     "Nugget",
+    "NuggetTimelines",
     "NuggeteerError",
     "Outcome",
     "Problem",
@@ -75,22 +103,41 @@ __all__ = [
     "Threshold",
     "ThresholdModel",
     "Thresholds",
+    "Trend",
+    "agree",
+    "brief",
     "check",
     "compare",
     "compare_thresholds",
     "convert_into",
     "convert_out",
     "copy_sample",
+    "crossval",
+    "diff",
     "find_collection",
+    "make_collection",
+    "make_run",
+    "nightly",
+    "not_worse",
     "nugget_timelines",
     "read_collection",
+    "read_log",
     "score",
     "simulate",
+    "suggest",
     "trends",
+    "vital_kept",
+    "write_table",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"nuggeteer.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'nuggeteer' has no attribute {name!r}")
+    from nuggeteer.errors import did_you_mean
+
+    raise AttributeError(f"module 'nuggeteer' has no attribute {name!r}; {did_you_mean(name, __all__)}".rstrip("; "))
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,18 @@ from nuggeteer.text import escaped
 if TYPE_CHECKING:
     import pandas
 
-LINE, CELL, ROWS = 200, 120, 20  # characters of a line and of a cell, rows of a table in a notebook
+LINE, CELL, SHORT, ROWS = 200, 120, 40, 20  # characters of a line, a cell and a field; rows of a table
 
 
 class Shown:
-    """An object with a short `repr`: its kind, and what `_summary` says."""
+    """An object with a short `repr`: its kind, and what `_summary` says. For a dataclass that says nothing else, these
+    are its fields, with the sizes of what is large."""
+
+    __slots__ = ()
 
     def _summary(self) -> str:
-        raise NotImplementedError
+        own: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
+        return ", ".join(f"{name}={_brief(getattr(self, name))}" for name in own)
 
     def _rows(self) -> Iterable[Mapping[str, Any]]:
         """The rows of its table, in columns with equal names."""
@@ -47,11 +52,25 @@ class Shown:
 class Framed(Shown):
     """An object whose table is also a data frame."""
 
+    __slots__ = ()
+
     def to_frame(self) -> pandas.DataFrame:
         """All rows as a pandas frame; needs `nuggeteer[pandas]`."""
         import pandas as pd
 
         return pd.DataFrame(list(self._rows()))
+
+
+def _brief(value: Any) -> str:
+    if hasattr(value, "shape"):
+        return f"array{value.shape}"
+    if isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > 2:
+        return f"{len(value):,} items"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_brief, value))}]"
+    if value is None or isinstance(value, (str, int, float)):
+        return _cut(repr(value), SHORT)
+    return f"<{type(value).__name__}>"
 
 
 def _cell(value: Any) -> str:
@@ -65,3 +84,8 @@ def _cell(value: Any) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: 1 query, 1,000 queries."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -16,6 +16,12 @@ class NuggeteerError(Exception):
     """The base class of our errors. The command line prints the message and exits with 2."""
 
 
+class NoSuchName(NuggeteerError, KeyError):
+    """A name that is not there, with those that are."""
+
+    __str__ = Exception.__str__  # KeyError's is the repr of the message
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong in one place: what it is, and what to do about it.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.display import Shown, counted
 from nuggeteer.text import normalised
 
 Importance = Literal["vital", "okay", "unrated"]
@@ -130,8 +131,8 @@ class Response:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class AnswerParts:
+@dataclass(frozen=True, repr=False)
+class AnswerParts(Shown):
     """Where each response of a run stands in the record that it was cut from: `records[record]`, [start, end)."""
 
     records: list[str]
@@ -140,8 +141,8 @@ class AnswerParts:
     end: Ints
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
     """One system's answers, stored by column so that a million responses take little memory.
 
     Responses lie in the order of `key`'s questions, and in run order within a question: those to
@@ -158,6 +159,10 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def _summary(self) -> str:
+        questions = counted(len(np.unique(self.question)), "question")
+        return f"{self.name}, {counted(len(self), 'response')} to {questions}"
 
     @cached_property
     def normalised_texts(self) -> list[str]:
@@ -186,13 +191,22 @@ class Run:
         return None if self.docids is None else self.docids[response]
 
 
-@dataclass(frozen=True)
-class AnswerKey:
+@dataclass(frozen=True, repr=False)
+class AnswerKey(Shown):
     """All nuggets, grouped by question: those of question i are `offsets[i]:offsets[i + 1]`."""
 
     questions: tuple[Question, ...]
     nuggets: tuple[Nugget, ...]
     offsets: Ints
+
+    def _summary(self) -> str:
+        sizes = f"{counted(len(self.questions), 'question')}, {counted(len(self.nuggets), 'nugget')}"
+        return f"{sizes}, {int(self.vital.sum()):,} of them vital"
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for nugget in self.nuggets:
+            row = {"qid": nugget.qid, "nugget": nugget.nugget, "importance": nugget.importance}
+            yield row | {"description": nugget.descriptions[0]}
 
     def __iter__(self) -> Iterator[tuple[Question, tuple[Nugget, ...]]]:
         for i, question in enumerate(self.questions):

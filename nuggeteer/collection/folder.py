@@ -26,6 +26,7 @@ from nuggeteer.collection.contradictions import (
 from nuggeteer.collection.manifest import read_manifest, runs_without_file
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
+from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
@@ -40,8 +41,8 @@ from nuggeteer.text import VerdictForms, words
 UNLISTED = "builds"  # the group of the runs that the manifest does not list
 
 
-@dataclass(frozen=True)
-class Collection:
+@dataclass(frozen=True, repr=False)
+class Collection(Shown):
     """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
 
     `judgements` are the human verdicts that were not retracted, and those of machines whose verdicts are the standard
@@ -56,6 +57,17 @@ class Collection:
     problems: list[Problem] = field(default_factory=list)
     machine: tuple[Judgement, ...] = ()
     allow_empty: bool = False  # whether a run without any answer is scored; else it is an error
+
+    def _summary(self) -> str:
+        key = f"{counted(len(self.key.questions), 'question')}, {counted(len(self.key.nuggets), 'nugget')}"
+        rest = f"{counted(len(self.judgements), 'verdict')}, {counted(len(self.run_names), 'run')}"
+        return f"{self.root.name}, {key}, {rest}"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """The runs, with what the manifest says of them."""
+        for name in self.run_names:
+            info = self._info(name)
+            yield {"run": name, "group": self.group(name), "judged": info.judged}
 
     @cached_property
     def machine_truth(self) -> dict[str, int]:
@@ -122,6 +134,14 @@ class Collection:
                 first.setdefault(answer, run.name)
         return first
 
+    def loaded(self, runs: str | Path | Run | Iterable[str | Path | Run] | None) -> list[Run]:
+        """Runs that are given by name, by file or as themselves, one or several; None stands for all."""
+        if runs is None:
+            runs = self.run_names
+        elif isinstance(runs, str | Path | Run):
+            runs = [runs]
+        return [run if isinstance(run, Run) else self.run(str(run)) for run in runs]
+
     def run(self, name: str) -> Run:
         """The run of that name, or of that file. The warnings of each run are added to `problems` once."""
         run, path = self._run(name), self._located(name)
@@ -179,6 +199,11 @@ def read_collection(root: Path | str, allow_empty: bool = False) -> Collection:
     collection, _ = _read(Path(root), problems)
     collection.problems[:] = _or_stop(problems)
     return replace(collection, allow_empty=allow_empty)
+
+
+def as_collection(given: Collection | Path | str) -> Collection:
+    """A collection, which may be given as its folder."""
+    return given if isinstance(given, Collection) else read_collection(given)
 
 
 def check(root: Path | str) -> list[Problem]:

@@ -15,10 +15,17 @@ from nuggeteer.settings import Split
 
 
 def read_run(
-    path: Path, info: RunInfo, key: AnswerKey, split: Split, problems: list[Problem], root: Path | None = None
+    path: Path,
+    info: RunInfo,
+    key: AnswerKey,
+    split: Split,
+    problems: list[Problem],
+    root: Path | None = None,
+    name: str | None = None,
 ) -> Run:
     """The run in a file; its records cut into responses if `split` says so. A file of the collection in `root` that
-    leads out of it is not read."""
+    leads out of it is not read. The run has the file's name, unless
+    it is given another."""
     position = key.position
     texts: list[str] = []
     docids: list[str | None] = []
@@ -62,7 +69,7 @@ def read_run(
         what = f"no answer to question {key.questions[i].qid!r}"
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Run(bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)
+    return Run(name or bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)
 
 
 def cut(records: list[str]) -> tuple[list[str], AnswerParts | None]:

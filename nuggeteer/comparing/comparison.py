@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
-from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.folder import Collection, as_collection
 from nuggeteer.comparing.correlations import Correlation, Official, against_official, answers_of, correlate, pooled
+from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
@@ -40,8 +42,8 @@ class PairOfRuns:
     significant: bool
 
 
-@dataclass(frozen=True)
-class Standing:
+@dataclass(frozen=True, repr=False)
+class Standing(Shown):
     """The runs under one measure; arrays are in the order of the scores' runs.
 
     `questions` counts those in which the measure is defined. `order` has the indices of the runs, the highest mean
@@ -94,8 +96,8 @@ class Slice:
     p_holm: Vector
 
 
-@dataclass(frozen=True)
-class Slices:
+@dataclass(frozen=True, repr=False)
+class Slices(Shown):
     """All values of one kind. `measured` names the measure; `against` is the run that differences are from."""
 
     by: str
@@ -104,8 +106,8 @@ class Slices:
     slices: tuple[Slice, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Framed):
     """Runs compared. The first of the standings ranks them; `pooled` is each run's score by its measure with all
     questions as one, None if the measure is no F."""
 
@@ -115,6 +117,23 @@ class Comparison:
     official: tuple[Official, ...]
     pooled: Vector | None
     slices: Slices | None = None
+
+    def _summary(self) -> str:
+        first = self.standings[0]
+        return f"by {first.measure.name}: {', '.join(self.scores.runs[i].name for i in first.order.tolist())}"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """A row for each run, the best first."""
+        first = self.standings[0]
+        for place, i in enumerate(first.order.tolist(), 1):
+            run = self.scores.runs[i]
+            headline = run.measures[first.measure.name]
+            row: dict[str, object] = {"place": place, "run": run.name, first.measure.name: headline.value}
+            row |= {"low": headline.low, "high": headline.high}
+            low, high = (None, None) if first.ranks is None else map(int, first.ranks[i])
+            row |= {"best rank": low, "worst rank": high}
+            row |= {each.measure.name: run.measures[each.measure.name].value for each in self.standings[1:]}
+            yield row | {"known": run.outcome.pairs_known, "guessed": run.outcome.pairs_guessed}
 
     @property
     def official_known(self) -> tuple[int, int]:
@@ -126,8 +145,8 @@ class Comparison:
 
 
 def compare(
-    collection: Collection,
-    runs: Iterable[str | Run],
+    collection: Collection | Path | str,
+    runs: Iterable[str | Path | Run] | None = None,
     measures: Sequence[str | Measure] = MEASURES,
     by: str | None = None,
     seed: int = 0,
@@ -139,7 +158,8 @@ def compare(
     """
     if by is not None and by not in BY:
         raise NuggeteerError(f"runs cannot be compared by {by!r}; there are {', '.join(BY)}")
-    loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
+    collection = as_collection(collection)
+    loaded = collection.loaded(runs)
     names = [run.name for run in loaded]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

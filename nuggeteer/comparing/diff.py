@@ -6,14 +6,16 @@ so identical answers never differ. Swapping old and new changes only the sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.folder import Collection, as_collection
+from nuggeteer.display import Framed, Shown
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Answers, Measure
@@ -29,8 +31,8 @@ from nuggeteer.text import verdict_form
 LONGER_ANSWER = 1.5  # times as long
 
 
-@dataclass(frozen=True)
-class Passage:
+@dataclass(frozen=True, repr=False)
+class Passage(Shown):
     """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters.
 
     `before` and `after` are the rest of the record that the response was cut from."""
@@ -43,8 +45,8 @@ class Passage:
     after: str = ""
 
 
-@dataclass(frozen=True)
-class Sighting:
+@dataclass(frozen=True, repr=False)
+class Sighting(Shown):
     """A nugget in the answer of one run.
 
     `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
@@ -63,8 +65,8 @@ class Sighting:
         return None if self.why is None else self.why()
 
 
-@dataclass(frozen=True)
-class NuggetChange:
+@dataclass(frozen=True, repr=False)
+class NuggetChange(Shown):
     """A nugget that was found in one run or in both.
 
     `probability` of this kind of change: that only new has the nugget, that only old has it, or that both do; None if
@@ -77,6 +79,11 @@ class NuggetChange:
     effect: float
     old: Sighting
     new: Sighting
+
+    def _summary(self) -> str:
+        sure = "" if self.probability is None else f", probability {self.probability:.2f}"
+        name = f"{self.question.qid}/{self.nugget.nugget}"
+        return f"{self.kind} {name}, {self.nugget.importance}{sure}, {self.nugget.descriptions[0]}"
 
     @property
     def known(self) -> bool:
@@ -93,8 +100,8 @@ class NuggetChange:
         return self.old if self.kind == "lost" else self.new
 
 
-@dataclass(frozen=True)
-class Delta:
+@dataclass(frozen=True, repr=False)
+class Delta(Shown):
     """NEW − OLD by one measure. None stands for a value that is undefined.
 
     `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, and below
@@ -123,8 +130,8 @@ class Delta:
         return order[change[order] > 0]
 
 
-@dataclass(frozen=True)
-class Diff:
+@dataclass(frozen=True, repr=False)
+class Diff(Framed):
     """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
 
     `gained` and `lost` are sorted by their weight in the score, `kept` is in the order of the key. `gain` and `loss`
@@ -146,6 +153,23 @@ class Diff:
     signature: str
     notes: tuple[str, ...] = ()
     as_truth: tuple[str, ...] = ()
+
+    def _summary(self) -> str:
+        name, change = self.headline.measure.name, self.headline.interval.value
+        moved = f"{name} –" if change is None else f"{name} {change:+.3f}"
+        runs = f"{self.old_run.name} → {self.new_run.name}"
+        return f"{runs}, {moved}, {len(self.gained)} gained, {len(self.lost)} lost"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """A row for each nugget that was lost, gained or kept."""
+        for change in (*self.lost, *self.gained, *self.kept):
+            row: dict[str, object] = {"change": change.kind, "qid": change.question.qid, "nugget": change.nugget.nugget}
+            row |= {"importance": change.nugget.importance, "description": change.nugget.descriptions[0]}
+            row |= {"probability": change.probability, "known": change.known, "effect": change.effect}
+            for name, side in (("old", change.old), ("new", change.new)):
+                row |= {f"{name} found": side.found, f"{name} probability": side.probability}
+                row[f"{name} text"] = None if side.passage is None else side.passage.text
+            yield row
 
     @property
     def headline(self) -> Delta:
@@ -187,9 +211,9 @@ class Diff:
 
 
 def diff(
-    collection: Collection,
-    old: str | Run,
-    new: str | Run,
+    collection: Collection | Path | str,
+    old: str | Path | Run,
+    new: str | Path | Run,
     measures: Sequence[str | Measure] = DEFAULT,
     seed: int = 0,
     jobs: int = 1,
@@ -197,7 +221,8 @@ def diff(
 ) -> Diff:
     """What changed from one run to another. A run is given by name, by file or as a `Run`. With `explain`, guesses come
     with their explanations."""
-    runs = [run if isinstance(run, Run) else collection.run(run) for run in (old, new)]
+    collection = as_collection(collection)
+    runs = collection.loaded([old, new])
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
     matched_runs = [scorer.read(run) for run in runs]
     return diff_matched_runs(scorer, matched_runs[0], matched_runs[1], explain=explain)

@@ -13,6 +13,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_matched_runs, explained, sightings_of
+from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.baseline import BriefedRun, newest_readable
 from nuggeteer.history.store import History
@@ -37,8 +38,8 @@ class SuggestedPair:
     passage: Passage
 
 
-@dataclass(frozen=True)
-class Briefing:
+@dataclass(frozen=True, repr=False)
+class Briefing(Shown):
     """One build in the morning. `sightings` has an entry for each nugget of the key; `diff` is None where there is
     nothing to compare with, `trend` and `timelines` where no build of this group is recorded, `trust` where nobody has
     judged anything."""

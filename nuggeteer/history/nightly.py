@@ -15,6 +15,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import Diff, NuggetChange, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, Gate, decide, possibly_lost, surely_kept, surely_not_worse
+from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError, Problem
 from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.store import History, RecordedRun
@@ -41,8 +42,8 @@ class Needed:
     questions: int | None = None
 
 
-@dataclass(frozen=True)
-class Night:
+@dataclass(frozen=True, repr=False)
+class Night(Shown):
     """One night's result. `old`, `diff` and the gates are absent on the first night, when there is nothing to compare
     with. `new_questions` were not asked in the old build; with any of them the gates cannot be applied. `asked`
     and `against` are the runs as the command line names them."""

@@ -7,13 +7,14 @@ scoring with that signature, or if it has none by its latest scoring, which is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from nuggeteer.collection.folder import natural
+from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import History, RecordedNugget, Scoring
 from nuggeteer.records import Bools, Ints, Vector
@@ -34,8 +35,8 @@ SIGNATURE_PARTS = {
 MIN_FLICKERS = 3
 
 
-@dataclass(frozen=True)
-class Build:
+@dataclass(frozen=True, repr=False)
+class Build(Shown):
     """One recorded build with the scoring chosen for it, and why it is not comparable with the newest build: `unlike`
     are the parts of the signature that differ, `unasked` the questions that were added later."""
 
@@ -52,8 +53,8 @@ class Build:
         return self.scoring.interval or Interval(None)
 
 
-@dataclass(frozen=True)
-class Trend:
+@dataclass(frozen=True, repr=False)
+class Trend(Framed):
     """The builds of one group, oldest first. Arrays have an entry for each build.
 
     `alarm` uses only the comparable builds. Its positions are positions in `builds`, and its evidence is NaN for the
@@ -64,6 +65,17 @@ class Trend:
     measure: str
     builds: tuple[Build, ...]
     alarm: Alarm
+
+    def _summary(self) -> str:
+        return f"{self.measure} of {self.group or 'runs without a group'}, {len(self.builds)} builds"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """A row for each build, oldest first."""
+        for i, build in enumerate(self.builds):
+            scoring = build.scoring
+            row: dict[str, object] = {"time": scoring.time, "label": scoring.label, "run": scoring.run}
+            row |= {"value": build.interval.value, "low": build.interval.low, "high": build.interval.high}
+            yield row | {"delta": float(self.delta[i]), "comparable": build.comparable}
 
     @cached_property
     def value(self) -> Vector:
@@ -90,8 +102,8 @@ class Trend:
         return result
 
 
-@dataclass(frozen=True)
-class NuggetTimelines:
+@dataclass(frozen=True, repr=False)
+class NuggetTimelines(Shown):
     """The outcomes of each nugget in some builds: arrays are nuggets × builds.
 
     `present` says whether the key had the nugget then. `probability` is NaN if the model gives none. `rank` is 0 if no

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.display import Shown
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ BLOCK = 1 << 24  # drawn verdicts that a measure sees at once: as numbers they t
 DRAWS_AT_ONCE = 256  # that are added up at once
 
 
-@dataclass(frozen=True)
-class Answers:
+@dataclass(frozen=True, repr=False)
+class Answers(Shown):
     """What a run's answers contain: all that a measure needs to know about them.
 
     `found` says for each nugget of the key whether the answer has it. Axes before the last, such as draws, are kept.
@@ -74,8 +75,8 @@ class Answers:
         return result.T
 
 
-@dataclass(frozen=True)
-class Measure:
+@dataclass(frozen=True, repr=False)
+class Measure(Shown):
     """A measure of answers; calling it gives a value for each question, NaN where it is undefined."""
 
     name: str
@@ -89,6 +90,9 @@ class Measure:
 
     def __str__(self) -> str:
         return self.name
+
+    def _summary(self) -> str:
+        return f"{self.name}, {self.formula}"
 
     def __call__(self, answers: Answers) -> Vector:
         found = answers.found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from nuggeteer.display import counted as counted
 from nuggeteer.records import Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
@@ -77,11 +78,6 @@ def p_value(p: float | None) -> str:
         return "<0.0001" if p < 0.5 else "1"
     digits = f"{p:.2g}"
     return f"<{digits}" if p < float(digits) in (0.05, 1) else f"{p:.2f}" if p >= 0.1 else digits
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: 1 query, 1,000 queries."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

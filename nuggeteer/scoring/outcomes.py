@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.measures import Answers
@@ -30,8 +31,8 @@ from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 
-@dataclass(frozen=True)
-class MatchedRun:
+@dataclass(frozen=True, repr=False)
+class MatchedRun(Shown):
     """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
     begin at `begin[i]`.
 
@@ -123,8 +124,8 @@ class MatchedRun:
         return found if self.answers is None else found | (self.answers == PARTLY)
 
 
-@dataclass(frozen=True)
-class Credit:
+@dataclass(frozen=True, repr=False)
+class Credit(Shown):
     """Of each nugget of the key, `response` is the position in the run of the response that gets the credit: the first
     one that carries the nugget or, if none does by itself, the likeliest; −1 if there is none. `best` is the highest
     match score of any response, NaN without an answer."""
@@ -133,8 +134,8 @@ class Credit:
     best: Vector
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Shown):
     """The result for one run: an entry for each nugget of the key.
 
     `probability` is the probability that the answer has the nugget, or NaN if the model gives none. The nugget is

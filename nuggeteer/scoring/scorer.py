@@ -14,7 +14,9 @@ from weakref import ref
 
 import numpy as np
 
-from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.folder import Collection, as_collection
+from nuggeteer.display import Shown
+from nuggeteer.errors import NoSuchName, did_you_mean
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from nuggeteer.thresholds.selection import ComparedModel
 
 
-@dataclass(frozen=True)
-class RunScore:
+@dataclass(frozen=True, repr=False)
+class RunScore(Shown):
     """The scores of one run: the mean of each measure with its interval, values by question, and the outcome of each
     nugget.
 
@@ -56,6 +58,13 @@ class RunScore:
     def name(self) -> str:
         return self.run.name
 
+    def _summary(self) -> str:
+        return f"{self.name}, {', '.join(f'{name} {_value(one.value)}' for name, one in self.measures.items())}"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        for name, one in self.measures.items():
+            yield {"measure": name, "value": one.value, "low": one.low, "high": one.high}
+
     @cached_property
     def rank(self) -> Ints:
         """For each nugget, the rank in its answer of the response that gets the credit; 0 if there is none."""
@@ -63,8 +72,8 @@ class RunScore:
         return np.where(self.outcome.response >= 0, self.outcome.response - first + 1, 0)
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Shown):
     """The scores of several runs, and the signature of all that they depend on."""
 
     key: AnswerKey
@@ -83,7 +92,32 @@ class Scores:
         return self.model.threshold(np.arange(len(self.key.nuggets)))
 
     def __getitem__(self, run: str) -> RunScore:
-        return next(score for score in self.runs if score.name == run)
+        for score in self.runs:
+            if score.name == run:
+                return score
+        names = [score.name for score in self.runs]
+        raise NoSuchName(f"no run {run!r} was scored; {did_you_mean(str(run), names)}there are: {', '.join(names)}")
+
+    def __iter__(self) -> Iterator[RunScore]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [score.name for score in self.runs]
+
+    def _summary(self) -> str:
+        first = self.measures[0].name
+        return f"{first} of {', '.join(f'{one.name} {_value(one.measures[first].value)}' for one in self.runs)}"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """A row for each run."""
+        for score in self.runs:
+            first = score.measures[self.measures[0].name]
+            row: dict[str, object] = {"run": score.name, **{name: one.value for name, one in score.measures.items()}}
+            row |= {"low": first.low, "high": first.high}
+            yield row | {"known": score.outcome.pairs_known, "guessed": score.outcome.pairs_guessed}
 
     def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
         """[found, in the key] for the vital and for the okay nuggets of a question."""
@@ -103,7 +137,11 @@ class Scores:
         return pd.concat(frames, ignore_index=True)
 
 
-class Scorer:
+def _value(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+class Scorer(Shown):
     """Everything that the scores of a collection's runs share: known verdicts, word weights, the threshold model and
     its draws. Each is computed once, when it is first needed: where all is known, no model is.
 
@@ -125,6 +163,9 @@ class Scorer:
         self._given_model, self._given_matcher = model, matcher
         # Of the last two runs: a difference, its suggestions and its page ask for both several times.
         self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
+
+    def _summary(self) -> str:
+        return f"{', '.join(map(str, self.measures))} of runs of {self.collection.root}"
 
     @cached_property
     def known(self) -> VerdictIndex:
@@ -241,24 +282,25 @@ class Scorer:
 
 
 def score(
-    collection: Collection,
-    runs: Iterable[str | Run],
+    collection: Collection | Path | str,
+    runs: str | Path | Run | Iterable[str | Path | Run] | None = None,
     measures: Sequence[str | Measure] = DEFAULT,
     model: ThresholdModel | None = None,
     seed: int = 0,
     jobs: int = 1,
 ) -> Scores:
-    """Score runs of a collection. Each run is a name, a file or a `Run`.
+    """Score runs of a collection, by default all. Each run is a name, a file or a `Run`; one alone needs no list.
 
     Known verdicts are used where there are any, and `model` decides the other pairs (`Scorer`).
     """
-    loaded = [run if isinstance(run, Run) else collection.run(run) for run in runs]
+    collection = as_collection(collection)
+    loaded = collection.loaded(runs)
     scorer = Scorer(collection, measures, model, seed, jobs)
     return scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
 
 
-@dataclass(frozen=True)
-class Thresholds:
+@dataclass(frozen=True, repr=False)
+class Thresholds(Shown):
     """The threshold models compared on a collection's judgements."""
 
     pairs: int

@@ -7,11 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
+from nuggeteer.display import Shown
 from nuggeteer.records import Bools, Ints, Vector
 
 
-@dataclass(frozen=True)
-class Opinions:
+@dataclass(frozen=True, repr=False)
+class Opinions(Shown):
     """What judges (language models) say of pairs: of each pair, the row of `rows` with the clues of their verdicts.
     Row 0 has zeros only, for pairs of which no judge says anything."""
 
@@ -26,8 +27,8 @@ class Opinions:
         return cls(np.zeros(pairs, dtype=np.int32), np.zeros((1, clues)))
 
 
-@dataclass(frozen=True)
-class Pairs:
+@dataclass(frozen=True, repr=False)
+class Pairs(Shown):
     """(nugget, response) pairs with all that a model needs to know about them: the match score, the nugget's position
     in the key, the response's size (`size_of`), the log odds that similar judged texts add, and what judges say (None
     if they add or say nothing)."""
@@ -57,8 +58,8 @@ def size_of(characters: Ints) -> Vector:
     return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(Shown):
     """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
 
     `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
@@ -149,8 +150,8 @@ class ThresholdModel(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class FixedThreshold:
+@dataclass(frozen=True, repr=False)
+class FixedThreshold(Shown):
     """One threshold for all nuggets (Nuggeteer §2.3). It decides yes or no and gives no probabilities."""
 
     value: float

@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Pairs
@@ -23,8 +24,8 @@ LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 BLOCK = 1 << 21  # probabilities at a time
 
 
-@dataclass(frozen=True)
-class SampledModel:
+@dataclass(frozen=True, repr=False)
+class SampledModel(Shown):
     """Decides guesses by draws from a posterior.
 
     `nuggets` is the number of nuggets in the key. `posterior` has an array for each parameter, with a row for each
@@ -106,8 +107,8 @@ class SampledModel:
         return chance
 
 
-@dataclass(frozen=True)
-class SampledDraws:
+@dataclass(frozen=True, repr=False)
+class SampledDraws(Shown):
     """Draws from a posterior. The same draws serve all runs."""
 
     model: SampledModel

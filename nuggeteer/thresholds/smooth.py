@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Opinions, Pairs
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
@@ -94,8 +95,8 @@ def encode_cells(cell: Ints, pairs: Pairs) -> Ints:
     return np.asarray(codes)
 
 
-@dataclass(frozen=True)
-class DecodedCells:
+@dataclass(frozen=True, repr=False)
+class DecodedCells(Shown):
     """What `encode_cells` made into codes: for each code the cell, the score, the size, the log odds that are carried
     over, and codes × clues of judges."""
 
@@ -125,8 +126,8 @@ def heard(opinions: Opinions | None, pairs: int, b: Vector) -> Opinions | None:
     return (Opinions.none(pairs, clues) if opinions is None else opinions) if clues else None
 
 
-@dataclass(frozen=True)
-class Prior:
+@dataclass(frozen=True, repr=False)
+class Prior(Shown):
     """The assumptions before the first judgement. The spreads count as much as `weight` observed effects, and the
     correlation within answers as much as `answers` observed answers. After the COEFFICIENTS of the curve and the size,
     `b` has those of the judges' clues."""
@@ -150,8 +151,8 @@ class Prior:
         return f"prior({','.join(f'{value:.4g}' for value in values)})"
 
 
-@dataclass(frozen=True)
-class SmoothFit:
+@dataclass(frozen=True, repr=False)
+class SmoothFit(Shown):
     """The fitted model."""
 
     b: Vector

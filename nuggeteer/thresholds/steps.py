@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln
 
+from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
@@ -36,8 +37,8 @@ HEAVY = 1e-7  # nodes with less than this share of the heaviest node's mass are 
 BLOCK = 1 << 18  # numbers at a time, few enough for the processor's cache
 
 
-@dataclass(frozen=True)
-class Steps:
+@dataclass(frozen=True, repr=False)
+class Steps(Shown):
     """All intervals of θ between distinct scores, unit by unit, with the counts of yes and no above and below."""
 
     start: Ints  # where each unit's intervals begin
@@ -151,8 +152,8 @@ class Likelihood:
         return Likelihood(self.steps.only(kept), self.log_width[kept])
 
 
-@dataclass(frozen=True)
-class StepFit:
+@dataclass(frozen=True, repr=False)
+class StepFit(Shown):
     """The posterior of a step model: each unit's expected α and β, and the probability of each interval of θ."""
 
     name: str

@@ -8,12 +8,13 @@ compared with people's in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, natural
+from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
@@ -52,8 +53,8 @@ class Assessor:
     shared: int
 
 
-@dataclass(frozen=True)
-class RaterAgreement:
+@dataclass(frozen=True, repr=False)
+class RaterAgreement(Shown):
     """The agreement of two or more raters. Of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is the
     share of yes of each of two raters, otherwise None. κ is for two raters only, and so are precision and recall: those
     of the first rater's yes, if the second one is right."""
@@ -91,8 +92,8 @@ class Dispute:
         return bool(self.yes and self.no)
 
 
-@dataclass(frozen=True)
-class MachineAgreement:
+@dataclass(frozen=True, repr=False)
+class MachineAgreement(Shown):
     """The agreement of the tool or another machine with people: with each person; with all `together`, on the pairs
     that several people judged; and with everything that `score` takes as `known`."""
 
@@ -102,8 +103,8 @@ class MachineAgreement:
     known: RaterAgreement | None
 
 
-@dataclass(frozen=True)
-class AssessorAgreement:
+@dataclass(frozen=True, repr=False)
+class AssessorAgreement(Framed):
     """`people` has every two people who share a pair, `together` all of them (None if nobody shares a pair). `machines`
     are those whose verdicts are marked as a machine's. `left_out` names the data that the tool did not use for its
     guesses. `judges` are all judges of the collection. `unnamed` verdicts name no assessor. On `both` pairs the same
@@ -121,6 +122,23 @@ class AssessorAgreement:
     unnamed: int
     both: int
     others: tuple[RaterAgreement, ...]
+
+    def _summary(self) -> str:
+        names = ", ".join(assessor.name for assessor in self.assessors)
+        kappa = None if self.together is None else self.together.kappa.value
+        return f"{names}, κ {'–' if kappa is None else f'{kappa:.3f}'}"
+
+    def _rows(self) -> Iterator[dict[str, object]]:
+        """A row for each comparison of people, and of the tool and machines with them."""
+        groups = [("people", self.people), ("known without them", self.others)]
+        groups += [(machine.name, machine.each) for machine in (self.tool, *self.machines)]
+        for kind, found in groups:
+            for pair in found:
+                row: dict[str, object] = {"of": kind, "raters": " and ".join(pair.raters), "pairs": pair.pairs}
+                for name in ("percent", "kappa", "alpha", "positive"):
+                    estimate = getattr(pair, name)
+                    row |= {name: estimate.value, f"{name} low": estimate.low, f"{name} high": estimate.high}
+                yield row | {"differ": pair.differ}
 
 
 @dataclass(frozen=True)

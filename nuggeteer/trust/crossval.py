@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
@@ -60,8 +61,8 @@ class Quality:
     log_score: float | None
 
 
-@dataclass(frozen=True)
-class Crossval:
+@dataclass(frozen=True, repr=False)
+class Crossval(Shown):
     """`pairs` are all judged (response, nugget) pairs of the runs, each text of an answer once; `guessed` those of them
     that were not known from another group's verdict; `answers` are (run, nugget). `runs` compares means of `measure`
     (None: mean recalls by weight), and `coverage95` is the share of runs whose judging interval holds the true one."""
@@ -90,8 +91,8 @@ class RunGuess:
     judging: tuple[float, float] | None
 
 
-@dataclass(frozen=True)
-class Guesses:
+@dataclass(frozen=True, repr=False)
+class Guesses(Shown):
     """Truth and guess of pairs, or of answers. `chance` is NaN if the model gives none. `order` ranks the pairs."""
 
     true: Bools

@@ -1,0 +1,77 @@
+"""Collections and runs from data in memory.
+
+They are written as files, in a temporary folder if no other is given, and read again. So they are checked as all files
+are, and everything that works with a folder works with them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.runs import read_run
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.formats.jsonl import write_jsonl
+from nuggeteer.formats.rows import rows_of
+from nuggeteer.records import Run, RunInfo
+
+_TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []  # each removes its folder when the process ends
+
+
+def make_collection(
+    nuggets: Any,
+    runs: Mapping[str, Any] | None = None,
+    questions: Any = None,
+    judgements: Any = None,
+    manifest: Any = None,
+    folder: Path | str | None = None,
+) -> Collection:
+    """A collection from rows: lists of objects, data frames, datasets, or mappings of qid to texts (`rows_of`).
+
+    Nuggets without an id are numbered within their question. The files are written to `folder`, which must be new or
+    empty; without it they are temporary, and gone with the process."""
+    if folder is None:
+        _TEMPORARY.append(tempfile.TemporaryDirectory(prefix="nuggeteer-"))
+        root = Path(_TEMPORARY[-1].name)
+    else:
+        root = Path(folder)
+        if root.exists() and (not root.is_dir() or any(root.iterdir())):
+            raise fail(root, "already exists and is not empty", "name a new folder")
+    write_jsonl(root / "nuggets.jsonl", _numbered(rows_of(nuggets)))
+    for name, rows in (("questions", questions), ("runs", manifest), ("judgements/given", judgements)):
+        if rows is not None:
+            write_jsonl(root / f"{name}.jsonl", rows_of(rows))
+    for name, rows in (runs or {}).items():
+        if not name or Path(name).name != name or not name.isprintable() or name.startswith("."):
+            raise NuggeteerError(f"{name!r} cannot be the name of a run, because it is no file name")
+        write_jsonl(root / "runs" / f"{name}.jsonl", rows_of(rows))
+    return read_collection(root)
+
+
+def make_run(collection: Collection, name: str, answers: Any) -> Run:
+    """A run from rows with `qid` and `text`, in rank order within a question. Nothing of it is kept on the disk; its
+    warnings are added to the collection's."""
+    info = collection.manifest.get(name, RunInfo(name))
+    problems: list[Problem] = []
+    with tempfile.TemporaryDirectory(prefix="nuggeteer-") as folder:
+        path = Path(folder) / "run.jsonl"
+        write_jsonl(path, rows_of(answers))
+        run = read_run(path, info, collection.key, collection.settings.answers.split, problems, name=name)
+    problems = [Problem(f"run {name}", p.line, p.what, p.remedy, p.severity) for p in problems]
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    if not collection.allow_empty and not any(map(str.strip, run.texts)):
+        raise fail(f"run {name}", "answers no question of the key", "check its qids and texts")
+    collection.problems.extend(problems)
+    return run
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[str(row.get("qid"))] += 1
+        yield {"nugget": str(counts[str(row.get("qid"))]), **row}
