@@ -8,7 +8,8 @@ A call is one answer with at most ten nuggets. Calls are made in the order of `n
 mean of 20). *Same width*: the share of the calls after which the judging part of F(3) is at most 1 % of its first width
 wider than after all calls; where that is expected, `ask` stops. *Nine tenths*: after which nine tenths of the narrowing
 are reached. The widths use the labels that the judge really gave, and count the doubt about its error rates. They
-follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes.
+follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes;
+novelty.md compares the two.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from nuggeteer.asking.order import DEVIATIONS, NO_GAIN, OpenNuggets, order_calls
 from nuggeteer.asking.plan import source_of
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.asking.replies import LABELS
-from nuggeteer.asking.worth import Worth
+from nuggeteer.asking.worth import Worth, novelty
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.audits.estimate import NuggetState
 from nuggeteer.records import Vector
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.text import verdict_form
+from nuggeteer.thresholds.smooth import SmoothFit
 
 JUDGE = JudgeSettings("judge", "http://127.0.0.1", "model", input_price=1, output_price=4)
 SHUFFLES = 20
@@ -123,7 +125,9 @@ def checked(collection: Collection, scorer: Scorer, judged: list[str], judge: Ju
             if label is not None:
                 labels.append(label)
                 truth.append(bool(state.found[position]))
-    return Worth.learned(np.array(labels), np.array(truth, dtype=bool))
+    assert isinstance(scorer.model, SmoothFit)
+    new = novelty(scorer.model.pairs / len(collection.key.nuggets))
+    return Worth.learned(np.array(labels), np.array(truth, dtype=bool), new)
 
 
 def ask(collection: Collection, target: str, judged: list[str], judge: Judge) -> Night | None:

@@ -2,6 +2,9 @@
 
 The rates are learned from pairs that both have judged, and start from those of SummHay's six LLM judges
 (experiments/asking.md). So a judge that nobody has checked counts for something, and for how little is known too.
+
+A judge is right where the words and people's verdicts on other texts are right, too. Only a part of what its label says
+is new (`novelty`): the less, the more people have judged.
 """
 
 from __future__ import annotations
@@ -16,31 +19,43 @@ from nuggeteer.asking.replies import LABELS
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.collection.folder import Collection
 from nuggeteer.judging.audits.estimate import NuggetState
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.thresholds.smooth import SmoothFit
 
 # The mean rates of the six judges, as counts of as many verdicts as the spread between the judges is worth.
 PRIOR: Final = np.array([[1.19, 3.56, 3.35], [14.21, 7.12, 0.88]])  # no, yes × LABELS
 
 
+# The part of a label's log likelihood ratio that is new, without any human verdict, and how fast it falls with human
+# verdicts for each nugget; of more verdicts than that, it is not known (experiments/novelty.md).
+NEW, FALL, MOST = 0.81, 5.0, 4.75
+
+
+def novelty(verdicts: float) -> float:
+    """The part of a label that is new, after so many human verdicts for each nugget in the mean."""
+    return float(NEW * (1 + FALL * min(verdicts, MOST)) ** -0.25)
+
+
 @dataclass(frozen=True)
 class Worth:
     """Counts of labels where the answer lacks the nugget, and where it has it; (no, yes) × `LABELS`, prior included.
-    `checked` is how many pairs humans have judged too."""
+    `checked` is how many pairs humans have judged too, and `novelty` the part of a label that is new."""
 
     counts: Vector
     checked: int = 0
+    novelty: float = 1.0
 
     @classmethod
     def unchecked(cls) -> Worth:
-        return cls(PRIOR)
+        return cls(PRIOR, novelty=NEW)
 
     @classmethod
-    def learned(cls, labels: Vector, yes: Bools) -> Worth:
+    def learned(cls, labels: Vector | Ints, yes: Bools, novelty: float = 1.0) -> Worth:
         """From labels, as positions in `LABELS`, of pairs with human verdicts."""
         seen = np.zeros_like(PRIOR)
         np.add.at(seen, (yes.astype(int), labels.astype(int)), 1)
-        return cls(PRIOR + seen, len(labels))
+        return cls(PRIOR + seen, len(labels), novelty)
 
     @property
     def rates(self) -> Vector:
@@ -48,7 +63,7 @@ class Worth:
 
     def posterior(self, probability: Vector) -> Vector:
         """nuggets × labels: how probable a nugget is after each label."""
-        no, yes = self.rates
+        no, yes = self.rates**self.novelty
         joint = probability[:, None] * yes
         return np.asarray(joint / (joint + (1 - probability)[:, None] * no))
 
@@ -92,4 +107,5 @@ def learn_worth(collection: Collection, scorer: Scorer, store: VerdictStore) -> 
             if not state.open_[position]:
                 labels.append(code)
                 truth.append(bool(state.found[position]))
-    return Worth.learned(np.array(labels, dtype=int), np.array(truth, dtype=bool))
+    new = novelty(scorer.model.pairs / len(collection.key.nuggets)) if isinstance(scorer.model, SmoothFit) else 1.0
+    return Worth.learned(np.array(labels, dtype=int), np.array(truth, dtype=bool), new)

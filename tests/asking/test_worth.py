@@ -14,7 +14,7 @@ from nuggeteer.asking.narrowing import AskingSubject, plan_mixture
 from nuggeteer.asking.order import DEVIATIONS, OpenNuggets, OrderedCalls, order_calls, remaining_variance
 from nuggeteer.asking.plan import Source, cheapest
 from nuggeteer.asking.prompts import find_prompt
-from nuggeteer.asking.worth import PRIOR, Worth
+from nuggeteer.asking.worth import PRIOR, Worth, novelty
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
@@ -52,6 +52,19 @@ def test_a_judge_that_says_the_same_whatever_is_true_explains_nothing_and_a_perf
     assert Worth(np.array([[1.0, 2, 3], [2, 4, 6]])).explained(p) == pytest.approx([0, 0])
     tiny = 1e-9
     assert Worth(np.array([[tiny, tiny, 9], [9, tiny, tiny]])).explained(p) == pytest.approx([1, 1])
+
+
+def test_the_less_of_a_label_is_new_the_less_it_explains():
+    p = np.array([0.1, 0.5, 0.8])
+    whole, half, none = (Worth(PRIOR, novelty=new) for new in (1.0, 0.5, 0.0))
+    assert (whole.explained(p) > half.explained(p)).all()
+    assert none.explained(p) == pytest.approx(np.zeros(3))
+    odds = np.sqrt(whole.rates[1] / whole.rates[0]) * (p / (1 - p))[:, None]
+    assert half.posterior(p) == pytest.approx(odds / (1 + odds))
+
+
+def test_a_label_is_less_new_the_more_people_have_judged():
+    assert [round(novelty(verdicts), 2) for verdicts in (0, 0.26, 0.86, 4.75, 100)] == [0.81, 0.66, 0.53, 0.36, 0.36]
 
 
 def test_the_doubt_is_the_variance_of_the_score_over_rates_that_might_be(rng):
