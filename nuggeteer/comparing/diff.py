@@ -1,7 +1,7 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
-All results come from the draws that score each run by itself. In each of them a text that both return has one verdict,
-so identical answers never differ. Swapping old and new changes only the sign.
+Scores come from the draws that score each run by itself. In each of them a text that both return has one verdict, so
+identical answers never differ. How probable each change is, `joint` says. Swapping old and new changes only the sign.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
+from nuggeteer.comparing.joint import joint_chances
 from nuggeteer.display import Framed, Shown
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
@@ -29,6 +30,8 @@ from nuggeteer.statistics.significance import bootstrap_p, randomisation
 from nuggeteer.text import verdict_form
 
 LONGER_ANSWER = 1.5  # times as long
+# Less probable changes are not listed as gained or lost: whoever reads a line of the list is right more often than not.
+PROBABLE = 0.5
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +94,11 @@ class NuggetChange(Shown):
         return self.old.known and self.new.known
 
     @property
+    def probable(self) -> bool:
+        """Whether the change is more probably real than not. A guess without a probability counts as decided."""
+        return self.probability is None or self.probability >= PROBABLE
+
+    @property
     def vital(self) -> bool:
         return self.nugget.importance == "vital"
 
@@ -134,9 +142,10 @@ class Delta(Shown):
 class Diff(Framed):
     """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
 
-    `gained` and `lost` are sorted by their weight in the score, `kept` is in the order of the key. `gain` and `loss`
-    are the probabilities for each nugget, NaN if the model gives none. `identical` marks the questions to which both
-    runs return the same texts."""
+    `gained` and `lost` are the changes that are more probably real than not, sorted by their weight in the score.
+    `doubtful` are less probable ones of either kind, of nuggets that are decided otherwise in the two runs. `kept` is
+    in the order of the key. `gain` and `loss` are the probabilities for each nugget, NaN if the model gives none.
+    `identical` marks the questions to which both runs return the same texts."""
 
     key: AnswerKey
     old_run: Run
@@ -146,6 +155,7 @@ class Diff(Framed):
     deltas: dict[str, Delta]
     gained: tuple[NuggetChange, ...]
     lost: tuple[NuggetChange, ...]
+    doubtful: tuple[NuggetChange, ...]
     kept: tuple[NuggetChange, ...]
     gain: Vector
     loss: Vector
@@ -176,13 +186,25 @@ class Diff(Framed):
         """By the first measure."""
         return next(iter(self.deltas.values()))
 
+    @cached_property
+    def gained_places(self) -> frozenset[int]:
+        """The positions in the key of the nuggets gained."""
+        return self._places(self.gained)
+
+    @cached_property
+    def lost_places(self) -> frozenset[int]:
+        return self._places(self.lost)
+
+    def _places(self, changes: Sequence[NuggetChange]) -> frozenset[int]:
+        return frozenset(self.key.nugget_position[c.question.qid, c.nugget.nugget] for c in changes)
+
     @property
     def vital_lost(self) -> tuple[NuggetChange, ...]:
         return tuple(change for change in self.lost if change.vital)
 
     @property
     def expected_gained(self) -> float | None:
-        """How many nuggets are gained in the mean over the draws."""
+        """How many nuggets are gained, in expectation: the sum of the probabilities of all nuggets."""
         return None if np.isnan(self.gain).any() else float(self.gain.sum())
 
     @property
@@ -258,11 +280,8 @@ def diff_matched_runs(
         for kind in ("gained", "lost"):
             chance[kind][alike[key.question]] = 0.0
     else:
-        chance = {
-            "gained": (~before.drawn & after.drawn).mean(axis=0),
-            "lost": (before.drawn & ~after.drawn).mean(axis=0),
-            "kept": (before.drawn & after.drawn).mean(axis=0),
-        }
+        joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike)
+        chance = {"gained": joint.gained, "lost": joint.lost, "kept": joint.kept}
     shown = np.flatnonzero(found[0] | found[1])
     marker = Marker(scorer.ngrams)
     sightings = [sightings_of(marker, side, shown) for side in (before, after)]
@@ -288,6 +307,7 @@ def diff_matched_runs(
             for i in np.flatnonzero(which[kind]).tolist()
         ]
 
+    changed = sorted([*changes("gained"), *changes("lost")], key=_by_weight)
     return Diff(
         key,
         old.run,
@@ -295,8 +315,9 @@ def diff_matched_runs(
         before.outcome,
         after.outcome,
         deltas,
-        tuple(sorted(changes("gained"), key=_by_weight)),
-        tuple(sorted(changes("lost"), key=_by_weight)),
+        tuple(change for change in changed if change.kind == "gained" and change.probable),
+        tuple(change for change in changed if change.kind == "lost" and change.probable),
+        tuple(change for change in changed if not change.probable),
         tuple(changes("kept")),
         chance["gained"],
         chance["lost"],

@@ -71,10 +71,11 @@ def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
     """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`.
 
     A loss guessed by a model without probabilities counts as certain."""
-    lost = tuple(change for change in diff.vital_lost if change.probability is None or change.probability >= sure)
+    possible = [change for change in (*diff.lost, *diff.doubtful) if change.vital and change.kind == "lost"]
+    lost = tuple(change for change in possible if change.probability is None or change.probability >= sure)
     names = ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:5])
     more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-    unsure = len(diff.vital_lost) - len(lost)
+    unsure = len(possible) - len(lost)
     why = f"{_count(len(lost))} lost with a probability of at least {sure:g}, {most} allowed"
     why += f": {names}{more}" if lost else ""
     why += f" ({unsure} less sure)" if unsure else ""

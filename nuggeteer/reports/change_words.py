@@ -43,11 +43,13 @@ def causes_in_words(causes: Causes) -> str:
 
 
 def nuggets_in_words(result: Diff) -> Iterator[str]:
+    """How many changes are more probable than not, and how many of any probability are to be expected."""
+
     def counted(kind: str, found: Sequence[NuggetChange]) -> str:
         vital = sum(change.vital for change in found)
         return f"{len(found)} {kind}" + (f" ({vital} vital)" if found else "")
 
-    kept = f"{len(result.kept)} kept"
+    kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} doubtful" if result.doubtful else "")
     yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
     gained, lost = result.expected_gained, result.expected_lost
     if (
@@ -55,7 +57,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"Expected, as a mean over all that the guesses may be: {gained:.1f} gained, {lost:.1f} lost."
+        yield f"Expected, with all that are less probable: {gained:.1f} gained, {lost:.1f} lost."
 
 
 def texts_in_words(result: Diff) -> Iterator[str]:

@@ -26,7 +26,7 @@ from nuggeteer.reports.change_words import (
     texts_in_words,
     verdict,
 )
-from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, number, p_value, percent
+from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, number, p_value
 from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import plain, table
@@ -46,6 +46,7 @@ def as_json(result: Diff, gates: Sequence[Gate] = (), causes: Causes | None = No
         | {name: _delta_as_json(delta) for name, delta in result.deltas.items()},
         "gained": [_change_as_json(change) for change in result.gained],
         "lost": [_change_as_json(change) for change in result.lost],
+        "doubtful": [{"kind": change.kind, **_change_as_json(change)} for change in result.doubtful],
         "kept": [_change_as_json(change) for change in result.kept],
         "expected": {"gained": result.expected_gained, "lost": result.expected_lost},
         "answers": {
@@ -174,6 +175,7 @@ def draw(
     _changes(out, "Lost", result, result.lost, most, explain)
     _changes(out, "Gained", result, result.gained, most, explain)
     if everything:
+        _changes(out, "Less probable than not", result, result.doubtful, None, explain)
         _changes(out, "Kept", result, result.kept, None, explain)
     _questions(out, result, most)
     for line in texts_in_words(result):
@@ -229,16 +231,13 @@ def _changes(
 ) -> None:
     if not found:
         return
-    likely = found if most is None else [c for c in found if c.probability is None or c.probability >= DOUBTFUL]
-    shown = likely[:most]
+    shown = found[:most]
     out.print()
     out.print(Text(title, "bold"))
     for change in shown:
         out.print(_change(out, result, change, explain))
-    more, doubtful = len(likely) - len(shown), len(found) - len(likely)
-    rest = [f"{more} more"] * (more > 0) + [f"{doubtful} with a probability under {percent(DOUBTFUL)}"] * (doubtful > 0)
-    if rest:
-        out.print(Text(f"... and {' and '.join(rest)}; --all shows them", "dim"))
+    if len(found) > len(shown):
+        out.print(Text(f"... and {len(found) - len(shown)} more; --all shows them", "dim"))
 
 
 def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = False) -> Table:

@@ -52,7 +52,8 @@ def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> Non
             xml.SubElement(case, "failure", message=escaped(gate.why), type="gate")
         elif not gate.decided:
             xml.SubElement(case, "skipped", message=escaped(f"undecided: {gate.why}"))
-    for change in result.vital_lost:
+    failed = [change for gate in gates if not gate.passed for change in gate.lost if not change.probable]
+    for change in (*result.vital_lost, *failed):
         place = escaped(f"{change.question.qid}/{change.nugget.nugget}")
         case = _case(suite, "nuggeteer.vital-lost", place)
         first, *rest = in_words(change)

@@ -212,8 +212,9 @@ def test_the_difference_is_what_counting_draw_by_draw_gives(sample):
     assert delta.interval.value == pytest.approx(difference.mean())
     assert delta.interval.judging == pytest.approx(np.quantile(difference.mean(axis=1), [0.025, 0.975]))
     assert (delta.p < 0.05) == (not delta.interval.low <= 0 <= delta.interval.high)
-    assert result.gain == pytest.approx((drawn[1] & ~drawn[0]).mean(axis=0))
-    assert result.loss == pytest.approx((drawn[0] & ~drawn[1]).mean(axis=0))
+    # Changes are less probable than two runs that know nothing of each other would have them.
+    apart = (drawn[1] & ~drawn[0]).mean(axis=0).sum() + (drawn[0] & ~drawn[1]).mean(axis=0).sum()
+    assert 0.8 * apart < result.gain.sum() + result.loss.sum() < apart
 
 
 @pytest.mark.parametrize("pair", [("build-101", "build-103"), ("aurora", "build-102")])
@@ -230,9 +231,9 @@ def test_gains_and_losses_are_those_of_the_scores(sample):
     old, new = (one.outcome.found for one in scores.runs)
     differ = ~result.identical[sample.key.question]
     place = sample.key.nugget_position
-    listed = {place[c.question.qid, c.nugget.nugget] for c in result.gained}
+    listed = {place[c.question.qid, c.nugget.nugget] for c in (*result.gained, *result.doubtful) if c.kind == "gained"}
     assert listed == set(np.flatnonzero(new & ~old & differ).tolist())
-    listed = {place[c.question.qid, c.nugget.nugget] for c in result.lost}
+    listed = {place[c.question.qid, c.nugget.nugget] for c in (*result.lost, *result.doubtful) if c.kind == "lost"}
     assert listed == set(np.flatnonzero(old & ~new & differ).tolist())
     assert listed
 
@@ -321,7 +322,8 @@ def mirrored(one, other):
             assert mine == (theirs and pytest.approx((-theirs[1], -theirs[0]), abs=1e-9))
         if delta.interval.low is not None:
             assert delta.interval.low == pytest.approx(-back.interval.high, abs=1e-9)
-        assert (delta.p, delta.p_randomisation, delta.p_bootstrap) == (back.p, back.p_randomisation, back.p_bootstrap)
+        assert delta.p == pytest.approx(back.p, abs=1e-9)
+        assert (delta.p_randomisation, delta.p_bootstrap) == (back.p_randomisation, back.p_bootstrap)
 
 
 @pytest.mark.slow
@@ -439,8 +441,9 @@ def test_numbers_are_printed_so_that_the_reason_can_be_seen(some):
 
 
 def test_the_lost_gate_counts_vital_nuggets_that_are_lost_surely_enough(some):
-    lost = [c for c in some.lost if c.vital]
+    lost = [c for c in (*some.lost, *some.doubtful) if c.vital and c.kind == "lost"]
     assert lost
+    assert len(some.vital_lost) < len(lost), "less probable ones count where --sure says so"
     probabilities = sorted(c.probability for c in lost)
     for sure in (0.0, probabilities[0], probabilities[-1], 1.0):
         count = sum(p >= sure for p in probabilities)

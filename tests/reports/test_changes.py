@@ -143,7 +143,7 @@ def test_the_change_is_that_of_the_printed_numbers(builds, old, new, value, show
 
 @pytest.mark.slow
 def test_thousands_of_changes_do_not_flood_the_screen(tmp_path):
-    simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=0, responses=3), seed=1)
+    simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=2, responses=3), seed=1)
     result = diff(read_collection(tmp_path / "made"), "s1", "s2")
     assert len(result.gained) + len(result.lost) > 200
     shown = drawn(result)
@@ -154,13 +154,16 @@ def test_thousands_of_changes_do_not_flood_the_screen(tmp_path):
     assert "--all" not in every
 
 
-def test_a_change_that_is_most_improbable_is_only_counted(builds):
-    from dataclasses import replace
-
-    doubtful = replace(builds.lost[0], probability=0.02)
-    shown = drawn(replace(builds, lost=(doubtful,)))
-    assert f"{doubtful.question.qid}/{doubtful.nugget.nugget} " not in shown.split("Gained")[0]
-    assert "... and 1 with a probability under 10 %" in shown
+def test_a_change_that_is_less_probable_than_not_is_only_counted(builds):
+    doubtful = [f"{change.question.qid}/{change.nugget.nugget} " for change in builds.doubtful]
+    assert doubtful
+    shown, every = drawn(builds), drawn(builds, everything=True)
+    assert not any(name in shown for name in doubtful)
+    assert f"{len(doubtful)} doubtful" in shown
+    assert all(name in every.split("Less probable than not")[1] for name in doubtful)
+    assert f"Expected, with all that are less probable: {builds.expected_gained:.1f} gained" in shown
+    listed = [*builds.gained, *builds.lost]
+    assert all(f"{change.question.qid}/{change.nugget.nugget} " in every for change in listed)
 
 
 def test_the_gates_come_last(builds):
@@ -313,7 +316,7 @@ def test_nothing_hostile_is_read_as_markdown_or_html(hostile):
 
 @pytest.mark.slow
 def test_markdown_stays_within_what_a_summary_may_be(tmp_path):
-    simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=0, responses=3), seed=1)
+    simulate(tmp_path / "made", Shape(questions=100, nuggets=10, systems=2, judged=2, responses=3), seed=1)
     result = diff(read_collection(tmp_path / "made"), "s1", "s2")
     text = markdown.changes(result)
     assert len(text.encode()) < 200_000  # GitHub's limit is a megabyte

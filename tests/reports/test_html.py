@@ -153,8 +153,7 @@ def test_the_map_has_each_nugget_once_and_tells_known_from_guessed_without_colou
         assert ("known" in said) == bool(outcome.known[place])
         assert ("not found" not in said) == bool(outcome.found[place])
         assert bool({"yes", "no"} & set(look)) == bool(outcome.known[place])
-        gained = outcome.found[place] and not found.diff.old.found[place]
-        lost = found.diff.old.found[place] and not outcome.found[place]
+        gained, lost = place in found.diff.gained_places, place in found.diff.lost_places
         assert (("gained" in look), ("lost" in look)) == (gained, lost)
         mark = marks[place].lstrip("+−")
         assert (mark in "✓×") if outcome.known[place] else (1 <= int(mark) <= 99)

@@ -13,11 +13,7 @@ from nuggeteer.reports.change_words import (
     texts_in_words,
     verdict,
 )
-from nuggeteer.reports.formatting import (
-    number,
-    percent,
-    signed,
-)
+from nuggeteer.reports.formatting import number, signed
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 
 LISTED = 8  # changes of a kind at once; more are folded away
@@ -40,18 +36,15 @@ class Changes:
         """Lost, then gained: the first of each kind, and what is folded away."""
         kinds = []
         for title, found in (("Lost", self.diff.lost), ("Gained", self.diff.gained)):
-            likely = [change for change in found if change.probability is None or change.probability >= DOUBTFUL]
-            doubtful, cut = len(found) - len(likely), max(len(likely) - MOST, 0)
-            rest = [f"{cut} more"] * (cut > 0)
-            rest += [f"{doubtful} with a probability under {percent(DOUBTFUL)}"] * (doubtful > 0)
+            cut = max(len(found) - MOST, 0)
             kinds.append(
                 {
                     "title": title,
                     "count": len(found),
                     "vital": sum(change.vital for change in found),
-                    "shown": [self._change(change) for change in likely[:LISTED]],
-                    "folded": [self._change(change) for change in likely[LISTED:MOST]],
-                    "rest": " and ".join(rest),
+                    "shown": [self._change(change) for change in found[:LISTED]],
+                    "folded": [self._change(change) for change in found[LISTED:MOST]],
+                    "rest": f"{cut} more" if cut else "",
                 }
             )
         return kinds

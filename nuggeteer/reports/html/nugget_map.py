@@ -97,10 +97,9 @@ class NuggetMap:
     def _turn(self, position: int) -> tuple[str, str]:
         """Whether the nugget was gained or lost."""
         if self.diff:
-            old, new = bool(self.diff.old.found[position]), bool(self.diff.new.found[position])
-            if new and not old:
+            if position in self.diff.gained_places:
                 return "+", "gained"
-            if old and not new:
+            if position in self.diff.lost_places:
                 return "−", "lost"
         return "", ""
 
