@@ -1,4 +1,4 @@
-"""How an object shows itself: in a line where Python prints it, as a table in a notebook, as a data frame on request.
+"""How numbers are written and objects show themselves: in a line, as a table in a notebook, as a data frame.
 
 Texts of answers are hostile: control characters are escaped in the line, and everything is escaped in HTML.
 """
@@ -89,3 +89,13 @@ def _cut(text: str, most: int) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: 1 query, 1,000 queries."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to two digits. It is never written as 0, and never as 0.05 or 1 if it is below."""
+    if p is None or math.isnan(p):
+        return "–"
+    if p < 0.0001 or p > 0.99995:
+        return "<0.0001" if p < 0.5 else "1"
+    digits = f"{p:.2g}"
+    return f"<{digits}" if p < float(digits) in (0.05, 1) else f"{p:.2f}" if p >= 0.1 else digits

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from nuggeteer.comparing.diff import Delta, Diff, NuggetChange
+from nuggeteer.display import p_value
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING
 
@@ -62,7 +63,7 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
         why = f"change {signed(interval.value, -by)}, not below {_limit(by)}"
     else:
         passed = delta.p >= p
-        why = f"change {signed(interval.value, -by)}, below {_limit(by)}, and p {delta.p:.4f}"
+        why = f"change {signed(interval.value, -by)}, below {_limit(by)}, and p {p_value(delta.p)}"
         why += f", {'not ' if passed else ''}below {p:g}"
     return Gate(rule, passed, f"{title} {delta.old:.3f} → {delta.new:.3f}, {why}")
 

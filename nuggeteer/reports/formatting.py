@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from nuggeteer.display import counted as counted
+from nuggeteer.display import p_value as p_value
 from nuggeteer.records import Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
@@ -68,16 +69,6 @@ def percent(part: float, whole: float = 1.0) -> str:
     if part > 0 and rounded == 0:
         return "<1 %"
     return ">99 %" if part < whole and rounded == 100 else f"{rounded} %"
-
-
-def p_value(p: float | None) -> str:
-    """A p-value to two digits. It is never written as 0, and never as 0.05 or 1 if it is below."""
-    if p is None or math.isnan(p):
-        return UNDEFINED
-    if p < 0.0001 or p > 0.99995:
-        return "<0.0001" if p < 0.5 else "1"
-    digits = f"{p:.2g}"
-    return f"<{digits}" if p < float(digits) in (0.05, 1) else f"{p:.2f}" if p >= 0.1 else digits
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

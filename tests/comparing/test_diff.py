@@ -346,7 +346,7 @@ def test_any_two_runs_mirror_each_other_and_equal_answers_never_differ(tmp_path_
         write_lines(root / "runs" / f"{name}.jsonl", ({"qid": q, "text": t} for q, t in responses))
     write_lines(root / "judgements" / "j.jsonl", judged)
     (root / "nuggeteer.toml").write_text(FIXED if fixed else "")
-    collection = read_collection(root)
+    collection = read_collection(root, allow_empty=True)
     result = diff(collection, "a", "b")
     mirrored(result, diff(collection, "b", "a"))
     changed = {c.question.qid for c in (*result.gained, *result.lost)}
@@ -362,10 +362,11 @@ def test_any_two_runs_mirror_each_other_and_equal_answers_never_differ(tmp_path_
 
 
 def test_runs_without_any_response(collect):
-    result = diff(collect(NUGGETS, {"old": [], "new": OLD}, JUDGED), "old", "new")
+    result = diff(replace(collect(NUGGETS, {"old": [], "new": OLD}, JUDGED), allow_empty=True), "old", "new")
     assert len(result.gained) == 4
     assert result.answered_anew.tolist() == [0, 1, 2]
-    nothing_changed(diff(collect(NUGGETS, {"old": [], "new": []}, folder="none"), "old", "new"))
+    both = replace(collect(NUGGETS, {"old": [], "new": []}, folder="none"), allow_empty=True)
+    nothing_changed(diff(both, "old", "new"))
 
 
 def test_few_questions_have_a_difference_and_no_interval(collect):
