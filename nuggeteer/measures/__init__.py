@@ -8,26 +8,27 @@ from collections.abc import Sequence
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.measures import autonuggetizer
 from nuggeteer.measures.base import Answers, Measure
+from nuggeteer.measures.by_text import WHOLE_ANSWERS, pourpre_f
 from nuggeteer.measures.f import f, precision, recall
 from nuggeteer.measures.pyramid import macro_f, pyramid_f
 from nuggeteer.records import AnswerKey
 
 __all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "is_measure", "parse"]
 
-FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES)}
-FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f}
+FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES, *WHOLE_ANSWERS)}
+FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f, "pourpre_f": pourpre_f}
 DEFAULT = (f(3), recall, precision, pyramid_f(3), macro_f(3))
-ALL = (*DEFAULT, *autonuggetizer.SCORES)
+ALL = (*DEFAULT, *autonuggetizer.SCORES, pourpre_f(3), *WHOLE_ANSWERS)
 
 
 def parse(name: str) -> Measure:
     """The measure with this name: f3, f1, recall, precision, pyramid_f3, macro_f3, vital_score, ..."""
     if name in FIXED:
         return FIXED[name]
-    parts = re.fullmatch(r"(f|pyramid_f|macro_f)(\d+(?:\.\d+)?)", name)
+    parts = re.fullmatch(r"(f|pyramid_f|macro_f|pourpre_f)(\d+(?:\.\d+)?)", name)
     if parts and float(parts[2]) > 0:
         return FAMILIES[parts[1]](float(parts[2]))
-    known = ", ".join(["f3 (any β)", "pyramid_f3", "macro_f3", *FIXED])
+    known = ", ".join(["f3 (any β)", "pyramid_f3", "macro_f3", "pourpre_f3", *FIXED])
     raise NuggeteerError(f"no measure is called {name!r}; {did_you_mean(name, map(str, ALL))}there are {known}")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,19 +25,19 @@ class Answers(Shown):
 
     `found` says for each nugget of the key whether the answer has it. Axes before the last, such as draws, are kept.
     `partly` marks nuggets judged partly supported. `length` is the number of non-white-space characters in each
-    question's whole answer.
+    question's whole answer. `by_text` has the values, by question, of the measures that compare texts with the key.
     """
 
     key: AnswerKey
     found: Bools
     partly: Bools
     length: Ints
+    by_text: Mapping[str, Vector] = field(default_factory=dict)
 
     def some(self, draws: slice) -> Answers:
         """Those of some draws."""
-        return Answers(
-            self.key, self.found[draws], self.partly[draws] if self.partly.ndim > 1 else self.partly, self.length
-        )
+        partly = self.partly[draws] if self.partly.ndim > 1 else self.partly
+        return Answers(self.key, self.found[draws], partly, self.length, self.by_text)
 
     def found_weight(self, weight: npt.NDArray[Any]) -> Vector:
         """The total weight of the nuggets found, for each question."""
@@ -87,6 +87,7 @@ class Measure(Shown):
     values: Callable[[Answers], Vector]
     applies: Callable[[AnswerKey], bool] = lambda key: True
     composition: Callable[[AnswerKey], Composition | None] = lambda key: None  # None: it cannot be audited
+    by_text: bool = False  # it compares texts with the key
 
     def __str__(self) -> str:
         return self.name

@@ -6,8 +6,8 @@ nuggets and texts (`drawing`). So its outcome is the same whatever other runs ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -158,16 +158,17 @@ class Outcome(Shown):
     drawn: Bools | None  # draws × nuggets: found, with drawn verdicts; None if there is nothing to draw
     partial: Vector
     drawn_partly: Bools | None  # draws × nuggets, or one row for all draws: supported in part and not found
+    by_text: Mapping[str, Vector] = field(default_factory=dict)  # of measures that compare texts, by question
 
     def answers(self, key: AnswerKey) -> Answers:
         """As decided."""
-        return Answers(key, self.found, self.partly, self.length)
+        return Answers(key, self.found, self.partly, self.length, self.by_text)
 
     def drawn_answers(self, key: AnswerKey) -> Answers | None:
         """As drawn."""
         if self.drawn is None or self.drawn_partly is None:
             return None
-        return Answers(key, self.drawn, self.drawn_partly, self.length)
+        return Answers(key, self.drawn, self.drawn_partly, self.length, self.by_text)
 
     @cached_property
     def credit(self) -> Credit:

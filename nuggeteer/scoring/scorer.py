@@ -24,6 +24,7 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of
@@ -261,13 +262,20 @@ class Scorer(Shown):
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""
         if matched.decided:  # nothing to draw for
-            return find(matched, self.key, None, None, None)
+            return self._with_texts(matched, find(matched, self.key, None, None, None))
         for earlier, outcome in self._outcomes:
             if earlier() is matched:
                 return outcome
-        outcome = find(matched, self.key, self.model, self.draws, self._noise)
+        outcome = self._with_texts(matched, find(matched, self.key, self.model, self.draws, self._noise))
         self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
         return outcome
+
+    def _with_texts(self, matched: MatchedRun, outcome: Outcome) -> Outcome:
+        """The outcome with the values of the measures that compare texts, if there are any."""
+        if not any(measure.by_text for measure in self.measures):
+            return outcome
+        values = values_by_text(self.measures, matched.run, matched.length, self.material, self.jobs)
+        return replace(outcome, by_text=values)
 
     def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run."""

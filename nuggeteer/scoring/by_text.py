@@ -1,0 +1,56 @@
+"""The measures that compare a run's texts with the key, and need no verdict (`measures.by_text`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.base import Material
+from nuggeteer.matching.pourpre import make
+from nuggeteer.measures import Measure
+from nuggeteer.measures.by_text import ROUGE, credited_f
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Ints, Run, Vector
+
+
+def values_by_text(
+    measures: Iterable[Measure], run: Run, length: Ints, material: Material, jobs: int = 1
+) -> dict[str, Vector]:
+    """The values of those measures that compare texts, by question."""
+    found = {}
+    for measure in measures:
+        if measure.by_text:
+            rouge = measure.name in ROUGE
+            found[measure.name] = (
+                _rouge(measure.name, run, material.key) if rouge else _pourpre(measure, run, length, material, jobs)
+            )
+    return found
+
+
+def _pourpre(measure: Measure, run: Run, length: Ints, material: Material, jobs: int) -> Vector:
+    """Words are stemmed, and weigh as the settings say (idf, or 1 each)."""
+    key = material.key
+    matcher = make(replace(material, settings=replace(material.settings, stem=True)))
+    scores = matcher.score(run.normalised_texts, run.question, jobs)
+    _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
+    credit = np.zeros(len(key.nuggets))
+    np.maximum.at(credit, nugget, scores)
+    return credited_f(key, credit, length, float(measure.name.removeprefix("pourpre_f")))
+
+
+def _rouge(kind: str, run: Run, key: AnswerKey) -> Vector:
+    """Recall of the whole key by the whole answer."""
+    try:
+        scorer = import_module("rouge_score.rouge_scorer").RougeScorer([kind], use_stemmer=True)
+    except ImportError as error:
+        raise NuggeteerError(f"{kind} needs the package rouge-score: install nuggeteer[rouge]") from error
+    return np.array(
+        [
+            scorer.score(" ".join(" ".join(n.descriptions) for n in nuggets), run.answer(i))[kind].recall
+            for i, (_, nuggets) in enumerate(key)
+        ]
+    )
