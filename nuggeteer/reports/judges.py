@@ -63,13 +63,14 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
         out.print()
         _slices(out, "Judges against people", "judge", [(judge.judge, whole) for judge, whole in checked])
         for judge, _ in checked:
-            out.print()
             for title, head, parts in (
                 ("kind of question", "kind", judge.kinds),
                 ("characters", "text", judge.lengths),
             ):
                 if parts:
+                    out.print()
                     _slices(out, f"{judge.judge}, by {title}", head, [(part.name, part) for part in parts])
+            out.print()
             out.print(plain(_calibration(judge)))
         out.print()
         out.print(
