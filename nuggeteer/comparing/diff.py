@@ -171,8 +171,8 @@ class Diff(Framed):
         return f"{runs}, {moved}, {len(self.gained)} gained, {len(self.lost)} lost"
 
     def _rows(self) -> Iterator[dict[str, object]]:
-        """A row for each nugget that was lost, gained or kept."""
-        for change in (*self.lost, *self.gained, *self.kept):
+        """A row for each nugget that was lost or gained, certainly or perhaps, or kept."""
+        for change in (*self.lost, *self.gained, *self.doubtful, *self.kept):
             row: dict[str, object] = {"change": change.kind, "qid": change.question.qid, "nugget": change.nugget.nugget}
             row |= {"importance": change.nugget.importance, "description": change.nugget.descriptions[0]}
             row |= {"probability": change.probability, "known": change.known, "effect": change.effect}

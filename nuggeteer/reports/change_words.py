@@ -13,7 +13,7 @@ from nuggeteer.reports.formatting import UNDEFINED, chance, listed
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
-DOUBTFUL = 0.1  # less probable changes are only counted, and less probable nuggets are taken as absent
+DOUBTFUL = 0.1  # less probable nuggets are taken as absent
 
 
 def difference(delta: Delta) -> str:

@@ -16,7 +16,6 @@ from nuggeteer.measures import DEFAULT
 from nuggeteer.records import number_or_none
 from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
-    DOUBTFUL,
     absence,
     causes_in_words,
     difference,

@@ -6,7 +6,6 @@ from typing import Any
 
 from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.reports.change_words import (
-    DOUBTFUL,
     absence,
     nuggets_in_words,
     sureness,
