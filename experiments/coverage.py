@@ -23,10 +23,10 @@ from nuggeteer.records import Bools, Judgement, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
+from nuggeteer.thresholds.curve import COEFFICIENTS, SIZE_STEP, SIZES, SMALLEST, features
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, SIZE_STEP, SIZES, SMALLEST, features
 
 SHARES = (0.0, 0.1, 0.5, 0.9)
 MEASURES = ("f3", "recall", "precision", "pyramid_f3")

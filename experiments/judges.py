@@ -33,10 +33,11 @@ from nuggeteer.scoring.outcomes import carry_over, find, read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.settings import judge_files
 from nuggeteer.statistics.intervals import DRAWS
+from nuggeteer.thresholds.curve import COEFFICIENTS
 from nuggeteer.thresholds.judges import BELIEF, JudgeBelief
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS
-from nuggeteer.thresholds.smooth import COEFFICIENTS, SmoothFit
+from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.trust.crossval import (
     Guesses,
     RunGuess,

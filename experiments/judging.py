@@ -1,252 +1,195 @@
-"""Does `judge` ask about the right pairs: how fast does the interval narrow, and does it stay correct?
+"""Does judging make the score truer, and is the interval right while one judges?
 
-    python experiments/judging.py COLLECTION...   > experiments/judging.md     (and judging.svg)
+    python experiments/judging.py COLLECTION[:RUNS][:cold]...              > experiments/judging.md
+    python experiments/judging.py --inverted COLLECTION[:RUNS][:cold]...   > experiments/judging-inverted.md
 
-On fully judged collections, some runs in turn act as tonight's build. All their judgements are hidden, then asked for
-one by one and answered as the humans did, in three orders:
+On fully judged collections, some runs in turn act as tonight's build. All their verdicts are hidden, then asked for and
+answered as the people did. With `cold`, no other run has verdicts either. Two orders:
 
-    suggest      as `nuggeteer judge` asks
-    uncertain    the pair whose probability is nearest to a half
-    random       any pair
+    drawn     as `nuggeteer judge` asks: drawn at random, mostly where a verdict narrows the score
+    random    any pair of the run
 
-A pair is asked about only if it can matter, that is unless the answer is known to have the nugget. The model is fitted
-again after every few verdicts; the steps grow with the number of verdicts.
+The model is fitted again after 25 verdicts at most, and at every step. `rmse` is the root mean squared error of F(3),
+`holds` says how often the judging part of the interval holds the true score, `width` is its mean width. `said` is the
+width that the forecast before the first verdict promised.
+
+With `--inverted`, the guesses on the run are turned around before anything is judged: 1 − p for p.
 """
 
 from __future__ import annotations
 
+import random
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from coverage import covered, hide
+from scipy.special import logit
 
 from nuggeteer.collection.folder import Collection, read_collection
-from nuggeteer.judging.suggest import forecast, suggest
-from nuggeteer.records import Ints, Judgement
-from nuggeteer.scoring.known import YES, States, VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.formats.draws import DrawnPair
+from nuggeteer.judging.suggest import VerdictValues
+from nuggeteer.matching.base import Matcher
+from nuggeteer.records import AnswerKey, Judgement
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.text import normalised
+from nuggeteer.text import verdict_form
 
 MEASURE = "f3"
-RUNS = {"realsumm": 6, "ts2014": 2}  # of each collection; a million judged pairs take long to fit
-STEPS = {
-    "realsumm": (10, 25, 50, 100, 150, 200, 300, 400, 500, 600, 800),
-    "ts2014": (10, 30, 100, 300, 1000, 3000),
-}
-HONEST = {"realsumm": (25, 50, 100, 200, 400)}  # steps for all runs of a collection, in the order of suggest only
+STEPS = (0, 10, 25, 50, 100, 200, 400)
+BATCH = 25
+ORDERS = ("drawn", "random")
 
 
 @dataclass(frozen=True)
-class JudgedSoFar:
+class Looked:
     """The score and its judging part after so many verdicts."""
 
-    judgements: int
+    verdicts: int
     value: float
-    interval: tuple[float, float]
+    low: float
+    high: float
+    said: float
 
 
-def by_suggestion(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
-    wanted = suggest(scorer, matched, scorer.measures[0], count)
-    pairs = [
-        int(matched.begin[one.response] + one.nugget - scorer.key.offsets[matched.run.question[one.response]])
-        for one in wanted
-    ]
-    return np.array(pairs, dtype=np.int64) if pairs else open_  # if nothing matters any more, any pair
+class Inverted:
+    """A matcher with which the guesses on one run are the wrong way round. `rows` has what it carries over to each
+    text of that run."""
+
+    def __init__(self, matcher: Matcher, key: AnswerKey, rows: dict[tuple[int, str], np.ndarray]) -> None:
+        self._matcher, self._key, self._rows = matcher, key, rows
+
+    @property
+    def signature(self) -> str:  # or a fit of the matcher's would be taken from the cache
+        return f"inverted({self._matcher.signature})"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._matcher, name)
+
+    def carried(self, texts: Sequence[str], question: np.ndarray) -> np.ndarray:
+        found = self._matcher.carried(texts, question)
+        parts = np.split(found, np.cumsum(self._key.counts[question])[:-1])
+        rows = zip(question.tolist(), texts, parts, strict=True)
+        return np.concatenate([self._rows.get((asked, text), part) for asked, text, part in rows])
 
 
-def by_uncertainty(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
-    chance = scorer.model.probability(matched.pairs[open_], matched.group)
-    return open_[np.argsort(np.abs(chance - 0.5), kind="stable")]
-
-
-def by_chance(scorer: Scorer, matched: MatchedRun, open_: Ints, count: int, rng: np.random.Generator) -> Ints:
-    return rng.permutation(open_)
-
-
-ORDERS: dict[str, Callable[..., Ints]] = {"suggest": by_suggestion, "uncertain": by_uncertainty, "random": by_chance}
-
-
-def judged(collection: Collection, name: str, order: str, truth: States, steps: Sequence[int]) -> list[JudgedSoFar]:
-    """Judge a run and follow its score and interval."""
-    rng = np.random.default_rng(1)
-    known: dict[int, bool] = {}
-    states = []
-    for step in (0, *steps):
-        while True:
-            said = verdicts(collection, name, known)
-            scorer = Scorer(replace(collection, judgements=(*collection.judgements, *said)), [MEASURE])
-            matched = scorer.read(name)
-            certain = matched.certain(len(scorer.key.nuggets))
-            open_ = np.flatnonzero(matched.undecided & ~certain[matched.pairs.nugget])
-            if len(known) >= step or not len(open_):
-                break
-            for pair in ORDERS[order](scorer, matched, open_, step - len(known), rng).tolist():
-                nugget = matched.pairs.nugget[pair]
-                if len(known) < step and not certain[nugget]:
-                    known[pair] = bool(truth[pair] == YES)
-                    certain[nugget] |= known[pair]
-        found = scorer.score(matched).measures[MEASURE]
-        states.append(JudgedSoFar(len(known), float(found.value), found.judging))
-    return states
-
-
-def verdicts(collection: Collection, name: str, known: dict[int, bool]) -> list[Judgement]:
-    key, run = collection.key, collection.run(name)
-    begin = np.concatenate([[0], np.cumsum(key.counts[run.question])])
-    rows = []
-    for pair, yes in known.items():
-        response = int(np.searchsorted(begin, pair, side="right")) - 1
-        nugget = key.nuggets[key.offsets[run.question[response]] + pair - begin[response]]
-        rows.append(Judgement(nugget.qid, nugget.nugget, run.texts[response], yes, run=name))
-    return rows
-
-
-def on_collection(folder: str) -> dict[str, Any]:
-    collection = read_collection(folder)
-    names = [run.name for run in collection.judged_runs]
-    few = RUNS[Path(folder).name]
-    chosen = [names[i] for i in np.linspace(0, len(names) - 1, min(few, len(names))).round().astype(int)]
-    steps = STEPS[Path(folder).name]
-    truth = {run.name: run.measures[MEASURE].value for run in score(collection, names, [MEASURE]).runs}
-    whole = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
-    found: dict[str, Any] = {"truth": truth, "runs": {}}
-    for name in chosen:
-        run = collection.run(name)
-        states = whole([normalised(text) for text in run.texts], run.question)
-        hidden = hide(collection, name, 0.0, np.random.default_rng(1))
-        scorer = Scorer(hidden, [MEASURE])
-        matched = scorer.read(name)
-        ahead = forecast(scorer, matched, scorer.measures[0])
-        rows: dict[str, Any] = {"open": int(matched.undecided.sum())}
-        rows["forecast"] = [ahead.width_after(step) for step in (0, *steps)]
-        for order in ORDERS:
-            begin = time.process_time()
-            rows[order] = [asdict(state) for state in judged(hidden, name, order, states, steps)]
-            print(f"{name}: {order}, {time.process_time() - begin:.0f} s", file=sys.stderr, flush=True)
-        found["runs"][name] = rows
-    steps = HONEST.get(Path(folder).name, ())
-    found["all"] = {}
-    for name in names if steps else ():
-        run = collection.run(name)
-        states = whole([normalised(text) for text in run.texts], run.question)
-        hidden = hide(collection, name, 0.0, np.random.default_rng(1))
-        found["all"][name] = {"suggest": [asdict(one) for one in judged(hidden, name, "suggest", states, steps)]}
-    return found
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
-
-
-def means(runs: dict[str, Any], order: str, what: Callable[[str, JudgedSoFar], float]) -> list[float]:
-    """The mean over runs for each step."""
-    rows = [
-        [what(name, JudgedSoFar(**{**one, "interval": tuple(one["interval"])})) for one in run[order]]
-        for name, run in runs.items()
-    ]
-    return [float(value) for value in np.mean(rows, axis=0)]
-
-
-def width(name: str, state: JudgedSoFar) -> float:
-    return state.interval[1] - state.interval[0]
-
-
-def report(folder: str, found: dict[str, Any]) -> str:
-    truth, runs = found["truth"], found["runs"]
-    steps = [one["judgements"] for one in next(iter(runs.values()))["random"]]
-
-    def tau(name: str, state: JudgedSoFar) -> float:
-        others = np.array([value for other, value in truth.items() if other != name])
-        return float((np.sign(others - state.value) * np.sign(others - truth[name])).mean())
-
-    columns = {
-        "width": ("{:.4f}", width, lambda x: x),
-        "rmse": ("{:.4f}", lambda name, state: (state.value - truth[name]) ** 2, np.sqrt),
-        "holds": ("{:.0%}", lambda name, state: covered(state.interval, truth[name]), lambda x: x),
-        "τ": ("{:.3f}", tau, lambda x: x),
+def hidden(collection: Collection, name: str, cold: bool) -> Collection:
+    """The collection without the verdicts on a run, or without any."""
+    others = {
+        (collection.key.questions[q].qid, verdict_form(text))
+        for other in collection.run_names
+        if other != name
+        for q, text in zip(collection.run(other).question.tolist(), collection.run(other).texts, strict=True)
     }
-    rows = [[f"{step:,}"] for step in steps]
-    heads = ["verdicts"]
-    for what, (form, function, last) in columns.items():
-        for order in ORDERS:
-            heads.append(f"{what} {order}" if order == "suggest" else order)
-            for row, value in zip(rows, means(runs, order, function), strict=True):
-                row.append(form.format(last(value)))
-    ahead = np.mean([run["forecast"] for run in runs.values()], axis=0)
-    heads.append("forecast")
-    for row, value in zip(rows, ahead, strict=True):
-        row.append(f"{value:.4f}")
-    ours, theirs = ([max(value, 1e-9) for value in means(runs, order, width)] for order in ("suggest", "random"))
-    needed = []
-    for step, wide in zip(steps[1:], theirs[1:], strict=True):
-        if wide < ours[0]:
-            same = float(np.interp(-np.log(wide), -np.log(ours), steps))
-            needed.append([f"{step:,}", f"{wide:.4f}", f"{same:,.0f}", f"{same / step:.2f}"])
-    open_ = sorted(run["open"] for run in runs.values())
-    honest = ""
-    if found["all"]:
-        about = ["verdicts", "holds", "rmse", "width"]
-        asked = means(found["all"], "suggest", lambda name, state: state.judgements)
-        right, error, wide = (means(found["all"], "suggest", columns[what][1]) for what in ("holds", "rmse", "width"))
-        lines = [
-            [f"{k:,.0f}", f"{a:.0%}", f"{b**0.5:.4f}", f"{c:.4f}"]
-            for k, a, b, c in zip(asked, right, error, wide, strict=True)
-        ]
-        honest = f"\nAll {len(found['all'])} runs, in the order of suggest:\n\n{table(about, lines)}"
-    return (
-        f"## {folder}: {len(runs)} of {len(truth)} runs\n\n"
-        f"{', '.join(f'`{name}`' for name in runs)}; {open_[0]:,} to {open_[-1]:,} open pairs each.\n\n"
-        f"{table(heads, rows)}\nAs narrow as after so many verdicts in random order:\n\n"
-        f"{table(['random', 'width', 'suggest', 'of random'], needed)}{honest}"
-    )
+    kept = [] if cold else [j for j in collection.judgements if (j.qid, verdict_form(j.text)) in others]
+    manifest = {
+        run: replace(info, judged="none") if cold or run == name else info for run, info in collection.manifest.items()
+    }
+    return Collection(collection.root, collection.key, tuple(kept), manifest, collection.settings)
 
 
-def drawing(results: dict[str, Any], path: Path) -> None:
-    """Plot width against verdicts, both on a logarithmic scale."""
-    import matplotlib
+def followed(collection: Collection, name: str, cold: bool, order: str, inverted: bool) -> list[Looked]:
+    """Judge a run and follow its score."""
+    before, key, run = hidden(collection, name, cold), collection.key, collection.run(name)
+    yes = {(j.qid, j.nugget, verdict_form(j.text)) for j in collection.judgements if j.verdict}
+    qids = [key.questions[q].qid for q in run.question.tolist()]
+    named: dict[str, list[str]] = {}
+    for nugget in key.nuggets:
+        named.setdefault(nugget.qid, []).append(nugget.nugget)
+    pool = [(q, nugget, text) for q, text in zip(qids, run.texts, strict=True) for nugget in named[q]]
+    random.Random(1).shuffle(pool)
+    said: dict[tuple[str, str, str], Judgement] = {}
+    drawn: list[DrawnPair] = []
+    turned = turn_around(before, name) if inverted else None
 
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "judging"
-    from matplotlib import pyplot
+    def scorer() -> Scorer:
+        judged = replace(before, judgements=(*before.judgements, *said.values()), draws=tuple(drawn))
+        plain = Scorer(judged, [MEASURE])
+        return plain if turned is None else Scorer(judged, [MEASURE], matcher=Inverted(plain.matcher, key, turned))
 
-    figure, panels = pyplot.subplots(1, len(results), figsize=(4.6 * len(results), 3.6), squeeze=False)
-    for panel, (folder, found) in zip(panels[0], results.items(), strict=True):
-        for order, style in zip(ORDERS, ("-", "--", ":"), strict=True):
-            steps = [one["judgements"] for one in next(iter(found["runs"].values()))[order]]
-            panel.plot(steps[1:], means(found["runs"], order, width)[1:], style, marker="o", markersize=3, label=order)
-        panel.set(title=folder, xlabel="verdicts", xscale="log", yscale="log")
-    panels[0][0].set_ylabel("width of the judging part, F(3)")
-    panels[0][0].legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    now, looks, promised = scorer(), list[Looked](), None
+    for step in STEPS:
+        while len(said) < step:
+            if order == "drawn":
+                values = VerdictValues(now, now.read(name), now.measures[0])
+                rng = np.random.default_rng([1, len(said)])
+                batch = []
+                for pair in values.draw(min(BATCH, step - len(said)), rng):
+                    nugget, text = key.nuggets[pair.nugget], run.texts[pair.response]
+                    batch.append((nugget.qid, nugget.nugget, text))
+                    drawn.append(DrawnPair(name, "", *batch[-1], pair.probability, pair.chance, pair.spread))
+            else:
+                batch, pool = pool[: step - len(said)], pool[step - len(said) :]
+            if not batch:
+                break
+            for qid, nugget, text in batch:
+                same = qid, nugget, verdict_form(text)
+                said[same] = Judgement(qid, nugget, text, same in yes, run=name)
+            now = scorer()
+        matched = now.read(name)
+        if promised is None:
+            promised = VerdictValues(now, matched, now.measures[0]).forecast()
+        found = now.score(matched).measures[MEASURE]
+        looks.append(Looked(len(said), float(found.value), *found.judging, promised.width_after(step)))
+        if len(said) < step:
+            break
+    return looks
+
+
+def turn_around(collection: Collection, name: str) -> dict[tuple[int, str], np.ndarray]:
+    """For each text of a run, what to carry over instead, so that each guess is turned around."""
+    scorer = Scorer(collection, [MEASURE])
+    matched = scorer.read(name)
+    every = np.arange(len(matched.pairs))
+    odds = logit(np.clip(matched.probability(scorer.model, every), 1e-3, 1 - 1e-3))
+    carried = matched.pairs.carried if matched.pairs.carried is not None else np.zeros(len(every))
+    turned = carried - 2 * odds
+    rows = zip(matched.run.question.tolist(), matched.run.normalised_texts, strict=True)
+    return {row: turned[matched.begin[i] : matched.begin[i + 1]] for i, row in enumerate(rows)}
+
+
+def report(argument: str, inverted: bool) -> None:
+    folder, *options = argument.split(":")
+    cold, many = "cold" in options, next((int(one) for one in options if one.isdigit()), 6)
+    collection = read_collection(folder)
+    names = sorted(collection.run_names)
+    chosen = [names[i] for i in np.linspace(0, len(names) - 1, min(many, len(names))).round().astype(int)]
+    truth = {run.name: run.measures[MEASURE].value for run in score(collection, chosen, [MEASURE]).runs}
+    columns: dict[str, list[list[Looked]]] = {}
+    for order in ORDERS[: 1 if inverted else 2]:
+        columns[order] = []
+        for name in chosen:
+            columns[order].append(followed(collection, name, cold, order, inverted))
+            print(f"{argument} {order} {name}", file=sys.stderr, flush=True)
+    where = "no other run judged" if cold else "all other runs judged"
+    print(f"## {Path(folder).name}: {len(chosen)} of {len(names)} runs, {where}\n")
+    heads = ["verdicts", *(f"{what} {order}" for what in ("rmse", "holds", "width") for order in columns), "said"]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    goals = np.array([truth[name] for name in chosen])
+    for i in range(min(len(looks) for rows in columns.values() for looks in rows)):
+        cells: dict[str, list[str]] = {"rmse": [], "holds": [], "width": []}
+        for rows in columns.values():
+            looks = [looks[i] for looks in rows]
+            value, low, high = (np.array([getattr(one, part) for one in looks]) for part in ("value", "low", "high"))
+            cells["rmse"].append(f"{np.sqrt(np.mean((value - goals) ** 2)):.4f}")
+            cells["holds"].append(f"{int(((low - 1e-9 <= goals) & (goals <= high + 1e-9)).sum())}/{len(goals)}")
+            cells["width"].append(f"{(high - low).mean():.4f}")
+        said = f"{np.mean([rows[i].said for rows in columns['drawn']]):.4f}"
+        row = [f"{STEPS[i]:,}", *cells["rmse"], *cells["holds"], *cells["width"], said]
+        print(f"| {' | '.join(row)} |")
+    print(flush=True)
 
 
 def main() -> None:
-    results = {Path(folder).name: on_collection(folder) for folder in sys.argv[1:]}
-    show(results)
-
-
-def show(results: dict[str, Any]) -> None:
-    print("# Judging: in which order?\n")
-    print(f"Made by `python experiments/judging.py {' '.join(results)}`.\n")
+    arguments = [one for one in sys.argv[1:] if one != "--inverted"]
+    inverted = "--inverted" in sys.argv
+    named = [Path(one.split(":")[0]).name + "".join(f":{part}" for part in one.split(":")[1:]) for one in arguments]
+    print("# Judging: does it make the score truer?\n")
+    print(f"Made by `python experiments/judging.py {'--inverted ' if inverted else ''}{' '.join(named)}`.\n")
     print((__doc__ or "").split("\n\n", 2)[2])
-    print("width: of the judging part of F(3). holds: it holds the true score. τ: of the run with all others, at their")
-    print(
-        "true scores. All are means over runs. forecast: the width that was expected before the first verdict, by the"
-    )
-    print("order of suggest.\n\n![width against verdicts](judging.svg)\n")
-    for folder, found in results.items():
-        print(report(folder, found))
-    drawing(results, Path(__file__).parent / "judging.svg")
+    for argument in arguments:
+        report(argument, inverted)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,9 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.known import YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.thresholds.curve import KNOTS
 from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.smooth import KNOTS, Prior, SmoothFit
+from nuggeteer.thresholds.smooth import Prior, SmoothFit
 
 LEAST = 2e-3  # of a chance
 # No bends, so that the three coefficients describe the whole curve.

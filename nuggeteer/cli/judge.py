@@ -187,10 +187,18 @@ def _page(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import InputError, Problem
     from nuggeteer.reports import suggestions
 
     state = _state(args)
     output.warn(state.collection.problems)
+    try:
+        for pair in state.suggested:
+            state.drawn.record(pair)  # so that `judge` asks for just these
+    except InputError as error:
+        problem = error.problems[0]
+        note = f"the pairs were not recorded, so their verdicts will count like those that nobody drew ({problem.what})"
+        output.warn([Problem(problem.file, None, note, problem.remedy, "warning")])
     output.show(args, suggestions, state)
     return 0
 

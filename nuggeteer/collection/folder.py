@@ -30,6 +30,7 @@ from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
+from nuggeteer.formats.draws import DrawnPair, read_draws
 from nuggeteer.formats.jsonl import bare_name, is_regular, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
@@ -46,7 +47,8 @@ class Collection(Shown):
     """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
 
     `judgements` are the human verdicts that were not retracted, and those of machines whose verdicts are the standard
-    (`[judgements] as_truth`). Those of other machines are kept apart, in `machine`.
+    (`[judgements] as_truth`). Those of other machines are kept apart, in `machine`. `draws` are the pairs that `judge`
+    drew at random, whether judged or not.
     """
 
     root: Path
@@ -57,6 +59,7 @@ class Collection(Shown):
     problems: list[Problem] = field(default_factory=list)
     machine: tuple[Judgement, ...] = ()
     allow_empty: bool = False  # whether a run without any answer is scored; else it is an error
+    draws: tuple[DrawnPair, ...] = ()
 
     def _summary(self) -> str:
         key = f"{counted(len(self.key.questions), 'question')}, {counted(len(self.key.nuggets), 'nugget')}"
@@ -262,7 +265,8 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     machine = _in_order(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
     names = {judgement.assessor for judgement in judgements if judgement.machine}
     problems.extend(_without_verdicts(root, [name for name in as_truth if name not in names]))
-    return Collection(root, key, judgements, manifest, settings, machine=machine), entries
+    draws = tuple(read_draws(root / "judgements" / "draws", problems))
+    return Collection(root, key, judgements, manifest, settings, machine=machine, draws=draws), entries
 
 
 def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:

@@ -28,6 +28,7 @@ class ScoreCovariance:
 
         `chances` and `drawn` verdicts are cells × draws, in the order of questions, with the `question` of each cell.
         `score` is questions × draws."""
+        self.caution = 1.0  # the factor of a verdict's own variance, where it tells about the common factors
         self._question = question
         draws = score.shape[1]
         self._begin = np.searchsorted(question, np.arange(len(score) + 1))
@@ -88,7 +89,7 @@ class ScoreCovariance:
         row, load = cell - begin + 1, self._load[cell].copy()
         slope = own[:, row] / own[row, row]
         common = self._common @ load
-        self._common -= np.outer(common, common) / (load @ common + own[row, row])
+        self._common -= np.outer(common, common) / (load @ common + self.caution * own[row, row])
         self._score_load[q] -= slope[0] * load
         self._load[begin:end] -= np.outer(slope[1:], load)
         own -= np.outer(slope, own[row])

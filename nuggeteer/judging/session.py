@@ -208,6 +208,8 @@ class Session:
 
     def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
         self.pending = pair
+        if pair is not None and pair.drawn is not None and str(self.filter) == "all":
+            self.state.drawn.record(pair.drawn)  # before it is seen
         if pair is None:
             self.response = -1
         elif response is not None:

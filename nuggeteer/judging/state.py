@@ -13,6 +13,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
+from nuggeteer.judging.draws import RecordedDraw
 from nuggeteer.judging.suggest import Forecast, Suggestion, VerdictValues
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
@@ -47,13 +48,14 @@ class PendingPair:
     """A pair to judge: does this response carry this nugget?
 
     `side` is 0 for the run and 1 for the run it is compared with. `share` of the score's variance that the verdict is
-    expected to remove; None if the pair was not suggested. In an audit, `audit` is what the verdicts are marked with;
+    expected to remove; None if the pair was not `drawn`. In an audit, `audit` is what the verdicts are marked with;
     the question is then about the whole answer, and `response` is −1."""
 
     side: int
     nugget: int
     response: int
     share: float | None = None
+    drawn: Suggestion | None = None
     audit: Mapping[str, Any] | None = None
 
 
@@ -68,11 +70,12 @@ class JudgingState:
         interval: Interval,
         suggested: Sequence[Suggestion],
         forecast: Forecast | None,
+        drawn: RecordedDraw,
     ) -> None:
         self.subject, self.scorer, self.matched_runs = subject, scorer, matched_runs
         self.collection: Collection = scorer.collection
         self.measure: Measure = scorer.measures[0]
-        self.interval, self.suggested, self.forecast = interval, suggested, forecast
+        self.interval, self.suggested, self.forecast, self.drawn = interval, suggested, forecast, drawn
         self._chance: dict[tuple[int, int], float | None] = {}
         self._marked: dict[tuple[int, str], tuple[Span, ...]] = {}
         self._explained: dict[tuple[int, str], Explanation | None] = {}
@@ -95,10 +98,12 @@ class JudgingState:
         else:
             interval = diff_matched_runs(scorer, old, new).headline.interval
         forecast, suggested = None, list[Suggestion]()
+        matched_runs = [new] if old is None else [new, old]
+        drawn = RecordedDraw(scorer, matched_runs)
         if scorer.draws is not None:
             values = VerdictValues(scorer, new, measure, old)
-            forecast, suggested = values.forecast(), values.suggest(ahead)
-        state = cls(subject, scorer, [new] if old is None else [new, old], interval, suggested, forecast)
+            forecast, suggested = values.forecast(), drawn.next_pairs(values, ahead)
+        state = cls(subject, scorer, matched_runs, interval, suggested, forecast, drawn)
         for side in range(len(state.matched_runs)):  # now, so that no key press has to wait for it
             pairs = [state._pair(side, pair.nugget, pair.response) for pair in suggested if pair.run == side]
             state._guess(side, pairs)
@@ -123,7 +128,7 @@ class JudgingState:
         """The suggestions, then every open pair in the order of the key, the best matching response of a nugget first.
         Nuggets that an answer is known to have are not open."""
         for pair in self.suggested:
-            yield PendingPair(pair.run, pair.nugget, pair.response, pair.share)
+            yield PendingPair(pair.run, pair.nugget, pair.response, pair.share or None, drawn=pair)
         for side, matched in enumerate(self.matched_runs):
             open_ = matched.undecided & ~matched.certain(len(self.key.nuggets))[matched.pairs.nugget]
             where = np.flatnonzero(open_)

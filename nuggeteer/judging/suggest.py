@@ -12,7 +12,10 @@ matter. Therefore y says that this response is the first, by match score, that c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -27,6 +30,12 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.thresholds import Draws
 
+# How much less a verdict tells the fit about all questions than the draws say: the fit allows for what the nuggets of
+# an answer have in common and for unequal weights. With this, forecast and width agree in the mean of four collections
+# (experiments/judging.md).
+CAUTION = 2.5
+Place = tuple[int, int, int]  # run, nugget, response
+FLOOR = 0.05  # the least size of a pair in the draw, as a share of the mean
 INDIVIDUAL_RESPONSES = 3  # of a nugget, the best matching ones are asked for one by one; the rest is one group
 
 
@@ -35,19 +44,22 @@ class Suggestion:
     """A pair worth judging: positions of the nugget in the key and of the response in its run.
 
     `run` is 1 where only the run compared `against` has the response. `probability` that the response carries the
-    nugget. `share` of the judging variance that the verdict is expected to remove, given the verdicts before it."""
+    nugget. `share` of the judging variance that the verdict is expected to remove, given the verdicts before it. Where
+    it was drawn, `chance` of that among the open pairs of its run, and the `spread` of an estimate from this draw."""
 
     nugget: int
     response: int
     probability: float
     share: float
     run: int = 0
+    chance: float = 0.0
+    spread: float = 0.0
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The judging part of an interval `now`, and its expected `widths` after so many `judgements`, if each verdict is
-    the best next one. The two arrays go together: judgements rise, widths fall."""
+    """The judging part of an interval `now`, and its expected `widths` after so many `judgements`, drawn as `judge`
+    draws them. The two arrays go together: judgements rise, widths fall."""
 
     now: tuple[float, float]
     judgements: Ints
@@ -71,7 +83,7 @@ def suggest(
 
 
 def forecast(scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None) -> Forecast:
-    """How the interval is expected to narrow when the best next pair is judged each time."""
+    """How the interval is expected to narrow when pairs are judged in the order in which `judge` draws them."""
     if scorer.draws is None:
         raise NuggeteerError("a fixed threshold gives no probabilities, so it cannot say how wide the interval will be")
     return VerdictValues(scorer, matched, measure, against).forecast()
@@ -92,26 +104,77 @@ class VerdictValues:
             question = scorer.key.question[self._open_groups.nugget]
             self._covariance = ScoreCovariance(self._open_groups.chances, self._open_groups.drawn, question, score)
         self._variance = [self._covariance.variance()]
+        self._greedy = deepcopy(self._covariance)
         self._order_so_far: list[int] = []
 
     def suggest(self, count: int) -> list[Suggestion]:
-        cells = self._open_groups
+        """The best pairs."""
         result: list[Suggestion] = []
         for step, cell in enumerate(self._order()):
             if len(result) == count:
                 break
-            if cells.size[cell] == 1:
+            if self._open_groups.size[cell] == 1:
                 share = (self._variance[step] - self._variance[step + 1]) / self._variance[0]
-                where = [int(column[cell]) for column in (cells.nugget, cells.response, cells.run)]
-                result.append(Suggestion(where[0], where[1], float(cells.probability[cell]), share, where[2]))
+                result.append(self._suggestion(cell, share))
         return result
 
+    def as_suggestions(self, pairs: Sequence[Place]) -> list[Suggestion]:
+        """Those of some pairs that are open, in their order. They were drawn before, and have no new chance."""
+        return [self._suggestion(self._cell_of[pair], 0.0) for pair in pairs if pair in self._cell_of]
+
+    def draw(self, count: int, rng: np.random.Generator, waiting: Sequence[Suggestion] = ()) -> list[Suggestion]:
+        """Pairs drawn at random, one after the other, each given those before it and those that are `waiting` for a
+        verdict. The chance of each is proportional to what its verdict is expected to take off the variance."""
+        covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
+        for pair in waiting:
+            cell = self._cell_of[pair.run, pair.nugget, pair.response]
+            open_[cell] = False
+            covariance.learn(cell)
+        return list(islice(self._drawn(covariance, open_, rng), count))
+
+    def _drawn(self, covariance: ScoreCovariance, open_: Bools, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Draws until nothing is open, while `covariance` learns."""
+        run, start = self._open_groups.run, self._variance[0]
+        while True:
+            gain = covariance.gain()
+            drawable = open_ & (gain > NEGLIGIBLE * start)
+            if not drawable.any():
+                return
+            size = np.where(drawable, np.maximum(gain, FLOOR * gain[drawable].mean()), 0.0)
+            cell = int(rng.choice(len(size), p=size / size.sum()))
+            own = drawable & (run == run[cell])
+            chance = size / size[own].sum()
+            spread = float(np.sqrt((gain[own] / chance[own]).sum()))
+            before = covariance.variance()
+            covariance.learn(cell)
+            open_[cell] = False
+            share = max(before - covariance.variance(), 0.0) / start
+            yield replace(self._suggestion(cell, share), chance=float(chance[cell]), spread=spread)
+
+    def _suggestion(self, cell: int, share: float) -> Suggestion:
+        cells = self._open_groups
+        nugget, response, run = (int(column[cell]) for column in (cells.nugget, cells.response, cells.run))
+        return Suggestion(nugget, response, float(cells.probability[cell]), share, run)
+
+    @cached_property
+    def _cell_of(self) -> dict[Place, int]:
+        """The cell of each pair that can be asked about by itself."""
+        cells = self._open_groups
+        places = zip(cells.run.tolist(), cells.nugget.tolist(), cells.response.tolist(), strict=True)
+        return {place: cell for cell, place in enumerate(places) if cells.size[cell] == 1}
+
     def forecast(self) -> Forecast:
-        sizes = self._open_groups.size[list(self._order())]
-        variance = np.array(self._variance)
+        """The widths that one draw of all pairs leads to."""
+        covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
+        covariance.caution = CAUTION
+        rng = np.random.Generator(np.random.PCG64([self._scorer.seed, 9]))
+        shares = [pair.share for pair in self._drawn(covariance, open_, rng)]
+        judgements, left = np.arange(len(shares) + 1), 1 - np.cumsum([0.0, *shares])
+        rest = int(self._open_groups.size[self._open_groups.size > 1].sum())
+        if rest:  # responses that hardly match, if everything is judged
+            judgements, left = np.append(judgements, len(shares) + rest), np.append(left, 0.0)
         low, high = _judging_part(self._scorer, self._readings, self._measure)
-        left = np.sqrt(variance / variance[0]) if variance[0] > 0 else np.zeros(len(variance))
-        return Forecast((low, high), np.cumsum([0, *sizes]), (high - low) * left)
+        return Forecast((low, high), judgements, (high - low) * np.sqrt(np.maximum(left, 0.0)))
 
     def _order(self) -> Iterator[int]:
         """Cells in the order in which to ask: each reduces the variance most per verdict, given those before it."""
@@ -119,13 +182,13 @@ class VerdictValues:
         if not len(self._open_groups.size):
             return
         while True:
-            gain = self._covariance.gain() / self._open_groups.size
+            gain = self._greedy.gain() / self._open_groups.size
             best = int(gain.argmax())
             if gain[best] <= NEGLIGIBLE * self._variance[0]:
                 return
-            self._covariance.learn(best)
+            self._greedy.learn(best)
             self._order_so_far.append(best)
-            self._variance.append(min(self._covariance.variance(), self._variance[-1]))
+            self._variance.append(min(self._greedy.variance(), self._variance[-1]))
             yield best
 
 

@@ -23,7 +23,7 @@ def _runs(state: JudgingState) -> list[Run]:
 
 def as_json(state: JudgingState) -> dict[str, Any]:
     """The best suggestion first. `share` is the part of the judging variance that a verdict is expected to remove,
-    after the verdicts before it."""
+    after the verdicts before it; `chance` that the pair was drawn next, null for one that was drawn before."""
     ahead, runs = state.forecast, _runs(state)
     return {
         "run": runs[0].name,
@@ -47,6 +47,7 @@ def _suggestion_as_json(state: JudgingState, suggestion: Suggestion) -> dict[str
         "text": run.texts[suggestion.response],
         "probability": suggestion.probability,
         "share": suggestion.share,
+        "chance": suggestion.chance or None,
     }
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError
 from nuggeteer.formats.cache import FOLDER, DamagedFile, read_cache, write_cache
+from nuggeteer.formats.draws import DrawnPair, represented
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures.base import per_question, ratio
@@ -31,7 +32,7 @@ from nuggeteer.thresholds.model import Evidence, Pairs, size_of
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
-FORMAT = "nuggeteer thresholds 6"
+FORMAT = "nuggeteer thresholds 7"
 NAME = "thresholds"
 MOST = 20_000  # judges' verdicts that tell the level
 
@@ -82,6 +83,7 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
     carried = _carried_to_chosen(collection, matcher, known, begin)
+    represents = _represented_by_drawn(collection, known, begin)
     evidence = Evidence(
         scores,
         size,
@@ -95,6 +97,7 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
         carried,
         known.partly,
         known.whole,
+        represents,
     )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
 
@@ -154,6 +157,28 @@ def _carried_to_chosen(collection: Collection, matcher: Matcher, known: VerdictI
         return None
     result = np.zeros(int(begin[-1]))
     result[ragged(begin[chosen], np.diff(begin)[chosen])[1]] = carried
+    return result
+
+
+def _represented_by_drawn(collection: Collection, known: VerdictIndex, begin: Ints) -> Vector | None:
+    """How many open pairs each judged pair represents that `judge` drew; 0 for the others. A draw counts once it is
+    judged. Runs that were read as a whole need none."""
+    key, whole = collection.key, {run.name for run in collection.judged_runs}
+    drawn: dict[tuple[str, str], dict[int, DrawnPair]] = {}
+    for pair in collection.draws:
+        if pair.run in whole or (pair.qid, pair.nugget) not in key.nugget_position:
+            continue
+        question = key.position[pair.qid]
+        row = int(known.rows([verdict_form(pair.text)], np.array([question]))[0])
+        if row >= 0:
+            place = int(begin[row]) + key.nugget_position[pair.qid, pair.nugget] - int(key.offsets[question])
+            if known.taught[place] != UNKNOWN:
+                drawn.setdefault((pair.run, pair.answers), {}).setdefault(place, pair)
+    if not drawn:
+        return None
+    result = np.zeros(int(begin[-1]))
+    for places in drawn.values():
+        result[list(places)] = represented(list(places.values()))
     return result
 
 

@@ -97,10 +97,14 @@ def _digest_judgements(collection: Collection) -> str:
         + ("\tanswer" if j.scope == "answer" else "")
         for j in collection.judgements
     ]
+    judged = {(j.qid, j.nugget, forms[j.text]) for j in collection.judgements} if collection.draws else set()
+    drawn = [(pair, (pair.qid, pair.nugget, forms[pair.text])) for pair in collection.draws]
+    for order, (pair, asked) in enumerate(draw for draw in drawn if draw[1] in judged):
+        lines.append("\t".join((f"drawn {order}", pair.run, pair.answers, *asked, f"{pair.chance}\t{pair.spread}")))
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
-        judged = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{judged}\t{q}\t{forms[t]}" for q, t in zip(ids, run.texts, strict=True)]
+        how = f"{run.info.judged}\t{collection.group(run.name)}"
+        lines += [f"{how}\t{q}\t{forms[t]}" for q, t in zip(ids, run.texts, strict=True)]
     lines.sort()
     digest = blake2b(digest_size=4)
     for number, line in enumerate(lines):

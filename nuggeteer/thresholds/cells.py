@@ -11,8 +11,9 @@ import numpy as np
 from scipy.special import log_expit
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.curve import decode_cells, encode_cells
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.smooth import GRID, decode_cells, encode_cells
+from nuggeteer.thresholds.smooth import GRID
 
 Matrix = Vector
 
@@ -20,7 +21,8 @@ Matrix = Vector
 @dataclass(frozen=True)
 class Cells:
     """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score, size and log odds
-    carried over, and with the same verdicts of judges."""
+    carried over, and with the same verdicts of judges. `weight` is how much the pairs tell about the system, and
+    `weight_yes` the part of it that is a yes."""
 
     nugget: Ints
     group: Ints
@@ -29,6 +31,8 @@ class Cells:
     carried: Vector
     count: Vector
     yes: Vector
+    weight: Vector
+    weight_yes: Vector
     opinions: Matrix  # cells × clues of judges
 
 
@@ -40,11 +44,29 @@ def cells_of(evidence: Evidence) -> Cells:
         return_counts=True,
     )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
+    told = _told_of_systems(evidence)
+    weight = np.asarray(np.bincount(cell, told, len(codes)), dtype=float)
+    weight_yes = np.asarray(np.bincount(cell, told * evidence.yes, len(codes)), dtype=float)
     found = decode_cells(codes, evidence.opinions)
     nugget, group = np.divmod(found.cell, groups)
-    return Cells(
-        nugget, group, found.score, found.size, found.carried, count.astype(float), yes.astype(float), found.opinions
-    )
+    counts = count.astype(float), yes.astype(float), weight, weight_yes
+    return Cells(nugget, group, found.score, found.size, found.carried, *counts, found.opinions)
+
+
+def _told_of_systems(evidence: Evidence) -> Vector:
+    """How much each pair tells about its system. Nuggets count as they do in the score. Pairs that were drawn count by
+    the root of how many open pairs they represent: the whole number is right on average but leaves half of what the
+    verdicts tell, none at all is misled by what was chosen, and both were further from the truth
+    (docs/understanding/choosing-verdicts.md). In sum, the drawn pairs of a group tell as much as unequal weights allow
+    (Kish's effective number), and so do those that nobody drew."""
+    told = evidence.weight_of_nugget[evidence.nugget]
+    drawn = np.zeros(len(told), dtype=bool)
+    if evidence.represents is not None:
+        drawn = evidence.represents > 0
+        told = np.where(drawn, told * np.sqrt(evidence.represents), told)
+    part = evidence.group * 2 + drawn
+    total, squares = (np.bincount(part, power) for power in (told, told**2))
+    return np.asarray(told * (total / np.maximum(squares, 1e-300))[part])
 
 
 @dataclass(frozen=True)

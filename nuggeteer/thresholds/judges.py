@@ -17,9 +17,10 @@ import numpy as np
 from scipy.special import expit
 
 from nuggeteer.records import Vector
+from nuggeteer.thresholds.curve import features
 from nuggeteer.thresholds.judge_weights import JUDGES
 from nuggeteer.thresholds.model import Pairs
-from nuggeteer.thresholds.smooth import Prior, features, heard
+from nuggeteer.thresholds.smooth import Prior, heard
 
 LEAST = 0.005  # a share of yes is not believed to be nearer to 0 or 1
 FAR = 30.0  # logits

@@ -68,6 +68,8 @@ class Evidence(Shown):
     verdicts on other texts add (`Pairs.carried`), where the pair was chosen to be judged and not only read like all
     others: whoever chose it had them in mind. None if no pair was. `partly` marks the pairs whose verdict says that the
     nugget is supported in part, and `whole` numbers the texts and answers that were judged; None if there are none.
+    `represents` says how many open pairs each pair stands for that `judge` drew at random, 0 for the others; None if
+    none was drawn.
     """
 
     scores: Vector
@@ -82,6 +84,7 @@ class Evidence(Shown):
     carried: Vector | None = None
     partly: Bools | None = None
     whole: Ints | None = None
+    represents: Vector | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -108,6 +111,7 @@ class Evidence(Shown):
             carried=None if self.carried is None else self.carried[kept],
             partly=None if self.partly is None else self.partly[kept],
             whole=None if self.whole is None else self.whole[kept],
+            represents=None if self.represents is None else self.represents[kept],
         )
 
 

@@ -20,7 +20,8 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from nuggeteer.thresholds.smooth import COEFFICIENTS, CURVE, KNOTS, Prior
+from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, KNOTS
+from nuggeteer.thresholds.smooth import Prior
 
 Row = tuple[float, float, float, float, float, float, float | None, float | None, float | None, float]
 FITS: Final[dict[str, Row]] = {

@@ -35,11 +35,12 @@ import pytensor.tensor as pt
 from pytensor import shared
 
 from nuggeteer.records import Vector
+from nuggeteer.thresholds.curve import CURVE, curve
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.sampled import SampledModel
 from nuggeteer.thresholds.sampled_models import from_posterior, rates_of, steps_and_units, table_of
-from nuggeteer.thresholds.smooth import CURVE, Prior, curve
+from nuggeteer.thresholds.smooth import Prior
 
 STEPS = ("global", "question", "nugget", "nugget-errors")
 NAMES = (*STEPS, "smooth")

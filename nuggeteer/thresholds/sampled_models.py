@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.curve import CURVE, curve
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.sampled import Parameters, SampledModel
-from nuggeteer.thresholds.smooth import CURVE, curve
 from nuggeteer.thresholds.steps import Steps, steps_of, units_of
 
 

@@ -37,87 +37,32 @@ from scipy.special import expit
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.curve import (
+    BINS,
+    COEFFICIENTS,
+    CURVE,
+    DecodedCells,
+    decode_cells,
+    encode_cells,
+    features,
+    rise,
+)
 from nuggeteer.thresholds.model import Opinions, Pairs
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
 Matrix = Vector
-BINS = 100
 GRID = np.linspace(-10.0, 8.0, 61)  # of a nugget's a
 # Of a nugget's log t, in units of σ_t: the normal distribution in three points.
 STEEPNESS = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
-KNOTS = np.array([0.15, 0.3, 0.45, 0.6, 0.75])  # in √s, where the curve may bend, as sharply as a step
-CURVE = 3 + len(KNOTS)  # coefficients of the curve
-COEFFICIENTS = CURVE + 1  # with that of the size
-# Sizes are rounded to steps, from 47 characters to 950 as in public data. The effect of other lengths is not known.
-SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
-# Log odds that are carried over are rounded to steps, too.
-CARRIED_STEP, CARRIED_MOST = 0.125, 10.0
-CARRIED_LEVELS = 2 * round(CARRIED_MOST / CARRIED_STEP) + 1
 SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
 EFFECTS = 3  # of a system: v, k and g
-
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 JUDGES = 2  # and as many more, at most, of the uncertainty about what judges are worth
 JUDGED = 0.5  # about what a judge's clue is after a yes, and less after a no
 BLOCK = 8192  # kinds of pairs whose probability is worked out at once
 CELLS = 128  # whose chances are worked out at once: a megabyte, which the processor keeps at hand
+MOST = np.float32(80.0)  # of logits, whose exponential single precision can hold
 NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
-
-
-def curve(scores: Vector) -> Matrix:
-    """pairs × CURVE: what the coefficients b multiply."""
-    root = np.sqrt(scores)
-    smooth = np.stack([np.ones_like(scores), root - 0.5, scores - 0.3], axis=1)
-    return np.concatenate([smooth, np.maximum(root[:, None] - KNOTS, 0)], axis=1)
-
-
-def features(scores: Vector, size: Vector, opinions: Matrix | None = None) -> Matrix:
-    """pairs × coefficients: what b multiplies, at t = 1. `opinions` are pairs × clues of judges."""
-    parts = [curve(scores), np.asarray(size, dtype=float)[:, None]]
-    return np.concatenate(parts if opinions is None else [*parts, opinions], axis=1)
-
-
-def rise(scores: Vector, b: Vector) -> Vector:
-    """The effect of the score, without the intercept b₀."""
-    return np.asarray(curve(scores)[:, 1:] @ b[1:CURVE])
-
-
-def encode_cells(cell: Ints, pairs: Pairs) -> Ints:
-    """One number for all pairs of a cell that have the same score, size, carried-over log odds and verdicts of judges,
-    after rounding."""
-    level = np.rint(np.sqrt(pairs.scores) * BINS).astype(np.int64)
-    size_level = np.clip(np.rint((pairs.size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
-    codes = ((cell * np.int64(BINS + 1) + level) * SIZES + size_level) * CARRIED_LEVELS + CARRIED_LEVELS // 2
-    if pairs.carried is not None:
-        codes += np.rint(np.clip(pairs.carried, -CARRIED_MOST, CARRIED_MOST) / CARRIED_STEP).astype(np.int64)
-    if pairs.opinions is not None:
-        codes = codes * len(pairs.opinions.rows) + pairs.opinions.which
-    return np.asarray(codes)
-
-
-@dataclass(frozen=True, repr=False)
-class DecodedCells(Shown):
-    """What `encode_cells` made into codes: for each code the cell, the score, the size, the log odds that are carried
-    over, and codes × clues of judges."""
-
-    cell: Ints
-    score: Vector
-    size: Vector
-    carried: Vector
-    opinions: Matrix
-
-
-def decode_cells(codes: Ints, opinions: Opinions | None = None) -> DecodedCells:
-    """`opinions` are those of the pairs that were encoded."""
-    clues: Matrix = np.zeros((len(codes), 0))
-    if opinions is not None:
-        codes, which = np.divmod(codes, len(opinions.rows))
-        clues = opinions.rows[which]
-    rest, carried_level = np.divmod(codes, CARRIED_LEVELS)
-    rest, size_level = np.divmod(rest, SIZES)
-    cell, level = np.divmod(rest, BINS + 1)
-    carried = (carried_level - CARRIED_LEVELS // 2) * CARRIED_STEP
-    return DecodedCells(cell, (level / BINS) ** 2, SMALLEST + SIZE_STEP * size_level, carried, clues)
 
 
 def heard(opinions: Opinions | None, pairs: int, b: Vector) -> Opinions | None:
@@ -151,6 +96,15 @@ class Prior(Shown):
         return f"prior({','.join(f'{value:.4g}' for value in values)})"
 
 
+@dataclass(frozen=True)
+class Effects:
+    """What v, k and g of a group may be: a normal distribution, with the probability that it is the right one."""
+
+    probability: float
+    mean: Vector
+    covariance: Matrix
+
+
 @dataclass(frozen=True, repr=False)
 class SmoothFit(Shown):
     """The fitted model."""
@@ -165,6 +119,9 @@ class SmoothFit(Shown):
     group_names: tuple[str, ...]
     effects: Matrix  # v, k and g of the groups with judgements
     effects_covariance: Vector  # groups × EFFECTS × EFFECTS
+    odd: Vector  # the probability that each of these groups is unlike all others
+    odd_effects: Matrix  # and v, k and g if it is
+    odd_covariance: Vector
     new_group: Vector  # equally probable values of σ_v, for groups without judgements
     centre: float  # e
     level: float  # h
@@ -186,6 +143,9 @@ class SmoothFit(Shown):
             "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
             "effects": (groups, EFFECTS),
             "effects_covariance": (groups, EFFECTS, EFFECTS),
+            "odd": (groups,),
+            "odd_effects": (groups, EFFECTS),
+            "odd_covariance": (groups, EFFECTS, EFFECTS),
             "new_group": (SIGMAS,),
             "spreads": (6,),
             "partial": (2,),
@@ -216,12 +176,15 @@ class SmoothFit(Shown):
         partial = "" if np.isnan(self.partial).any() else f"partial={self.partial[0]:.3g},"
         return f"smooth(b={b},{spreads},answer={self.answer:.3g},{partial}pairs={self.pairs})"
 
-    def effects_of_group(self, name: str | None) -> tuple[Vector, Matrix]:
-        """The mean and the covariance of a group's v, k and g."""
-        if name in self.group_names:
-            at = self.group_names.index(name)
-            return self.effects[at], self.effects_covariance[at]
-        return np.zeros(EFFECTS), np.diag([(self.new_group**2).mean(), self.spreads[4] ** 2, self.spreads[5] ** 2])
+    def effects_of_group(self, name: str | None) -> list[Effects]:
+        """The effects of a group: of the usual kind, and if it may be unlike all others, also of that kind."""
+        if name not in self.group_names:
+            spreads = np.array([(self.new_group**2).mean(), self.spreads[4] ** 2, self.spreads[5] ** 2])
+            return [Effects(1.0, np.zeros(EFFECTS), np.diag(spreads))]
+        at = self.group_names.index(name)
+        usual = Effects(1 - float(self.odd[at]), self.effects[at], self.effects_covariance[at])
+        odd = Effects(float(self.odd[at]), self.odd_effects[at], self.odd_covariance[at])
+        return [kind for kind in (usual, odd) if kind.probability > 0]
 
     def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
         """P(yes) of each pair, with all unknowns integrated out."""
@@ -236,7 +199,11 @@ class SmoothFit(Shown):
         return replace(pairs, opinions=heard(pairs.opinions, len(pairs), self.b))
 
     def _probability(self, cells: DecodedCells, group: str | None) -> Vector:
-        (v, k, g), covariance = self.effects_of_group(group)
+        kinds = self.effects_of_group(group)
+        return np.asarray(sum(kind.probability * self._given_effects(cells, kind) for kind in kinds))
+
+    def _given_effects(self, cells: DecodedCells, effects: Effects) -> Vector:
+        (v, k, g), covariance = effects.mean, effects.covariance
         nugget, scores, size = cells.cell, cells.score, cells.size
         question = self.question_of_nugget[nugget]
         given = features(scores, size, cells.opinions)
@@ -304,9 +271,12 @@ class SmoothDraws:
         v is stratified, because it affects a score more than anything else, and the score must not depend on the
         seed."""
         name = key_of(group or "")
-        mean, covariance = self.fit.effects_of_group(group)
+        usual, *odd = self.fit.effects_of_group(group)
         normal = np.concatenate([self._rows.normal(joined(name, which)) for which in (1, 3, 8)])
-        drawn = mean[:, None] + np.linalg.cholesky(covariance) @ normal
+        drawn = usual.mean[:, None] + np.linalg.cholesky(usual.covariance) @ normal
+        if odd:
+            other = odd[0].mean[:, None] + np.linalg.cholesky(odd[0].covariance) @ normal
+            drawn = np.where(self._rows.uniform(joined(name, 9)) < odd[0].probability, other, drawn)
         if group not in self.fit.group_names:  # σ_v is itself uncertain
             spread = self.fit.new_group
             which = self._rows.strata(joined(name, 2))[0].astype(np.int64) * len(spread) // self.count
@@ -360,6 +330,7 @@ class SmoothDraws:
         for begin in range(0, len(codes), CELLS):
             part = slice(begin, begin + CELLS)
             logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], effects)
+            np.minimum(logits, MOST, out=logits)  # which is sure enough
             np.exp(logits, out=logits)
             np.log1p(logits, out=logits)
             logits *= counts[part, None]

@@ -49,6 +49,7 @@ from nuggeteer.formats import (
     canonical,
     distillation,
     documents,
+    draws,
     handed_in,
     jsonl,
     judgements,
@@ -254,6 +255,14 @@ SETTINGS = (
 )
 
 
+DRAWS = lines(
+    {
+        **{"run": "x", "answers": "00", "qid": "q1", "nugget": "1", "text": "he built a reactor"},
+        **{"guess": 0.5, "chance": 0.25, "spread": 0.1, "at": "2026-01-31T09:30:00Z"},
+    }
+)
+
+
 def _made(make: Callable[[Path], Any]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder) / "x")
@@ -403,6 +412,9 @@ READERS: dict[str, list[Reader]] = {
     "gale.adjudication.adjudicate": [Reader(_adjudicated, "x.jsonl", (DECISIONS,))],
     "formats.append.torn": [Reader(lambda path: torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
     "formats.audits.read_audit": [Reader(audits.read_audit, "judgements/audits/a.jsonl", (_made(_audit),))],
+    "formats.draws.read_draws": [
+        Reader(lambda path: draws.read_draws(path.parent, []), "judgements/draws/x.jsonl", (DRAWS,))
+    ],
     "formats.autonuggetizer.read_assignments": [
         Reader(lambda path: autonuggetizer.read_assignments([path]), "x.jsonl", (lines(ASSIGNED),))
     ],

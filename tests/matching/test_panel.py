@@ -15,10 +15,10 @@ from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.panel import Panel
 from nuggeteer.scoring.fitting import prior_of
 from nuggeteer.scoring.scorer import Scorer, score
+from nuggeteer.thresholds.curve import COEFFICIENTS, features
 from nuggeteer.thresholds.judges import BELIEF, with_judges, with_level
 from nuggeteer.thresholds.model import Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, features
 from tests.conftest import SHARED, write_lines
 
 NUGGETS = [{"qid": "q", "nugget": str(n), "text": t} for n, t in enumerate(["a red fox", "two birds", "a fish"], 1)]

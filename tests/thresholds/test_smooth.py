@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from nuggeteer.thresholds.cells import cells_of
+from nuggeteer.thresholds.curve import COEFFICIENTS, SIZE_STEP, SIZES, SMALLEST, features
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, SmoothFit, features
+from nuggeteer.thresholds.smooth import GRID, SmoothFit
 
 usual = Pairs.of_usual_size
 
@@ -158,8 +159,8 @@ def test_verdicts_on_pairs_that_others_speak_for_are_no_merit_of_the_system():
     whole[new] = 3.0
     with_them, without = (fit_smooth(given, PRIOR) for given in (replace(chosen, carried=whole), chosen))
     name = f"g{GROUPS - 1}"
-    assert abs(with_them.effects_of_group(name)[0][0]) < 0.3
-    assert without.effects_of_group(name)[0][0] > 0.6
+    assert abs(with_them.effects_of_group(name)[0].mean[0]) < 0.3
+    assert without.effects_of_group(name)[0].mean[0] > 0.6
 
 
 def test_the_mean_chance_of_one_response_is_its_probability():
@@ -304,7 +305,8 @@ def test_all_verdicts_alike_are_no_trouble(verdict):
 def test_draws_of_effects_have_their_posteriors_moments():
     """The draws of t and a occur as often as their weights say; c, v, k and g have their means and covariances."""
     evidence, *_ = simulated(9, per=1, groups=2)
-    fit = replace(fit_smooth(evidence, PRIOR), steepness=np.array([0.5, 1.0, 2.0]))
+    fit = fit_smooth(evidence, PRIOR)  # without systems that are unlike all others
+    fit = replace(fit, steepness=np.array([0.5, 1.0, 2.0]), odd=np.zeros_like(fit.odd))
     draws = fit.draw(2000, 4)
     shift, steepness = draws.of_nuggets(np.arange(NUGGETS))
     weights = fit.nugget_weights.reshape(NUGGETS, len(fit.steepness), -1)
@@ -315,7 +317,8 @@ def test_draws_of_effects_have_their_posteriors_moments():
     )
     for group in ("g1", "nobody's"):
         drawn = np.stack(draws.effects(group))
-        mean, covariance = fit.effects_of_group(group)
+        (effects,) = fit.effects_of_group(group)
+        mean, covariance = effects.mean, effects.covariance
         spread = np.sqrt(np.diag(covariance))
         assert (np.abs(drawn.mean(axis=1) - mean) < 0.05 * spread).all()
         assert np.cov(drawn) == pytest.approx(covariance, abs=0.1 * spread.max() ** 2)

@@ -79,7 +79,7 @@ def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure
     audit = find_audit(scorer, matched)
     if audit is None:
         name, folder = matched.run.name, _path(scorer, matched).parent
-        older = any(folder.glob(f"{_stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
+        older = any(folder.glob(f"{stem(name)}-{'[0-9a-f]' * 8}.jsonl"))
         why = "its audit was drawn for other responses or another key" if older else "it has no audit"
         raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
     state = NuggetState.of(matched, scorer.key)
@@ -98,7 +98,7 @@ def _draw_units(
         raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
     score = scorer.score(matched)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
-    responses = _responses(matched, key)
+    responses = hash_of_responses(matched, key)
     rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
     nugget, size = order_at_random(NuggetState.of(matched, key), guess, composition, rng)
     if not len(nugget):
@@ -118,12 +118,12 @@ def _draw_units(
 
 
 def _path(scorer: Scorer, matched: MatchedRun) -> Path:
-    content = f"{_responses(matched, scorer.key)}\t{_key(scorer)}"
-    name = f"{_stem(matched.run.name)}-{blake2b(content.encode(), digest_size=4).hexdigest()}"
+    content = f"{hash_of_responses(matched, scorer.key)}\t{_key(scorer)}"
+    name = f"{stem(matched.run.name)}-{blake2b(content.encode(), digest_size=4).hexdigest()}"
     return scorer.collection.root / "judgements" / "audits" / f"{name}.jsonl"
 
 
-def _stem(run: str) -> str:
+def stem(run: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", run)[:60].lstrip(".")
 
 
@@ -136,7 +136,7 @@ def _key(scorer: Scorer) -> str:
     return scorer.signature.basis.key
 
 
-def _responses(matched: MatchedRun, key: AnswerKey) -> str:
+def hash_of_responses(matched: MatchedRun, key: AnswerKey) -> str:
     """A hash of the responses of a run: their normalised texts, in order."""
     lines = (
         f"{key.questions[q].qid}\t{normalised(text)}"

@@ -1,0 +1,257 @@
+"""The effects of nuggets and of systems in the smooth model: steps 2 and 3 of the fit (`learning.py`).
+
+The effects v, k and g of a system are learned from the verdicts on its texts, weighed. Nuggets count as they do in the
+score. Of the pairs that `judge` drew at random, each stands for the open pairs of its run (`Evidence.represents`): it
+is chosen where its verdict narrows the score, and without that weight the system would be taken to be everywhere as it
+is among the doubtful pairs. Verdicts that nobody drew stand for themselves.
+
+A system may also be unlike all others. Then its effects have the wide spreads `ODD`. That is believed beforehand with
+the probability `ODDITY`, and afterwards as far as the system's own verdicts say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy.special import expit, log_expit, ndtri
+
+from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.cells import GridLikelihood
+from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.smooth import EFFECTS, GRID, SIGMAS, STEEPNESS, Prior
+
+Matrix = Vector
+STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
+STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
+STEEPNESS_NUGGETS = 200
+# Of v, k and g. A g of −2 turns all guesses around, a v of 2 makes a doubtful guess almost sure.
+ODD = np.array([2.0, 1.0, 1.5])
+ODDITY, HARDLY = 0.03, 0.005  # a smaller probability afterwards is none
+
+
+class NuggetEffects:
+    """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior."""
+
+    def __init__(self, likelihood: GridLikelihood, start: float, prior: Prior) -> None:
+        self._start, self._prior = start, prior
+        every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
+        some = np.flatnonzero(likelihood.cells.nugget % every == 0)
+        self.steepness = 0.0
+        if len(some):
+            self.steepness = max(
+                STEEPNESS_SPREADS,
+                key=lambda spread: self._best(likelihood.of_nuggets(np.exp(spread * STEEPNESS), some))[0],
+            )
+        self.log_likelihood = likelihood.of_nuggets(np.exp(self.steepness * STEEPNESS))
+        _, self.log_marginal, self.sigma, self.density = self._best(self.log_likelihood)
+        top = self.log_likelihood.max(axis=1, keepdims=True)
+        self.posterior = np.exp(self.log_likelihood - top) * self.density
+        self.posterior /= self.posterior.sum(axis=1, keepdims=True)
+
+    def _best(self, log_likelihood: Matrix) -> tuple[float, float, float, Vector]:
+        """(log marginal with prior, without, σ_a, the density over (t, a)) at the best μ and σ_a."""
+        # A nugget without verdicts says nothing about either.
+        log_likelihood = log_likelihood[log_likelihood.any(axis=1)]
+        top = log_likelihood.max(axis=1, keepdims=True)
+        scaled = np.exp(log_likelihood - top).reshape(-1, len(STEEPNESS), len(GRID))
+        over_t = np.einsum("jtg,t->jg", scaled, STEEPNESS_WEIGHT)
+        points, densities, beliefs = [], [], []
+        for mu, ratio in product(np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))):
+            sigma = self._start * ratio
+            density = np.exp(-0.5 * ((GRID - mu) / sigma) ** 2)
+            densities.append(density / density.sum())
+            # As much as `weight` nuggets would say of the mean and of the spread.
+            off = (mu / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
+            beliefs.append(-0.5 * self._prior.weight * off)
+            points.append(sigma)
+        log_marginals = np.log(over_t @ np.stack(densities, axis=1)).sum(axis=0) + top.sum()
+        best = int(np.argmax(log_marginals + np.array(beliefs)))
+        joint = (STEEPNESS_WEIGHT[:, None] * densities[best]).ravel()
+        value = float(log_marginals[best])
+        return value + beliefs[best], value, float(points[best]), joint
+
+
+@dataclass(frozen=True)
+class _Blind:
+    """What is believed of a group's cells by those who did not see the group."""
+
+    rows: Ints
+    weight: Matrix  # cells × (steepness × GRID)
+    eta: Matrix  # the same: logits
+    x: Vector  # of the formula
+    centre: float = 0.0  # e
+    level: float = 0.0  # h
+
+    def logits(self, effects: Vector) -> Matrix:
+        v, k, g = effects
+        return np.asarray(self.eta + (v + k * (self.x - self.centre))[:, None] + g * (self.eta - self.level))
+
+    def chance(self, effects: Vector) -> tuple[Vector, Matrix]:
+        """P(yes), and how fast it rises with each effect: cells × EFFECTS."""
+        inside = expit(self.logits(effects))
+        rising = self.weight * inside * (1 - inside)
+        with_v = rising.sum(axis=1)
+        with_g = (rising * (self.eta - self.level)).sum(axis=1)
+        return (self.weight * inside).sum(axis=1), np.stack([with_v, with_v * (self.x - self.centre), with_g], axis=1)
+
+
+@dataclass(frozen=True)
+class _Likelihood:
+    """What the verdicts on each group say of its effects, near the likeliest ones: log L = log + pull·θ − θᵀCθ / 2 for
+    the effects θ and the curvature C."""
+
+    curvature: Matrix  # groups × EFFECTS × EFFECTS
+    pull: Matrix
+    log: Vector
+
+    @classmethod
+    def of_none(cls, groups: int) -> _Likelihood:
+        return cls(np.zeros((groups, EFFECTS, EFFECTS)), np.zeros((groups, EFFECTS)), np.zeros(groups))
+
+    def learn(self, group: int, found: tuple[Matrix, Vector, float]) -> None:
+        self.curvature[group], self.pull[group], self.log[group] = found
+
+    def posterior(self, own: Matrix, inflation: float, spreads: Vector) -> tuple[Matrix, Matrix, Vector]:
+        """The means and the covariances of the effects with these spreads, and the logarithm of the evidence for them.
+        `own` turns common effects into those of each group. Verdicts say less by the factor `inflation`."""
+        turned = own.transpose(0, 2, 1)
+        pull = (turned @ self.pull[:, :, None])[:, :, 0] / inflation
+        covariance = np.linalg.inv(turned @ (self.curvature / inflation) @ own + np.diag(spreads**-2))
+        mean = (covariance @ pull[:, :, None])[:, :, 0]
+        shrunk = 0.5 * (np.linalg.slogdet(covariance)[1] - 2 * np.log(spreads).sum())
+        return mean, covariance, self.log / inflation + 0.5 * (pull * mean).sum(axis=1) + shrunk
+
+
+class SystemEffects:
+    """Step 3: how unlike the others a group is, as seen by those who did not see it; and how much the nuggets of an
+    answer go together."""
+
+    def __init__(
+        self, likelihood: GridLikelihood, nuggets: NuggetEffects, prior: Prior, evidence: Evidence, x: Vector
+    ) -> None:
+        self._likelihood, self._cells = likelihood, likelihood.cells
+        groups, cells = len(evidence.groups), likelihood.cells
+        self._steepness = np.exp(nuggets.steepness * STEEPNESS)
+        self._question = evidence.question_of_nugget
+        self._x = x
+        displacement, information = np.zeros((groups, EFFECTS)), np.zeros((groups, 2))
+        excess = np.zeros(3)  # over answers: squares of what is left, what independence expects, and a ρ of 1 more
+        usual, odd = _Likelihood.of_none(groups), _Likelihood.of_none(groups)
+        centre, level = np.zeros((2, groups))
+        scales = np.array([prior.group, prior.slope, prior.sharpness])
+        for group in range(groups):
+            rows = np.flatnonzero(cells.group == group)
+            importance = evidence.weight_of_nugget[cells.nugget[rows]]
+            if importance.any():
+                blind = self._blind(rows, nuggets, importance)
+                displacement[group], information[group] = self._displacement(blind, importance)
+                excess += self._excess(blind, displacement[group])
+                usual.learn(group, self._likelihood_of_effects(blind, scales))
+                odd.learn(group, self._likelihood_of_effects(blind, ODD))
+                centre[group], level[group] = blind.centre, blind.level
+        answers = len(
+            np.unique(cells.group * np.int64(self._question.max(initial=0) + 1) + self._question[cells.nugget])
+        )
+        seen = (excess[0] - excess[1]) / excess[2] if excess[2] > 0 else 0.0
+        self.answer = float(
+            np.clip((answers * seen + prior.answers * prior.answer) / (answers + prior.answers), 0, 0.9)
+        )
+        # Where nuggets go together, an answer says less than as many nuggets apart.
+        inflation = max(excess[0] / excess[1], 1.0) if excess[1] > 0 else 1.0
+        information /= inflation
+        of_v, of_k = (_sigmas(displacement[:, i], information[:, i], scales[i]) for i in range(2))
+        self.sigmas = of_v
+        self.spreads = (*(float(np.sqrt((sigmas**2).mean())) for sigmas in (of_v, of_k)), prior.sharpness)
+        # Where a usual group's k and g leave its expected score as it is. That of each group is elsewhere.
+        share = information[:, 0] / max(information[:, 0].sum(), 1e-12)
+        self.centre, self.level = float(share @ centre), float(share @ level)
+        own = np.repeat(np.eye(EFFECTS)[None], groups, axis=0)
+        own[:, 0, 1], own[:, 0, 2] = centre - self.centre, level - self.level
+        self.effects, self.covariance, for_usual = usual.posterior(own, inflation, np.array(self.spreads))
+        self.odd_effects, self.odd_covariance, for_odd = odd.posterior(own, inflation, ODD)
+        odds = ODDITY / (1 - ODDITY) * np.exp(np.clip(for_odd - for_usual, -50, 50))
+        self.odd = np.where(odds > HARDLY, odds / (1 + odds), 0.0)
+
+    def _blind(self, rows: Ints, nuggets: NuggetEffects, importance: Vector) -> _Blind:
+        likelihood = self._likelihood
+        asked, of_cell = np.unique(self._cells.nugget[rows], return_inverse=True)
+        own = likelihood.of_nuggets(self._steepness, rows)[asked]
+        others = nuggets.log_likelihood[asked] - own
+        belief = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
+        belief /= belief.sum(axis=1, keepdims=True)
+        shift = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
+        eta = (shift[:, :, None] + GRID).reshape(len(rows), -1)
+        blind = _Blind(rows, belief[of_cell], eta, self._x[rows])
+        # Where k and g leave the expected score as it is, so that v can be told apart from both.
+        _, rising = blind.chance(np.zeros(EFFECTS))
+        pull = importance * self._cells.count[rows]
+        of_v, of_k, of_g = pull @ rising
+        return replace(blind, centre=float(of_k / of_v), level=float(of_g / of_v))
+
+    def _displacement(self, blind: _Blind, importance: Vector) -> tuple[Vector, Vector]:
+        """The v and k at which the expected weight of yes is the weight seen, and so is its slope over x; and the
+        information behind each. g is 0."""
+        yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
+        broad = np.diag([0.25 * float(importance.max()), 4.0])  # keeps groups of all yes or all no finite
+        equations = np.stack([importance, blind.x - blind.centre], axis=1)
+        effects, slope, noise = np.zeros(EFFECTS), broad, broad
+        for _ in range(20):
+            p, rising = blind.chance(effects)
+            slope = (equations * count[:, None]).T @ rising[:, :2]
+            noise = (equations * (count * p * (1 - p))[:, None]).T @ equations
+            step = np.linalg.solve(slope + broad, equations.T @ (yes - count * p) - broad @ effects[:2])
+            effects[:2] += np.clip(step, (-1, -0.5), (1, 0.5))
+            if np.abs(step).max() < 1e-3:
+                break
+        back = np.linalg.inv(slope + 1e-6 * broad)  # of fewer verdicts than effects, next to nothing is known
+        return effects, 1 / np.maximum(np.diag(back @ noise @ back.T), 1e-12)
+
+    def _likelihood_of_effects(self, blind: _Blind, scales: Vector) -> tuple[Matrix, Vector, float]:
+        """What a group's verdicts say of its effects, near those that are likeliest with these spreads: the curvature,
+        the pull and the log of `_Likelihood`. It is a quasi-likelihood with the weights of the cells."""
+        yes, count = self._cells.weight_yes[blind.rows], self._cells.weight[blind.rows]
+        effects, curvature, p = np.zeros(EFFECTS), np.zeros((EFFECTS, EFFECTS)), count
+        for _ in range(30):
+            p, rising = blind.chance(effects)
+            per_pair = 1 / np.maximum(p * (1 - p), 1e-6)
+            curvature = (rising * (per_pair * count)[:, None]).T @ rising
+            slope = rising.T @ (per_pair * (yes - count * p)) - effects / scales**2
+            step = np.linalg.solve(curvature + np.diag(scales**-2), slope)
+            effects = effects + step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+            if np.abs(step).max() < 1e-4:
+                break
+        p = np.clip(p, 1e-6, 1 - 1e-6)
+        log = float(yes @ np.log(p) + (count - yes) @ np.log1p(-p))
+        pull = curvature @ effects + effects / scales**2
+        return curvature, pull, log - float(pull @ effects - effects @ curvature @ effects / 2)
+
+    def _excess(self, blind: _Blind, effects: Vector) -> Vector:
+        """Of a group's answers, in sum: the squares of nuggets found less expected, what these would be were nuggets
+        independent, and what a ρ of 1 would add to it."""
+        cells, rows = self._cells, blind.rows
+        nugget, start = np.unique(cells.nugget[rows], return_index=True)  # cells are in the order of nuggets
+        missed = log_expit(-blind.logits(effects)) * cells.count[rows, None]
+        by_state = -np.expm1(np.add.reduceat(missed, start, axis=0))
+        p = (blind.weight[start] * by_state).sum(axis=1)
+        found = np.add.reduceat(cells.yes[rows], start) > 0
+        question = self._question[nugget]
+        height = np.exp(-0.5 * ndtri(np.clip(by_state, 1e-9, 1 - 1e-9)) ** 2) / np.sqrt(2 * np.pi)
+        height = (blind.weight[start] * height).sum(axis=1)
+        shared = np.bincount(question, height) ** 2 - np.bincount(question, height**2)
+        return np.array([(np.bincount(question, found - p) ** 2).sum(), (p * (1 - p)).sum(), shared.sum()])
+
+
+def _sigmas(off: Vector, information: Vector, scale: float) -> Vector:
+    """The posterior of σ_v as equally probable values: displacements are N(0, σ_v² + their own variance), and
+    σ_v is half-normal beforehand. Keeping all of it, not a best value, is what makes few groups say little."""
+    sigma = np.linspace(0.002, 8 * scale, 2000)
+    log_posterior = -0.5 * (sigma / scale) ** 2
+    for displacement, known in zip(off, information, strict=True):
+        if known > 0:
+            variance = sigma**2 + 1 / known
+            log_posterior -= 0.5 * (np.log(variance) + displacement**2 / variance)
+    cumulative = np.cumsum(np.exp(log_posterior - log_posterior.max()))
+    levels = (np.arange(SIGMAS) + 0.5) / SIGMAS
+    return np.asarray(np.interp(levels, cumulative / cumulative[-1], sigma))

@@ -1,0 +1,93 @@
+"""The effects of systems: verdicts that were chosen, and systems unlike all others, in simulations of known truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.prior import PRIOR
+from tests.thresholds.test_smooth import GROUPS, NUGGETS, simulated
+
+LAST = f"g{GROUPS - 1}"
+
+
+def of_last(evidence: Evidence) -> tuple[Evidence, np.ndarray, Pairs, np.ndarray]:
+    """A simulation without the verdicts of one system; that system's pairs, and how likely a yes is to the others."""
+    own = evidence.group == GROUPS - 1
+    others = evidence.only(~own)
+    pairs = evidence.pairs[own]
+    return others, own, pairs, fit_smooth(others, PRIOR).probability(pairs)
+
+
+def with_verdicts(evidence: Evidence, own: np.ndarray, asked: np.ndarray, yes: np.ndarray, represents=None) -> Evidence:
+    """The simulation, where only some pairs of the system are judged."""
+    places = np.flatnonzero(own)[asked]
+    kept = ~own
+    kept[places] = True
+    verdicts = evidence.yes.copy()
+    verdicts[places] = yes
+    weights = None
+    if represents is not None:
+        weights = np.zeros(len(own))
+        weights[places] = represents
+    return replace(evidence, yes=verdicts, represents=weights).only(kept)
+
+
+def test_chosen_verdicts_mislead_less_about_a_system_if_they_represent_the_others():
+    """A system has more of the doubtful nuggets than its words say, and fewer of the likely ones, which no combination
+    of level and sharpness shows. The doubtful pairs are asked for. Then it is taken to be better everywhere, less so in
+    each simulation where a verdict counts by the root of the pairs that it was drawn from."""
+    errors = {"drawn": [], "chosen": []}
+    for seed in range(12):
+        evidence, *_ = simulated(seed)
+        _, own, pairs, chance = of_last(evidence)
+        rng = np.random.default_rng(seed)
+        doubtful = np.abs(chance - 0.5) < 0.2
+        shift = np.where(doubtful, 1.2, -0.6)
+        true = rng.random(len(chance)) < expit(logit(np.clip(chance, 1e-3, 1 - 1e-3)) + shift)
+        size = np.where(doubtful, 1.0, 0.08)
+        share = np.minimum(60 * size / size.sum(), 1.0)
+        asked = np.flatnonzero(rng.random(len(share)) < share)
+        for name, represents in (("drawn", 1 / share[asked]), ("chosen", None)):
+            fit = fit_smooth(with_verdicts(evidence, own, asked, true[asked], represents), PRIOR)
+            rest = np.setdiff1d(np.arange(len(true)), asked)
+            errors[name].append(fit.probability(pairs[rest], LAST).mean() - true[rest].mean())
+    assert np.mean(errors["chosen"]) > 0.1
+    assert np.mean(errors["drawn"]) < 0.8 * np.mean(errors["chosen"])
+    assert (np.array(errors["drawn"]) < np.array(errors["chosen"])).all()
+
+
+def test_a_system_whose_guesses_are_the_wrong_way_round_is_found_out():
+    """After 40 verdicts it is unlike all others, and what its words promise is turned around."""
+    evidence, *_ = simulated(3)
+    _, own, pairs, chance = of_last(evidence)
+    rng = np.random.default_rng(1)
+    true = rng.random(len(chance)) < 1 - chance
+    asked = rng.permutation(len(chance))[:40]
+    fit = fit_smooth(with_verdicts(evidence, own, asked, true[asked]), PRIOR)
+    at = fit.group_names.index(LAST)
+    assert fit.odd[at] > 0.99
+    assert fit.odd_effects[at, 2] < -1
+    assert np.corrcoef(fit.probability(pairs, LAST), 1 - chance)[0, 1] > 0.8
+    assert fit.odd[np.arange(len(fit.odd)) != at] == pytest.approx(0, abs=0.1)
+
+
+def test_a_usual_system_stays_usual():
+    evidence, *_ = simulated(3)
+    assert (fit_smooth(evidence, PRIOR).odd < 0.2).all()
+
+
+def test_weights_of_one_are_no_weights():
+    """Where every pair of a system represents itself, its effects are those without a draw."""
+    evidence, *_ = simulated(4)
+    plain, weighed = (
+        fit_smooth(replace(evidence, represents=weights), PRIOR) for weights in (None, np.ones(len(evidence)))
+    )
+    assert weighed.effects == pytest.approx(plain.effects, rel=1e-9)
+    assert weighed.nugget_weights == pytest.approx(plain.nugget_weights)
+    assert len(plain.nugget_weights) == NUGGETS
