@@ -44,8 +44,8 @@ class ScoreCovariance:
         effect = np.concatenate(effects).astype(np.float32)
         factors = _factors(chances * effect[:, None])
         # Questions do not share the luck of single verdicts, so the common factors are fitted to scores without it.
-        lucky = (centred - chances) * effect[:, None]
-        without = score - np.stack([lucky[block].sum(axis=0) for block in blocks])
+        lucky = [((centred[block] - chances[block]) * effect[block, None]).sum(axis=0) for block in blocks]
+        without = score - np.stack(lucky)
         # Given what is learned: the covariance of g, the loadings L, and the covariance of e in each question, with the
         # score in row 0.
         self._common = np.eye(factors.shape[1])

@@ -269,7 +269,12 @@ def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGro
             none[later] = none[later - 1] * (1 - chances[later - 1])
             lacks[later] = lacks[later - 1] & ~drawn[later - 1]
         asked_of = nugget[first], response[first], np.full(len(first), run), runs[first], np.bincount(cell)
-        parts.append(_OpenGroups(*asked_of, probability, chances * none, drawn & lacks))
+        none *= chances
+        lacks &= drawn
+        del chances, drawn
+        parts.append(_OpenGroups(*asked_of, probability, none, lacks))
+    if len(parts) == 2:
+        return parts[1]
     cells = _OpenGroups(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in _OpenGroups.__dataclass_fields__)
     )
@@ -290,10 +295,13 @@ def _given_answers(
     if posterior:
         common = np.stack([posterior.common(q, numbers) for q, numbers in enumerate(common.T)], axis=1)
     begin = np.flatnonzero(np.diff(nugget, prepend=-1))
-    missed = np.log1p(-np.minimum(chances, ALMOST))
+    # Draws × cells may be large: in place, where it can be.
+    missed = np.minimum(chances, ALMOST)
+    np.log1p(np.negative(missed, out=missed), out=missed)
     chance = -np.expm1(np.add.reduceat(missed, begin, axis=1))
     exponent = miss_exponent(chance, common[:, key.question[nugget[begin]]], draws.answer_correlation)
-    return np.asarray(-np.expm1(np.repeat(exponent, np.diff(begin, append=len(nugget)), axis=1) * missed))
+    missed *= np.repeat(exponent, np.diff(begin, append=len(nugget)), axis=1)
+    return np.asarray(np.negative(np.expm1(missed, out=missed), out=missed))
 
 
 def _draw(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[_OpenGroups, Vector]:

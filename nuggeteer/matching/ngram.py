@@ -70,15 +70,21 @@ class NgramMatcher(Matcher):
         else:
             from joblib import Parallel, delayed
 
-            large = CHUNK * WORKER_CHUNKS
+            large, alone = CHUNK * WORKER_CHUNKS, self._without_collection()
             parts = Parallel(n_jobs=jobs, return_as="generator")(
-                delayed(self.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
+                delayed(alone.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
             )
         result, end = np.empty(int(self.key.counts[question].sum())), 0
         for part in parts:
             result[end : end + len(part)] = part
             end += len(part)
         return result
+
+    def _without_collection(self) -> NgramMatcher:
+        """What workers are sent: the tables, and nothing that was judged."""
+        alone = NgramMatcher(self.key, self.settings, None)
+        vars(alone)["_tables"] = self._tables
+        return alone
 
     def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         tokens, lengths = self._tokens(texts, question.tolist())

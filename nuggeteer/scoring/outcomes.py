@@ -97,6 +97,10 @@ class MatchedRun(Shown):
     def chances(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
         """draws × cells, as `Draws.chances`: the chance that some pair of a cell is a yes."""
         groups, number = self.groups_of(pairs)
+        if len(groups) == 1:
+            one = draws.chances(self.pairs[pairs], groups[0], cell)
+            # As below to the last bit, and in place: draws × cells may be large.
+            return np.asarray(np.subtract(1, np.subtract(1, one, out=one), out=one))
         none = np.ones((draws.count, int(cell.max(initial=-1)) + 1), dtype=np.float32)
         for i in np.unique(number).tolist():
             own = np.flatnonzero(number == i)
