@@ -343,7 +343,9 @@ def find(
                 has[own], chance[own] = found_now, mean
                 if supported_now is not None:
                     supports[own] |= supported_now
-        drawn, drawn_partly = has.T, (supports & ~has).T
+        drawn = has.T
+        # One row of nothing for all draws, where nobody says partly: draws of a large key take much memory.
+        drawn_partly = (supports & ~has).T if supports.any() else np.zeros((1, size), dtype=bool)
         found = chance >= 0.5
         in_part = drawn_partly.mean(axis=0)
         partly = chance + in_part >= 0.5
