@@ -81,7 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=10,
         metavar="COUNT",
-        help="only list the pairs most worth judging (default: 10)",
+        help="only list the pairs that it asks about next (default: 10)",
     )
     what.add_argument(
         "--plan", type=options.width, metavar="WIDTH", help="only say how many verdicts an interval of this width needs"

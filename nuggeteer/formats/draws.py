@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def _pair(line: dict[str, Any]) -> DrawnPair | None:
 
 def append_draw(path: Path, pair: DrawnPair) -> None:
     """Write a pair. It is on the disk on return."""
+    with suppress(OSError):  # whatever is wrong, the append says it
+        path.parent.parent.mkdir(exist_ok=True)
     append_line(path, asdict(pair))
 
 

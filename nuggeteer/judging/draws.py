@@ -17,7 +17,7 @@ from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.draws import DrawnPair, append_draw
 from nuggeteer.formats.fields import as_written
 from nuggeteer.judging.audits.audit import hash_of_responses, stem
-from nuggeteer.judging.suggest import Suggestion, VerdictValues
+from nuggeteer.judging.suggest import Place, Suggestion, VerdictValues
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import verdict_form
@@ -33,10 +33,9 @@ class RecordedDraw:
 
     def next_pairs(self, values: VerdictValues, count: int) -> list[Suggestion]:
         """At least `count` pairs, if there are so many: those that wait for a verdict, and then new ones."""
-        waiting = values.as_suggestions(self.waiting)
         number = key_of("".join(self._answers))
         rng = np.random.Generator(np.random.PCG64([self._scorer.seed, 6, number, len(self._recorded)]))
-        return [*waiting, *values.draw(max(count - len(waiting), 0), rng, waiting)]
+        return values.draw(count, rng, self.waiting)
 
     def record(self, pair: Suggestion) -> None:
         """Write a pair before it is shown; nothing if it was drawn before."""
@@ -48,7 +47,7 @@ class RecordedDraw:
             self._recorded[identity] = drawn
 
     @property
-    def waiting(self) -> list[tuple[int, int, int]]:
+    def waiting(self) -> list[Place]:
         """(run, nugget, response) of what was drawn and not judged, in the order of drawing."""
         found = []
         place = self._scorer.key.nugget_position

@@ -90,7 +90,7 @@ class Session:
     """Asks one assessor about one subject.
 
     `state` may be older than the last verdicts. They are remembered here until a newer state arrives (`refresh`).
-    `audit` has the units of an audit, in its order; without it, the pairs most worth judging come first. `judged`
+    `audit` has the units of an audit, in its order; without it, drawn pairs come first. `judged`
     counts the verdicts of this session, `total` all of the assessor's on these runs that stand.
 
     Each state's pairs are gone through once, so a verdict takes as long after thousands as at first."""

@@ -118,19 +118,24 @@ class VerdictValues:
                 result.append(self._suggestion(cell, share))
         return result
 
-    def as_suggestions(self, pairs: Sequence[Place]) -> list[Suggestion]:
-        """Those of some pairs that are open, in their order. They were drawn before, and have no new chance."""
-        return [self._suggestion(self._cell_of[pair], 0.0) for pair in pairs if pair in self._cell_of]
-
-    def draw(self, count: int, rng: np.random.Generator, waiting: Sequence[Suggestion] = ()) -> list[Suggestion]:
-        """Pairs drawn at random, one after the other, each given those before it and those that are `waiting` for a
-        verdict. The chance of each is proportional to what its verdict is expected to take off the variance."""
+    def draw(self, count: int, rng: np.random.Generator, waiting: Sequence[Place] = ()) -> list[Suggestion]:
+        """The open ones of the pairs that are `waiting` for a verdict since an earlier draw, without a new chance, and
+        as many more as make up `count`: drawn at random, one after the other, each given those before it. The chance of
+        each is proportional to what its verdict is expected to take off the variance."""
         covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
-        for pair in waiting:
-            cell = self._cell_of[pair.run, pair.nugget, pair.response]
-            open_[cell] = False
-            covariance.learn(cell)
-        return list(islice(self._drawn(covariance, open_, rng), count))
+        result: list[Suggestion] = []
+        for place in waiting:
+            cell = self._cell_of.get(place)
+            if cell is not None and open_[cell]:
+                result.append(self._suggestion(cell, self._learned(covariance, cell)))
+                open_[cell] = False
+        return [*result, *islice(self._drawn(covariance, open_, rng), max(count - len(result), 0))]
+
+    def _learned(self, covariance: ScoreCovariance, cell: int) -> float:
+        """Condition on a verdict; the share of the variance at first that it takes away."""
+        before = covariance.variance()
+        covariance.learn(cell)
+        return max(before - covariance.variance(), 0.0) / self._variance[0] if self._variance[0] > 0 else 0.0
 
     def _drawn(self, covariance: ScoreCovariance, open_: Bools, rng: np.random.Generator) -> Iterator[Suggestion]:
         """Draws until nothing is open, while `covariance` learns."""
@@ -145,11 +150,9 @@ class VerdictValues:
             own = drawable & (run == run[cell])
             chance = size / size[own].sum()
             spread = float(np.sqrt((gain[own] / chance[own]).sum()))
-            before = covariance.variance()
-            covariance.learn(cell)
             open_[cell] = False
-            share = max(before - covariance.variance(), 0.0) / start
-            yield replace(self._suggestion(cell, share), chance=float(chance[cell]), spread=spread)
+            pair = self._suggestion(cell, self._learned(covariance, cell))
+            yield replace(pair, chance=float(chance[cell]), spread=spread)
 
     def _suggestion(self, cell: int, share: float) -> Suggestion:
         cells = self._open_groups

@@ -1,4 +1,4 @@
-"""The pairs most worth judging, and what judging them is expected to bring."""
+"""The pairs to judge next, and what judging them is expected to bring."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def draw(out: Console, state: JudgingState) -> None:
         row += [f"{100 * suggestion.share:.1f} %", chance(suggestion.probability)]
         row += [plain(run.name)] if len(runs) > 1 else []
         rows.append([*row, str(run.rank(suggestion.response)), Text(beginning(run.texts[suggestion.response], 80))])
-    out.print(table(f"{names}: most worth judging", columns, rows))
+    out.print(table(f"{names}: to judge next", columns, rows))
     out.print()
     low, high = state.forecast.now
     counts = sorted({min(k, int(state.forecast.judgements[-1])) for k in AFTER})

@@ -16,9 +16,9 @@ PAIR = DrawnPair("tonight", "00ff", "q1", "2", "a text", 0.25, 0.125, 0.03, "202
 def test_draws_are_read_as_they_were_written_and_in_their_order(tmp_path):
     pairs = [PAIR, replace(PAIR, nugget="1"), replace(PAIR, text="naïve\n‮ text")]
     for pair in pairs:
-        append_draw(tmp_path / "draws" / "tonight.jsonl", pair)
+        append_draw(tmp_path / "judgements" / "draws" / "tonight.jsonl", pair)
     problems = []
-    assert read_draws(tmp_path / "draws", problems) == pairs
+    assert read_draws(tmp_path / "judgements" / "draws", problems) == pairs
     assert not problems
     assert read_draws(tmp_path / "none", problems) == []
 
