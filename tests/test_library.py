@@ -91,9 +91,11 @@ def test_a_frame_of_a_diff_has_what_the_diff_has(small):
     pytest.importorskip("pandas")
     changed = ng.diff(small, "monday", "tuesday")
     frame = changed.to_frame()
-    assert (frame["change"] == "lost").sum() == len(changed.lost)
-    assert frame["effect"].iloc[0] == changed.lost[0].effect
-    assert frame["old text"].iloc[0] == changed.lost[0].old.passage.text
+    lost = [*changed.lost, *(change for change in changed.doubtful if change.kind == "lost")]
+    assert (frame["change"] == "lost").sum() == len(lost)
+    assert (frame["probable"] & (frame["change"] == "lost")).sum() == len(changed.lost)
+    assert frame["effect"].iloc[0] == lost[0].effect
+    assert frame["old text"].iloc[0] == lost[0].old.passage.text
 
 
 def test_everything_in_all_is_offered_for_completion():

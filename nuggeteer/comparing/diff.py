@@ -175,7 +175,8 @@ class Diff(Framed):
         for change in (*self.lost, *self.gained, *self.doubtful, *self.kept):
             row: dict[str, object] = {"change": change.kind, "qid": change.question.qid, "nugget": change.nugget.nugget}
             row |= {"importance": change.nugget.importance, "description": change.nugget.descriptions[0]}
-            row |= {"probability": change.probability, "known": change.known, "effect": change.effect}
+            row |= {"probability": change.probability, "probable": change.probable, "known": change.known}
+            row["effect"] = change.effect
             for name, side in (("old", change.old), ("new", change.new)):
                 row |= {f"{name} found": side.found, f"{name} probability": side.probability}
                 row[f"{name} text"] = None if side.passage is None else side.passage.text
