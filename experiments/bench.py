@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -159,12 +160,11 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def of_processor(*arguments: str) -> dict[str, float]:
     """Seconds of the processor, of a command and its workers, and the peak of its memory."""
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{arguments} ended with {process.returncode}")
-    return {"seconds": usage.ru_utime + usage.ru_stime, "peak_mb": usage.ru_maxrss / 1e3}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _, peak = whole_command(*arguments)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": seconds, "peak_mb": peak}
 
 
 def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
