@@ -7,6 +7,7 @@ stem = false
 weights = "idf"        # or "unit"
 stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table in this folder that `nuggeteer idf` wrote
+informative = "descriptions" # or "responses": n-grams of other nuggets' judged responses weigh less ("ngram" only)
 marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
 rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
 external = ""          # for the matcher "external": the path of a file of scores or verdicts in it
@@ -71,6 +72,7 @@ Engine = Literal["exact", "pymc"]
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Split = Literal["none", "sentences"]
 Missing = Literal["error", "mean"]
+Informative = Literal["descriptions", "responses"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
 _LARGEST = 1_000_000  # bytes of a file of settings
@@ -89,6 +91,7 @@ class Match:
     stopwords: Stopwords = "keep"
     idf: str = "wordfreq"
     matcher: str = "learned"
+    informative: Informative = "descriptions"
     rouge: Rouge = "rouge1"
     external: str = ""
     missing: Missing = "error"
@@ -304,6 +307,7 @@ _ALLOWED: dict[str, tuple[Any, ...]] = {
     "rouge": get_args(Rouge),
     "split": get_args(Split),
     "missing": get_args(Missing),
+    "informative": get_args(Informative),
     "undecided": (0, 1),
 }
 # The least and the most of a number.

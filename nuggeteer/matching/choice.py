@@ -17,6 +17,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.matching.panel import with_judges
+from nuggeteer.matching.responses import ResponseNgrams
 from nuggeteer.records import Vector
 from nuggeteer.settings import MATCHERS, installed_matchers
 
@@ -30,6 +31,8 @@ def make(material: Material) -> Matcher:
 
 def _make(material: Material) -> Matcher:
     name = material.settings.matcher
+    if name == "ngram" and material.settings.informative == "responses":
+        return ResponseNgrams(material)
     if name in MATCHERS:
         matcher: Matcher = import_module(f"nuggeteer.matching.{name}").make(material)
         return matcher

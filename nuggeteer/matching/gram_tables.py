@@ -8,7 +8,7 @@ level n is a word after one of level n − 1: a trie, which is held in sorted ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain, pairwise
 
 import numpy as np
@@ -20,6 +20,7 @@ from nuggeteer.records import AnswerKey, Ints, Vector
 
 Gram = tuple[str, ...]
 STOP = -2
+NOBODY: Set[int] = frozenset()
 
 
 class GramTables:
@@ -35,7 +36,10 @@ class GramTables:
         n: int,
         idf: Idf | None,
         informative: bool = True,
+        carriers: Sequence[Mapping[Gram, Set[int]]] | None = None,
     ) -> None:
+        """`carriers` says for each question which nuggets count as having an n-gram, if not those whose descriptions
+        have it."""
         per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(per_nugget)])
         self._key, self.single = key, bool((per_nugget == 1).all())
@@ -61,13 +65,17 @@ class GramTables:
                 of_word.update((word, idf[word]) for gram in having for word in gram if word not in of_word)
             number = self._numbered(question, having, tries)
             weight = {
-                gram: (1 - (others - 1) / len(nuggets) if informative else 1.0)
+                gram: (1 - (others - 1) / len(nuggets) if informative and carriers is None else 1.0)
                 * (1.0 if idf is None else sum((of_word[word] for word in gram), 0.0))
                 for gram, others in having.items()
             }
-            for grams in chain.from_iterable(nuggets):
+            for nugget, grams in ((begin + i, grams) for i, own in enumerate(nuggets) for grams in own):
+                worth = weight
+                if carriers is not None:
+                    others = {gram: len(carriers[question].get(gram, NOBODY) - {nugget}) for gram in grams}
+                    worth = {gram: weight[gram] * (1 - others[gram] / len(nuggets)) for gram in grams}
                 for level in range(n):
-                    own = sorted((number[gram], weight[gram]) for gram in grams if len(gram) == level + 1)
+                    own = sorted((number[gram], worth[gram]) for gram in grams if len(gram) == level + 1)
                     entries[level] += [(place, column, value) for place, value in own]
                     # Added level by level in the order of numbers, as scores are, so that a response that has
                     # everything scores exactly 1.
