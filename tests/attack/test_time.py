@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from contextlib import suppress
@@ -20,6 +21,7 @@ from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.gale.templates import find_template, read_templates
 from nuggeteer.settings import read_settings
 from nuggeteer.text import verdict_form, words
+from tests.attack import readers as attacked
 
 LINES = [
     (begin, repeated, end)
@@ -107,6 +109,37 @@ def test_a_reader_needs_time_in_proportion(name, tmp_path):
     for begin, repeated, end in LINES:
         run = partial(READERS[name], tmp_path)
         assert grows_like_its_length(run, begin, repeated, end), (begin, repeated, end)
+
+
+REPEATED = [" ", "\n", "a ", "1", '"', "(", "[[", "[1", "\\", "\t", "a\u0301\u0316", "{"]
+
+
+def seconds_of(reader, path, content):
+    path.write_bytes(content)
+    begun = time.process_time()
+    with suppress(NuggeteerError):
+        reader.read(path)
+    return time.process_time() - begun
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", attacked.READERS)
+def test_every_reader_needs_time_in_proportion(name, tmp_path):
+    """Those of the fuzzer, which no new reader escapes: something repeated at two places of a valid file."""
+    rng = random.Random(name)
+    for number, reader in enumerate(attacked.READERS[name]):
+        path = tmp_path / str(number) / reader.name
+        path.parent.mkdir(parents=True)
+        if reader.around:
+            reader.around(tmp_path / str(number))
+        for repeated in (text.encode() for text in REPEATED):
+            seed = rng.choice(reader.seeds)
+            for at in (rng.randrange(len(seed)), seed.find(b'": "') + 4):
+                short, long = (
+                    seed[:at] + repeated * (size // len(repeated)) + seed[at:] for size in (SIZE, SIZE * TIMES)
+                )
+                quick = seconds_of(reader, path, long) < 0.1
+                assert quick or seconds_of(reader, path, long) < SQUARE * seconds_of(reader, path, short), long[:99]
 
 
 def annotation(suffix, content):
