@@ -127,6 +127,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a folder that may not be entered, a full disk
         _complain(escaped(f"nuggeteer: {error}"))
         return 2
+    except MemoryError as error:
+        _complain(escaped(f"nuggeteer: this needs more memory than there is ({error})".replace(" ()", "")))
+        return 2
     except Exception:
         import traceback
 

@@ -30,6 +30,8 @@ from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
+MOST_PAIRS = 1_000_000_000  # of a run: what two small files can multiply to would fill any memory
+
 
 @dataclass(frozen=True, repr=False)
 class MatchedRun(Shown):
@@ -189,6 +191,10 @@ class Outcome(Shown):
 
 def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
     """Human verdicts on all pairs of a run, and match scores."""
+    count = int(key.counts[run.question].sum())
+    if count > MOST_PAIRS:
+        what = f"{count:,} pairs of a response and a nugget of its question, and {MOST_PAIRS:,} can be scored"
+        raise NuggeteerError(f"{run.name}: has {what}; shorten the key or the run")
     texts, counts = [], []
     for text in run.texts:
         same, characters = normalised_and_length(text)

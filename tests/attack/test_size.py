@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from nuggeteer.cli.main import main
 from tests.conftest import ROOT, write_lines
 
 pytestmark = pytest.mark.slow
@@ -57,3 +58,19 @@ def test_many_questions_and_many_nuggets_take_their_share_of_time_and_memory(sha
     (base, empty), (short, _), (long, much) = map(cost, (nothing, *roots))
     assert long - base < 2 * TIMES * max(short - base, 0.2)
     assert (much - empty) * 1024 < MOST * sizes[1]
+
+
+def test_two_small_files_do_not_multiply_to_more_than_any_memory(tmp_path, capsys):
+    root = collection(tmp_path, 40_000, 40_000)
+    write_lines(root / "runs" / "r.jsonl", [{"qid": "q0", "text": "x"}] * 40_000)
+    assert main(["score", "r", "--collection", str(root)]) == 2
+    assert "1,600,000,000 pairs of a response and a nugget" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_called_that(monkeypatch, capsys):
+    def perform(args):
+        raise MemoryError("Unable to allocate 80 GiB")
+
+    monkeypatch.setattr("nuggeteer.cli.check.run", perform)
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err == "nuggeteer: this needs more memory than there is (Unable to allocate 80 GiB)\n"
