@@ -71,6 +71,7 @@ MIGRATIONS = [
     ) WITHOUT ROWID
     """,
 ]
+SUFFIXES = ("", "-wal", "-shm", "-journal")  # of SQLite's files
 
 
 class Database:
@@ -111,8 +112,9 @@ class Database:
         raise AssertionError("unreachable")
 
     def _create(self, act: Callable[[sqlite3.Connection], T]) -> T:
-        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent) as folder:
-            new = Path(folder) / self.path.name
+        folder = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
+        new = folder / self.path.name
+        try:
             result = self._transact(new, act)
             if Path(f"{new}-wal").exists():  # closing could not write the log into the file, and SQLite does not say so
                 with closing(self._connect(new, "mode=rw")) as db:
@@ -124,6 +126,11 @@ class Database:
             except OSError:  # a file system without links
                 new.rename(self.path)
             return result
+        finally:  # by name: where a disk is failing, the folder may not be listed
+            with suppress(OSError):
+                for suffix in SUFFIXES:
+                    Path(f"{new}{suffix}").unlink(missing_ok=True)
+                folder.rmdir()
 
     def _transact(self, path: Path, act: Callable[[sqlite3.Connection], T]) -> T:
         with closing(self._ready(self._connect(path, "mode=rwc"), write=True)) as db:
@@ -138,7 +145,7 @@ class Database:
             return result
 
     def _check_kind(self) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):  # SQLite waits for ever where one of its own is a pipe
+        for suffix in SUFFIXES:  # SQLite waits for ever where one of its own is a pipe
             path = Path(f"{self.path}{suffix}")
             if path.is_symlink() or (path.exists() and not path.is_file()):
                 remedy = "remove it" if suffix else "replace it with the file itself"
