@@ -102,7 +102,8 @@ def test_the_site_and_the_index_list_every_page():
     assert set(nav) == {*pages, "README.md"}
     assert len(nav) == len(set(nav))
     index = ["README.md" if link == "../README.md" else f"docs/{link}" for link in links(DOCS / "index.md")]
-    assert set(index) == set(nav) - {"docs/index.md"}
+    notebooks = {str(path.relative_to(ROOT)) for path in DOCS.rglob("*.ipynb")}
+    assert set(index) == set(nav) - {"docs/index.md"} | notebooks
 
 
 def test_the_glossary_is_in_alphabetical_order():
