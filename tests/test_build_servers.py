@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.history.store import History
 from tests.conftest import ROOT
@@ -120,3 +122,16 @@ def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path)
     for line in shown:
         start = re.sub(r"\d+ %", "", line.removesuffix("...")).strip()
         assert any(one.startswith(start) for one in loose), line
+
+
+def test_the_hook_for_pre_commit_fails_where_check_does(sample, tmp_path, monkeypatch):
+    (hook,) = pytest.importorskip("yaml").safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert f"- id: {hook['id']}\n        args: [--collection, qa]" in PAGE
+    assert all(re.search(hook["files"], name) for name in ("qa/runs/a.jsonl", "qa/runs/a.jsonl.gz", "nuggeteer.toml"))
+    shutil.copytree(sample.root, tmp_path / "qa")
+    monkeypatch.chdir(tmp_path)
+    command = [*hook["entry"].split()[1:], "--collection", "qa"]
+    assert main(command) == 0
+    with (tmp_path / "qa" / "nuggets.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{")
+    assert main(command) == 2
