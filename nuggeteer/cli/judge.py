@@ -175,12 +175,15 @@ def _page(args: argparse.Namespace) -> int:
         raise NuggeteerError(f"--page and --{'plan' if args.list is None else 'list'} do not go together")
     if args.audit is not None:
         _fitting(args, "--audit", "run", "measure", "page")
+    count = args.audit or args.count or sheet.COUNT
+    args.count = args.count or sheet.COUNT
     state = _state(args)
     output.warn(state.collection.problems)
-    count = args.audit or args.count or sheet.COUNT
     made = sheet.make_sheet(state, count, Filter(args.question, args.nugget), state.audit(args.audit))
     if not made.asked:
         raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")
+    for pair in made.drawn:
+        state.drawn.record(pair)  # before anybody sees it
     sheet.write(args.page, made)
     output.show(args, report, made, args.page)
     return 0

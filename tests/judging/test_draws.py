@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.draws import RecordedDraw
 from nuggeteer.judging.session import Filter
@@ -113,3 +114,14 @@ def test_a_folder_that_cannot_be_written_is_told(begin):
             session.state.drawn.record(session.state.suggested[1])
     finally:
         folder.chmod(0o700)
+
+
+def test_what_a_page_asks_is_recorded_unless_it_was_chosen(fermi, tmp_path, capsys):
+    chosen = ["judge", "--collection", str(fermi.root), "tonight", "--page", str(tmp_path / "a.html")]
+    assert main([*chosen, "--question", "q1"]) == 0
+    assert recorded(fermi.root) == ()
+    assert main([*chosen, "--count", "3"]) == 0
+    assert len(recorded(fermi.root)) == 3
+    assert main(["judge", "--collection", str(fermi.root), "tonight", "--list", "3"]) == 0
+    assert len(recorded(fermi.root)) == 3, "they wait for their verdicts, and are asked first"
+    assert "to judge next" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from nuggeteer.comparing.diff import Passage
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.judging.session import Filter, check_filter
 from nuggeteer.judging.state import JudgingState, PendingPair
+from nuggeteer.judging.suggest import Suggestion
 from nuggeteer.records import Nugget
 from nuggeteer.reports.formatting import importance
 from nuggeteer.reports.html import in_script, part, policy, render
@@ -33,13 +34,15 @@ EXAMPLES, EXAMPLE = 3, 200  # texts judged yes that are shown with a nugget, and
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a page asks. `data` is all that its script knows; `name` identifies it by its content."""
+    """What a page asks. `data` is all that its script knows; `name` identifies it by its content. `drawn` are the pairs
+    that were drawn at random, and not chosen by a filter."""
 
     title: str
     name: str
     asked: int
     qids: list[str]
     data: dict[str, Any]
+    drawn: list[Suggestion]
 
 
 def make_sheet(state: JudgingState, count: int, only: Filter, audit: Iterable[PendingPair] | None = None) -> Sheet:
@@ -76,7 +79,8 @@ def make_sheet(state: JudgingState, count: int, only: Filter, audit: Iterable[Pe
     }
     data["page"] = blake2b(orjson.dumps(data), digest_size=8).hexdigest()
     qids = list(dict.fromkeys(nugget["qid"] for nugget in nuggets.values()))
-    return Sheet(state.title, data["page"], len(asked), qids, data)
+    drawn = [pair.drawn for pair in pairs if pair.drawn is not None] if str(only) == "all" else []
+    return Sheet(state.title, data["page"], len(asked), qids, data, drawn)
 
 
 def _open_pairs(state: JudgingState, only: Filter, audit: Iterable[PendingPair] | None) -> Iterator[PendingPair]:
