@@ -110,6 +110,7 @@ NOT_READERS = {
     "gale.annotated.annotated_answers": "names",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
+    "formats.draws.append_draw": "writes",
     "formats.append.flush": "writes",
     "asking.proposing.Proposing.__init__": "VerdictStore and read_proposals",
     "formats.append.quiet": "locks",
