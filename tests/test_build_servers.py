@@ -92,7 +92,7 @@ def test_the_nightly_script_compares_with_the_night_before(tmp_path):
     assert [night.returncode for night in nights] == [0, 0, 1], nights
     assert [night.stdout.split()[0] for night in nights] == ["UNDECIDED", "UNDECIDED", "FAIL"]
     assert all(len(night.stdout.splitlines()) <= 15 for night in nights)
-    with History.of(folder)._database.connect() as db:
+    with History.of(folder)._database.read() as db:
         assert db.execute("SELECT count(*) FROM builds").fetchone() == (2,)
     (folder / "nuggets.jsonl").write_text("{")  # an input that is wrong is no failed gate
     assert shell(str(folder / "nightly.sh"), tmp_path).returncode == 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Set
-from dataclasses import fields
+from dataclasses import fields, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -100,6 +100,11 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
         represents,
     )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
+
+
+def unseen(evidence: Evidence) -> Evidence:
+    """The same evidence without what verdicts say of other pairs, for those who leave some of the verdicts out."""
+    return replace(evidence, carried=None, represents=None)
 
 
 def prior_of(collection: Collection, matcher: Matcher, jobs: int = 1, belief: JudgeBelief = BELIEF) -> Prior:

@@ -27,7 +27,7 @@ from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of
+from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.owners import Owners
@@ -326,7 +326,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
     )
     matcher = make(material(collection, known))
-    evidence = gather_evidence(collection, matcher, known, jobs)
+    evidence = unseen(gather_evidence(collection, matcher, known, jobs))
     compared, chosen = compare(evidence, prior_of(collection, matcher, jobs))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)

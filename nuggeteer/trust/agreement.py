@@ -18,7 +18,7 @@ from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.fitting import gather_evidence, prior_of, unseen
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
@@ -278,7 +278,7 @@ class HeldOutGuesses:
     def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
-        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs)
+        self.evidence = unseen(gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs))
         self.decided = np.flatnonzero(known.taught != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)

@@ -26,6 +26,7 @@ from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
+from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
@@ -240,12 +241,14 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     decides = _deciding(fit, model, rest)
     draws = decides.draw(DRAWS, seed)
     noise = VerdictNoise(key, DRAWS, seed)
+    owners = Owners(rest)
     worth = weights_in_recall(key)
     worth /= max(int((per_question(worth, key) > 0).sum()), 1)
     pairs, answers, runs = [], [], []
     for run in collection.assessed_runs:
         if collection.group(run.name) == group:
-            matched = carry_over(read(run, group, key, matcher, known), matcher, decides)
+            unread = replace(run, info=replace(run.info, judged="none"))
+            matched = owners.assign(carry_over(read(unread, group, key, matcher, known), matcher, decides))
             states = truth(run.normalised_texts, run.question)
             outcome = find(matched, key, decides, draws, noise)
             pairs.append(guessed_pairs(matched, states, decides, fit))

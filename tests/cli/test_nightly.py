@@ -32,7 +32,7 @@ def hostile(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     nuggets = [
         {"qid": f"{LONG}{q}", "nugget": f"{LONG}{n}", "text": f"fact {n} {HOSTILE}", "importance": "vital"}
-        for q in range(3)
+        for q in range(6)
         for n in range(3)
     ]
     verdicts = [{"qid": n["qid"], "nugget": n["nugget"], "text": n["text"], "verdict": True} for n in nuggets]
@@ -47,7 +47,8 @@ def hostile(tmp_path, monkeypatch):
 def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hostile, capsys):
     asked = ["nightly", "tonight", "--collection", str(hostile), "--label", HOSTILE]
     assert main(asked) == 0
-    write_lines(hostile / "runs" / "tonight.jsonl", [{"qid": f"{LONG}{q}", "text": "nothing"} for q in range(3)])
+    worse = [{"qid": f"{LONG}{q}", "text": f"fact 0 {HOSTILE}" if q == 0 else "nothing"} for q in range(6)]
+    write_lines(hostile / "runs" / "tonight.jsonl", worse)  # not alike everywhere, or there is no interval
     capsys.readouterr()
     assert main([*asked, "--markdown", "s.md", "--junit", "g.xml", "--page", "p.html"]) == 1
     printed = capsys.readouterr().out
@@ -56,7 +57,7 @@ def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hosti
     assert len(lines) <= 15
     assert max(map(len, lines)) <= 80
     assert all(line.isprintable() for line in lines)
-    assert xml.parse("g.xml").getroot().get("failures") == "11"  # two gates and nine nuggets
+    assert xml.parse("g.xml").getroot().get("failures") == "17"  # two gates, and the nuggets of five questions
     assert "<b>&x" not in Path("s.md").read_text()
 
 
