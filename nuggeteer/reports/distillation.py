@@ -59,8 +59,7 @@ def as_json(result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCit
             }
             for row, machine in enumerate(result.machines)
         ],
-        "cells": [distillation_slices.cell_as_json(cell, MEASURES) for cell in cells],
-        "citations": distillation_slices.citations_as_json(citations) if citations else None,
+        **distillation_slices.as_json(cells, citations, MEASURES),
     }
 
 
@@ -90,12 +89,7 @@ def draw(
         head = f"{model.capitalize()}: machines over the mean of the humans ({', '.join(result.humans)})"
         out.print()
         out.print(_measures(head, names, ratio, _with_citations(result)))
-    if cells:
-        out.print()
-        out.print(distillation_slices.cells_table(cells, SHOWN, TITLES))
-    if citations:
-        out.print()
-        distillation_slices.draw_citations(out, citations)
+    distillation_slices.draw(out, cells, citations, SHOWN, TITLES)
     for line in _remarks(result):
         out.print()
         out.print(plain(line))

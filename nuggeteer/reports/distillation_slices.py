@@ -17,7 +17,14 @@ from nuggeteer.reports.terminal import Sheet, plain, table
 LISTED = 5
 
 
-def cell_as_json(cell: Cell, measures: Sequence[str]) -> dict[str, Any]:
+def as_json(cells: Sequence[Cell], citations: CheckedCitations | None, measures: Sequence[str]) -> dict[str, Any]:
+    return {
+        "cells": [_cell_as_json(cell, measures) for cell in cells],
+        "citations": _citations_as_json(citations) if citations else None,
+    }
+
+
+def _cell_as_json(cell: Cell, measures: Sequence[str]) -> dict[str, Any]:
     scores = cell.scores
     return {
         "values": list(cell.values),
@@ -35,7 +42,7 @@ def cell_as_json(cell: Cell, measures: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def citations_as_json(checked: CheckedCitations) -> list[dict[str, Any]]:
+def _citations_as_json(checked: CheckedCitations) -> list[dict[str, Any]]:
     return [
         {
             "qid": one.qid,
@@ -50,7 +57,22 @@ def citations_as_json(checked: CheckedCitations) -> list[dict[str, Any]]:
     ]
 
 
-def cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str, str]) -> Sheet:
+def draw(
+    out: Console,
+    cells: Sequence[Cell],
+    citations: CheckedCitations | None,
+    shown: Sequence[str],
+    titles: Mapping[str, str],
+) -> None:
+    if cells:
+        out.print()
+        out.print(_cells_table(cells, shown, titles))
+    if citations:
+        out.print()
+        _draw_citations(out, citations)
+
+
+def _cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str, str]) -> Sheet:
     """The empirical measures of each distiller in each cell."""
     columns = [("queries of", "left"), ("distiller", "left"), *((titles.get(name, name), "right") for name in shown)]
     rows: list[list[str | Text]] = []
@@ -64,7 +86,7 @@ def cells_table(cells: Sequence[Cell], shown: Sequence[str], titles: Mapping[str
     return table("Empirical, by queries", columns, rows)
 
 
-def draw_citations(out: Console, checked: CheckedCitations) -> None:
+def _draw_citations(out: Console, checked: CheckedCitations) -> None:
     """A row for each distiller, then the most doubtful citations."""
     columns = [("distiller", "left"), *((name, "right") for name in ("cited", "text there", "quoted", "doubtful"))]
     rows: list[list[str | Text]] = []

