@@ -181,9 +181,9 @@ def fill(root, changed):
 
 
 def use(root):
-    """Read and score everything. Whether that could be done; and all scores are scores."""
+    """Read and score everything, also runs that answer nothing. Whether that could be done; all scores are scores."""
     try:
-        collection = read_collection(root)
+        collection = read_collection(root, allow_empty=True)
         result = score(collection, collection.run_names)
     except NuggeteerError:
         return False
@@ -193,12 +193,24 @@ def use(root):
     return True
 
 
+def refusal(root):
+    """Why a run is refused where runs may not be empty; "" if none is."""
+    try:
+        read_collection(root).loaded(None)
+    except NuggeteerError as error:
+        return str(error)
+    return ""
+
+
 def check_and_use(root):
-    """What `check` calls an error is exactly what stops scoring."""
+    """What `check` calls an error is exactly what stops scoring, and it warns where that needs --allow-empty."""
     problems = check(root)
     assert all(p.what and p.remedy and p.line != 0 for p in problems)
     usable = use(root)
     assert usable == all(p.severity != "error" for p in problems), [str(p) for p in problems]
+    if usable:
+        why, warned = refusal(root), any("--allow-empty" in p.remedy for p in problems)
+        assert ("answers no question of the key" in why) == bool(why) == warned, [why, *map(str, problems)]
     event(f"usable: {usable}, problems: {bool(problems)}")
 
 
@@ -241,8 +253,19 @@ def test_any_files_missing_and_any_others_present_are_read_or_refused(root, abse
         check_and_use(root)
 
 
+@pytest.mark.parametrize("text", [None, "", " \n"])
+def test_a_run_without_any_answer_is_a_warning_of_check_and_refused(root, text):
+    """Whether its file is empty or its texts are."""
+    answers = [] if text is None else [{"qid": "q1", "text": text}, {"qid": "q2", "text": text}]
+    fill(root, {"runs/y.jsonl": lines(*answers)})
+    assert [p.severity for p in check(root) if "--allow-empty" in p.remedy] == ["warning"]
+    assert use(root)
+    assert "answers no question of the key" in refusal(root)
+
+
 def test_the_files_are_good_before_they_are_torn(root):
     """Otherwise the tests above would test little."""
     fill(root, {})
     assert check(root) == []
     assert use(root)
+    assert refusal(root) == ""

@@ -296,7 +296,9 @@ def test_undefined_values_are_within_the_schema(toml, tmp_path):
     (folder / "runs" / "b.jsonl").write_text("", encoding="utf-8")
     (folder / "nuggeteer.toml").write_text(toml, encoding="utf-8")
     for name, arguments in (("score", ["a", "b"]), ("diff", ["a", "b"])):
-        code, data = write_json(name, tmp_path / f"{name}.json", *arguments, "--collection", str(folder))
+        code, data = write_json(
+            name, tmp_path / f"{name}.json", *arguments, "--allow-empty", "--collection", str(folder)
+        )
         assert code == 0
         assert faults(name, data) == []
 

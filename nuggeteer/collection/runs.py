@@ -62,7 +62,7 @@ def read_run(
     if parts is not None:
         owners, docids = owners[parts.record], [docids[i] for i in parts.record.tolist()]
     counts = np.bincount(owners, minlength=len(key.questions)) if key.questions else np.zeros(0, np.int64)
-    if not len(owners):
+    if not any(map(str.strip, texts)):
         what = "answers no question of the key"
         problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
     for i in np.flatnonzero(counts == 0) if len(owners) else ():

@@ -302,7 +302,7 @@ def test_the_json_of_check_is_its_list(here, capsys):
         (KeyboardInterrupt(), 130, "nuggeteer: interrupted\n"),
         (PermissionError(13, "Permission denied", "secret"), 2, "Permission denied"),
         (RuntimeError("\x1b[31mbad luck"), 70, "RuntimeError: \\x1b[31mbad luck"),
-        (MemoryError(), 70, "this is a bug in nuggeteer"),
+        (MemoryError(), 2, "nuggeteer: this needs more memory than there is\n"),
         (RecursionError(), 70, "this is a bug in nuggeteer"),
     ],
 )

@@ -155,7 +155,9 @@ def test_an_empty_run_answers_nothing(folder):
         ("runs/new.jsonl", None, "warning", "the file is empty"),
         ("runs/new.jsonl", None, "warning", "answers no question of the key"),
     ]
-    assert len(read_collection(folder).run("new")) == 0
+    with pytest.raises(InputError, match="answers no question of the key"):
+        read_collection(folder).run("new")
+    assert len(read_collection(folder, allow_empty=True).run("new")) == 0
 
 
 # What a line says that does not fit the other lines: (file, line to add, severity, what).

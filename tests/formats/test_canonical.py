@@ -7,7 +7,7 @@ import re
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nuggeteer.formats import canonical
@@ -49,6 +49,7 @@ json_values = st.recursive(
 KNOWN_KEYS = {key for layout, _ in KINDS.values() for key in layout.checks}
 extras = st.dictionaries(texts.filter(lambda key: key not in KNOWN_KEYS), json_values, max_size=3)
 shares = st.floats(0, 1)
+votes = st.sampled_from(["vital", "okay", 0, 1]) | shares
 
 records = st.one_of(
     st.tuples(st.just(QUESTIONS), st.builds(Question, ids, texts, maybe, maybe, maybe, extras)),
@@ -61,7 +62,7 @@ records = st.one_of(
             st.lists(texts, min_size=1, max_size=3).map(tuple),
             st.sampled_from(["vital", "okay", "unrated"]),
             st.none() | shares,
-            st.dictionaries(texts, st.sampled_from(["vital", "okay"]), max_size=3),
+            st.dictionaries(texts, votes, max_size=3),
             st.lists(texts, max_size=3).map(tuple),
             extras,
         ),
@@ -117,7 +118,7 @@ def lines(draw):
         "question": {"kind": texts, "target": texts, "template": texts},
         "nugget": {
             "weight": shares,
-            "votes": st.dictionaries(texts, st.sampled_from(["vital", "okay"]), min_size=1),
+            "votes": st.dictionaries(texts, votes, min_size=1),
             "tags": st.lists(texts, min_size=1),
         },
         "run": {
@@ -179,6 +180,10 @@ def test_every_wrong_key_of_a_line_is_listed():
 @pytest.mark.slow
 @EVERY
 @given(value=json_values)
+@example({"": 0})
+@example({"a": 0.5, "b": "okay"})
+@example({"a": 1.5})
+@example({"a": True})
 def test_a_key_takes_only_what_it_should(layout, least, value):
     """For each key, written down here again: which JSON values it may have."""
 
@@ -187,6 +192,9 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
 
     def is_number(v):
         return type(v) in (int, float)
+
+    def is_vote(v):
+        return v in ("vital", "okay") or (is_number(v) and 0 <= v <= 1)
 
     def is_list(v):
         return isinstance(v, list) and all(map(is_text, v))
@@ -206,7 +214,7 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         "retracted": lambda v: v is True,
         "rank": lambda v: type(v) is int,
         "weight": lambda v: is_number(v) and 0 <= v <= 1,
-        "votes": lambda v: isinstance(v, dict) and set(map(str, v.values())) <= {"vital", "okay"},
+        "votes": lambda v: isinstance(v, dict) and all(map(is_vote, v.values())),
         "official": lambda v: isinstance(v, dict) and all(map(is_number, v.values())),
         "tags": is_list,
         "descriptions": lambda v: is_list(v) and len(v) > 0,
