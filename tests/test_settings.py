@@ -49,13 +49,14 @@ def test_the_default_matcher_is_the_papers():
 @given(
     st.builds(
         Match,
-        st.sampled_from([1, 2, 3]),
-        st.booleans(),
-        st.sampled_from(["idf", "unit"]),
-        st.sampled_from(["keep", "remove"]),
-        st.sampled_from(["wordfreq", "pool"]),
-        st.sampled_from(["ngram", "pourpre", "qaviar", "rouge", "external"]),
-        st.sampled_from(["rouge1", "rouge2", "rougeL"]),
+        n=st.sampled_from([1, 2, 3]),
+        stem=st.booleans(),
+        weights=st.sampled_from(["idf", "unit"]),
+        stopwords=st.sampled_from(["keep", "remove"]),
+        idf=st.sampled_from(["wordfreq", "pool"]),
+        matcher=st.sampled_from(["ngram", "pourpre", "qaviar", "rouge", "external"]),
+        informative=st.sampled_from(["descriptions", "responses"]),
+        rouge=st.sampled_from(["rouge1", "rouge2", "rougeL"]),
     ),
     st.floats(0, 1),
     st.sampled_from(["smooth", "fixed"]),
@@ -69,13 +70,14 @@ def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value, mode
     stopwords = "{match.stopwords}"
     idf = "{match.idf}"
     matcher = "{match.matcher}"
+    informative = "{match.informative}"
     rouge = "{match.rouge}"
     external = ""
     [threshold]
     model = "{model}"
     value = {value!r}
     """
-    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(model, value))
+    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(model=model, value=value))
 
 
 def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):

@@ -7,7 +7,7 @@ identical answers never differ. How probable each change is, `joint` says. Swapp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
@@ -61,7 +61,7 @@ class Sighting(Shown):
     probability: float | None
     score: float | None
     passage: Passage | None
-    why: Callable[[], Explanation | None] | None = None
+    why: Callable[[], Explanation | None] | None = field(default=None, compare=False)
 
     @property
     def explanation(self) -> Explanation | None:

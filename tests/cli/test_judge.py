@@ -13,8 +13,6 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
-from nuggeteer.judging.suggest import suggest
-from nuggeteer.scoring.scorer import Scorer
 from tests.screens import hostile
 
 
@@ -78,15 +76,16 @@ def test_on_a_pipe_it_asks_line_by_line(here):
 
 
 @pytest.mark.slow
-def test_the_list_is_that_of_suggest(here, capsys):
+def test_the_list_is_what_was_drawn_and_stays_until_it_is_judged(here, capsys):
     assert main(["judge", "build-103", "--list", "3", "--json", "-"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    scorer = Scorer(read_collection(here), ["f3"])
-    matched = scorer.read("build-103")
-    wanted = suggest(scorer, matched, scorer.measures[0], 3)
-    assert [(one["text"], one["share"]) for one in listed["suggestions"]] == [
-        (matched.run.texts[one.response], pytest.approx(one.share)) for one in wanted
-    ]
+    drawn = read_collection(here).draws
+    said = [(one["qid"], one["nugget"], one["text"], one["chance"]) for one in listed["suggestions"]]
+    assert said == [(pair.qid, pair.nugget, pair.text, pair.chance) for pair in drawn]
+    assert all(0 < one["share"] < 1 for one in listed["suggestions"])
+    assert main(["judge", "build-103", "--list", "3", "--json", "-"]) == 0
+    again = json.loads(capsys.readouterr().out)["suggestions"]
+    assert [(one["text"], one["chance"]) for one in again] == [(pair.text, None) for pair in drawn]
     assert listed["width_after"]["0"] == pytest.approx(listed["judging"][1] - listed["judging"][0])
     assert listed["width_after"]["100"] < listed["width_after"]["10"] < listed["width_after"]["0"]
 

@@ -14,7 +14,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.simulation import Shape, simulate
-from tests.conftest import ROOT
 
 distributed = pytest.importorskip("distributed")
 # Dask warns of what it does by itself, such as of a graph's size.
@@ -96,7 +95,7 @@ def kill_one_at_work(address, workers, watching, killed):
 @pytest.mark.parametrize("command", ["experiment", "crossval"])
 def test_a_cluster_gives_the_same_to_the_bit_though_a_worker_dies_at_work(cluster, folder, tmp_path, command):
     address, workers = cluster
-    definition = [str(ROOT / "experiments" / "figure-5.toml")] if command == "experiment" else []
+    definition = ["figure-5"] if command == "experiment" else []
     asked = [command, *definition, "--collection", str(folder), "--json"]
     assert main([*asked, str(tmp_path / "here.json")]) == 0
     killed: list[str] = []
