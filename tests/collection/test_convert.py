@@ -414,6 +414,7 @@ def test_any_bytes_are_refused_whole_or_make_a_folder_that_can_be_read(format_, 
 @settings(max_examples=60)
 @given(rag, st.sampled_from(["rag-answers", "nuggetizer-assignments"]))
 def test_nothing_is_lost_on_the_way_in_and_out_and_in_again(content, format_):
+    """But for the wording of a question whose lines do not agree on it: the question has the first one."""
     with TemporaryDirectory() as name:
         folder, again = Path(name) / "c", Path(name) / "again"
         try:
@@ -427,9 +428,20 @@ def test_nothing_is_lost_on_the_way_in_and_out_and_in_again(content, format_):
         if files:
             convert_into(format_, files, again)
             remade = read_bundle(again)
-            assert remade.responses == made.responses
+            assert without_wording(remade.responses) == without_wording(made.responses)
             assert remade.questions == made.questions
             assert all(judgement in remade.judgements for judgement in made.judgements)
+
+
+def without_wording(responses):
+    return {
+        run: [
+            (one.qid, one.text, one.docid, one.rank, {**one.extra, "as_found": as_found})
+            for one in of_run
+            for as_found in [{k: v for k, v in one.extra.get("as_found", {}).items() if k != "query"}]
+        ]
+        for run, of_run in responses.items()
+    }
 
 
 # --- out
