@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import re
+import stat
 import tempfile
 import zlib
 from collections import Counter
@@ -88,8 +89,11 @@ def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes
 def is_regular(path: Path, problems: list[Problem], root: Path | None = None) -> bool:
     """Whether a file that the user did not name can be read: false, with a problem, for a device or a pipe, and for a
     link that leads out of the folder `root`."""
+    mode = 0
     try:
-        if not (path.is_file() or path.is_dir() or not path.exists()):
+        with suppress(FileNotFoundError):  # asked once: another process may just be making the file
+            mode = path.stat().st_mode
+        if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             problems.append(Problem(str(path), None, "is a device or a pipe", "replace it with a regular file"))
             return False
         if root is not None and not path.resolve().is_relative_to(root.resolve()):
