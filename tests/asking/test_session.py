@@ -395,7 +395,10 @@ def test_two_sessions_at_once_share_the_work(ask_folder):
 
 
 def start(root):
-    command = [sys.executable, "-m", "nuggeteer", "ask", "night", "--all", "--collection", str(root)]
+    # A shell makes its background jobs deaf to interrupts, and a build server may start the tests as one.
+    heard = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    heard += "; runpy.run_module('nuggeteer', run_name='__main__')"
+    command = [sys.executable, "-c", heard, "ask", "night", "--all", "--collection", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
