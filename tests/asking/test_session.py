@@ -446,6 +446,7 @@ def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, monkeypatch):
         process = start(root)
         while len(server.requests) < 3:
             time.sleep(0.01)
+        time.sleep(0.1)  # until all three wait for their replies
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
         sent = len(server.requests)
