@@ -12,7 +12,8 @@ f(s) + d z), and in how far apart their likely and their unlikely pairs are (g):
 c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²), g_r ~ N(0, σ_g²). The spreads are learned. So a nugget without a
 single yes still gets a sensible threshold with an honest width, and a system that nobody judged may differ from the
 others. Without g, verdicts on doubtful pairs would be taken to say as much about the likely and the unlikely ones
-(docs/understanding/judging-order.md). e and h are where k and g leave the expected score of a usual system as it is.
+(docs/understanding/choosing-verdicts.md). e and h are where k and g leave the expected score of a usual system as it
+is.
 
 Judged texts that are similar to a response add log odds of their own to η (`Pairs.carried`), where somebody worked them
 out (`carry_over` in scoring/outcomes.py). Judges (language models) add w · o, for the clues o of their verdicts
