@@ -104,7 +104,6 @@ class VerdictValues:
             question = scorer.key.question[self._open_groups.nugget]
             self._covariance = ScoreCovariance(self._open_groups.chances, self._open_groups.drawn, question, score)
         self._variance = [self._covariance.variance()]
-        self._greedy = deepcopy(self._covariance)
         self._order_so_far: list[int] = []
 
     def suggest(self, count: int) -> list[Suggestion]:
@@ -178,6 +177,11 @@ class VerdictValues:
             judgements, left = np.append(judgements, len(shares) + rest), np.append(left, 0.0)
         low, high = _judging_part(self._scorer, self._readings, self._measure)
         return Forecast((low, high), judgements, (high - low) * np.sqrt(np.maximum(left, 0.0)))
+
+    @cached_property
+    def _greedy(self) -> ScoreCovariance:
+        """What the best verdicts so far leave. Who only draws needs none."""
+        return deepcopy(self._covariance)
 
     def _order(self) -> Iterator[int]:
         """Cells in the order in which to ask: each reduces the variance most per verdict, given those before it."""
