@@ -118,6 +118,8 @@ function judge(kind) {
   const on = { yes: [response], no: [response], whole: [], none: open.filter((i) => !open.some((k) => k < i && same(k) === same(i))) };
   const step = { asked: index, kind, response, on: on[kind], at: time() };
   if (reason) step.reason = reason;
+  // The browser tells of a selection a moment later, which may be after the key.
+  if (kind === "yes" && !span) takeSelection();
   if (kind === "yes" && span) step.span = span;
   work.steps.push(step);
   if (asked.response < 0 && !settled(asked, verdicts())) goTo(index);
