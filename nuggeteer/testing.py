@@ -4,19 +4,28 @@ from nuggeteer.testing import assert_no_vital_lost
 
 def test_tonight():
     assert_no_vital_lost("build-103", baseline="build-102", collection="qa")
+
+The fixture `nuggets` of our plugin for pytest is a `Nuggets`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.memory import make_run
 from nuggeteer.collection.names import find_collection
-from nuggeteer.comparing.diff import Diff, diff
+from nuggeteer.comparing.diff import Diff, diff, diff_matched_runs
 from nuggeteer.comparing.gate import PROBABLE_LOSS, Gate, not_worse, vital_kept
-from nuggeteer.measures import DEFAULT
+from nuggeteer.display import Shown, counted
+from nuggeteer.errors import NuggeteerError
+from nuggeteer.measures import DEFAULT, applicable
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
+from nuggeteer.reports.formatting import between, number, percent, signed, signed_span
+from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.scorer import RunScore, Scorer
 from nuggeteer.text import escaped
 
 
@@ -56,6 +65,94 @@ def assert_not_worse(
     result = diff(_collection(collection), baseline, run, [measure], seed=seed)
     _check(not_worse(result, by, p), result)
     return result
+
+
+class Nuggets(Shown):
+    """A collection for several tests: it is read once, its model is fitted once, and each run is matched once.
+
+    `lines` say what was found out, for the summary."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.collection = read_collection(folder)
+        self.lines: list[str] = []
+        self._scorer = Scorer(self.collection)
+        self._matched: dict[str, MatchedRun] = {}
+        self._made: dict[str, Run] = {}
+        if warnings := len(self.collection.problems):
+            self.lines.append(f"{counted(warnings, 'warning')}; nuggeteer check lists them")
+
+    def _summary(self) -> str:
+        return self.collection._summary()
+
+    def run(self, answer: Callable[[str], str | Iterable[str]], name: str = "tonight") -> Run:
+        """The run of a system: `answer` is asked every question of the key, and returns one text or several in the
+        order of their rank. The run then has this name in the other functions."""
+        questions = self.collection.key.questions
+        if unknown := [question.qid for question in questions if not question.text]:
+            raise NuggeteerError(f"questions.jsonl has no text of question {unknown[0]!r}, so it cannot be asked")
+        rows = ((question.qid, text) for question in questions for text in _texts(answer(question.text)))
+        self._made[name] = made = make_run(self.collection, name, list(rows))
+        self._matched.pop(name, None)
+        return made
+
+    def score(self, run: str | Run) -> RunScore:
+        """The scores of a run."""
+        result = self._scorer.score(self._read(run))
+        title, outcome = self._scorer.measures[0].title, result.outcome
+        known = percent(outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed)
+        value = result.measures[self._scorer.measures[0].name]
+        self._say(f"{result.name}: {title} {number(value.value)}, 95 % interval {between(value)}, {known} known")
+        return result
+
+    def diff(self, old: str | Run, new: str | Run, measure: str | Measure = DEFAULT[0]) -> Diff:
+        """What changed from one run to another."""
+        measures = applicable([measure], self.collection.key)
+        result = diff_matched_runs(self._scorer, self._read(old), self._read(new), measures=measures)
+        title, change = result.headline.measure.title, result.headline.interval
+        moved = f"{title} {signed(change.value)} ({signed_span(change.low, change.high)})"
+        vital = len(result.vital_lost), sum(gained.vital for gained in result.gained)
+        names = f"{result.old_run.name} → {result.new_run.name}"
+        self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained")
+        return result
+
+    def assert_no_vital_lost(
+        self, run: str | Run, baseline: str | Run, *, most: int = 0, sure: float = PROBABLE_LOSS
+    ) -> Diff:
+        """As the function of this name."""
+        __tracebackhide__ = True
+        result = self.diff(baseline, run)
+        _check(vital_kept(result, most, sure), result)
+        return result
+
+    def assert_not_worse(
+        self,
+        run: str | Run,
+        baseline: str | Run,
+        *,
+        by: float = 0.0,
+        p: float | None = None,
+        measure: str | Measure = DEFAULT[0],
+    ) -> Diff:
+        """As the function of this name."""
+        __tracebackhide__ = True
+        result = self.diff(baseline, run, measure)
+        _check(not_worse(result, by, p), result)
+        return result
+
+    def _read(self, run: str | Run) -> MatchedRun:
+        (loaded,) = [self._made[run]] if isinstance(run, str) and run in self._made else self.collection.loaded(run)
+        matched = self._matched.get(loaded.name)
+        if matched is None or matched.run is not loaded:
+            self._matched[loaded.name] = matched = self._scorer.read(loaded)
+        return matched
+
+    def _say(self, line: str) -> None:
+        if (line := escaped(line)) not in self.lines:
+            self.lines.append(line)
+
+
+def _texts(answer: str | Iterable[str]) -> Iterable[str]:
+    return [answer] if isinstance(answer, str) else answer
 
 
 def _collection(given: Collection | Path | str | None) -> Collection:

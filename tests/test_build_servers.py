@@ -16,6 +16,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.history.store import History
+from tests import excerpts
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs/guides/build-servers.md").read_text(encoding="utf-8")
@@ -57,28 +58,157 @@ def shell(script, folder, **more):
     )
 
 
+def read_yaml(text):
+    return pytest.importorskip("yaml").safe_load(text)
+
+
+class Job:
+    """The steps of our action, run in a job's folder as GitHub runs them: with its variables, and with the outputs of
+    the steps before. Steps that use other actions are not run."""
+
+    def __init__(self, folder, temporary, **inputs):
+        self.action = read_yaml((ROOT / "action.yml").read_text(encoding="utf-8"))
+        described = self.action["inputs"]
+        assert set(inputs) <= set(described)
+        self.values = {f"inputs.{name}": about.get("default", "") for name, about in described.items()}
+        self.values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        self.values |= {"github.action_path": str(ROOT), "github.sha": "4f2c1ab", "runner.temp": str(temporary)}
+        self.values |= {"github.run_id": "17", "github.run_attempt": "1"}
+        self.values["steps.python.outputs.python-path"] = sys.executable
+        self.folder, self.temporary, self.summary = folder, temporary, temporary / "summary.md"
+
+    def filled(self, text):
+        """The text with the values of its expressions."""
+        while "${{" in text:
+            text = re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: self.values[found[1]], text)
+        return text
+
+    def run(self, step, **more):
+        """Run a step, keep its outputs, and return what it did."""
+        outputs, script = self.temporary / "outputs", self.temporary / "script.sh"
+        outputs.write_text("")
+        assert "${{" not in step["run"], "an input would be run"
+        script.write_text(step["run"], encoding="utf-8")
+        given = {name: self.filled(value) for name, value in step.get("env", {}).items()}
+        given |= {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(self.summary), **more}
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script],
+            cwd=self.folder,
+            env=environment(RUNNER_TEMP=str(self.temporary), **given),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        for line in outputs.read_text().splitlines():
+            name, _, value = line.partition("=")
+            self.values[f"steps.{step['id']}.outputs.{name}"] = value
+        return done
+
+    def step(self, name):
+        """The step with this id, name or action."""
+        steps = self.action["runs"]["steps"]
+        (found,) = [s for s in steps if name in (s.get("id"), s.get("name"), s.get("uses", "").partition("@")[0])]
+        return found
+
+
+# In place of the package index: pip takes nothing but the action's own folder, which is built with what is here.
+OFFLINE = {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1"}  # 0: pip's word for "no isolation"
+
+
+def site():
+    """Where the packages of the tests are."""
+    return os.pathsep.join(path for path in sys.path if path.endswith("site-packages"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("tonight", "code"), [("accepted", 0), ("build-103", 1)])
-def test_the_workflow_runs(tmp_path, tonight, code):
-    yaml = pytest.importorskip("yaml")
-    workflow = yaml.safe_load(block("yaml"))
+@pytest.mark.parametrize(("tonight", "code", "decision"), [("accepted", 0, "PASS"), ("build-103", 1, "FAIL")])
+def test_the_workflow_runs_and_the_action_in_it(tmp_path, tonight, code, decision):
+    """The steps of the page's workflow, and in the place of ours those of action.yml."""
+    pytest.importorskip("hatchling")
+    workflow = read_yaml(block("yaml"))
     assert set(workflow) == {"name", True, "permissions", "jobs"}  # YAML 1.1 reads `on` so; GitHub does not
     assert workflow[True]["schedule"] == [{"cron": "17 3 * * *"}]
     steps = workflow["jobs"]["nightly"]["steps"]
     assert all(("uses" in step) != ("run" in step) for step in steps)
-    program(tmp_path / "answer", collection(tmp_path / "qa", tonight))
-    summary = tmp_path / "summary.md"
-    commands = [step["run"] for step in steps if "run" in step and "pip install" not in step["run"]]
-    assert len(commands) == 2
-    assert shell(commands[0], tmp_path).returncode == 0
-    done = shell(commands[1], tmp_path, GITHUB_STEP_SUMMARY=str(summary))
+    folder, temporary = tmp_path / "work", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    program(folder / "answer", collection(folder / "qa", tonight))
+    (answer,) = [step["run"] for step in steps if "run" in step]
+    assert shell(answer, folder).returncode == 0
+    (ours,) = [step for step in steps if step.get("uses", "").startswith("./")]
+    job = Job(folder, temporary, **ours["with"])
+
+    assert job.run(job.step("key")).returncode == 0
+    assert re.fullmatch(r"\d+-\d+", job.values["steps.key.outputs.packages"])
+    done = job.run(job.step("Install Nuggeteer"), PYTHONPATH=site(), **OFFLINE)
+    assert done.returncode == 0, done.stderr
+    assert (temporary / "nuggeteer" / "bin" / "nuggeteer").is_file()
+    done = job.run(job.step("nightly"), PYTHONPATH=site())
     assert done.returncode == code, done.stderr
-    assert summary.read_text(encoding="utf-8").startswith("<h3>")
-    kept = next(step for step in steps if "upload" in step.get("uses", ""))["with"]["path"].split()
-    for name in kept:
-        assert (tmp_path / name).is_file()
-    assert json.loads((tmp_path / "nuggets.json").read_text())["decision"] == ("FAIL" if code else "PASS")
-    assert (int(xml.parse(tmp_path / "nuggets.xml").getroot().get("failures")) > 0) == (code == 1)
+    assert job.summary.read_text(encoding="utf-8").startswith("<h3>")
+    assert job.filled(job.action["outputs"]["decision"]["value"]) == decision
+    kept = Path(job.filled(job.step("actions/upload-artifact")["with"]["path"]))
+    assert {path.name for path in kept.iterdir()} == {"page.html", "nuggets.xml", "nuggets.json", "nightly.txt"}
+    assert json.loads((kept / "nuggets.json").read_text())["decision"] == decision
+    assert (int(xml.parse(kept / "nuggets.xml").getroot().get("failures")) > 0) == (code == 1)
+    saved, restored = job.step("actions/cache/save")["with"], job.step("actions/cache/restore")["with"]
+    assert (folder / job.filled(saved["path"])).is_file()
+    assert saved == {name: restored[name] for name in ("path", "key")}
+    assert job.filled(restored["key"]).startswith(job.filled(restored["restore-keys"]))
+
+
+@pytest.mark.slow
+def test_the_action_compares_with_the_night_before_and_decides_nothing_on_wrong_input(tmp_path):
+    collection(tmp_path / "qa", "accepted")
+    (tmp_path / "nuggeteer" / "bin").mkdir(parents=True)
+    program(tmp_path / "nuggeteer" / "bin" / "nuggeteer", f'#!/bin/sh\nexec {sys.executable} -m nuggeteer "$@"\n')
+    codes, decisions = [], []
+    for run, label in (("accepted", "one"), ("build-103", "two"), ("--help", "$(touch ran)"), ("no run", "")):
+        job = Job(tmp_path, tmp_path, run=run, collection="qa", label=label)
+        codes.append(job.run(job.step("nightly")).returncode)
+        decisions.append(job.values["steps.nightly.outputs.decision"])
+    assert codes == [0, 1, 2, 2]
+    assert decisions == ["UNDECIDED", "FAIL", "", ""]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_page_lists_the_inputs_of_the_action():
+    action = read_yaml((ROOT / "action.yml").read_text(encoding="utf-8"))
+    section = PAGE.split("## GitHub Actions")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", section, re.M) == list(action["inputs"])
+    assert all(about.keys() <= {"description", "required", "default"} for about in action["inputs"].values())
+    assert action["runs"]["using"] == "composite"
+    assert all(step.get("shell") == "bash" for step in action["runs"]["steps"] if "run" in step)
+
+
+@pytest.mark.slow
+def test_what_the_dockerfile_installs_runs_without_root_and_without_a_home(tmp_path):
+    """Its instructions in order, with folders of the test for those of the image: docker itself is not needed."""
+    pytest.importorskip("hatchling")
+    lines = [line for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines() if line[:1].isupper()]
+    instructions = [line.partition(" ")[::2] for line in lines]
+    words = [word for word, _ in instructions]
+    assert words.index("USER") < words.index("ENTRYPOINT")
+    assert dict(instructions)["USER"] != "root"
+    source, home = tmp_path / "source", tmp_path / "opt" / "nuggeteer"
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for name in allowed:  # only what reaches the image
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile)(ROOT / name, source / name)
+    for line in [rest for word, rest in instructions if word == "RUN"][:2]:
+        line = line.replace("/source", str(source)).replace("/opt/nuggeteer", str(home))
+        line = re.sub(r"^pip|^python -m", f"{sys.executable} -m pip", line).replace("pip venv", "venv")
+        done = shell(line, tmp_path, PYTHONPATH=site(), **OFFLINE)
+        assert done.returncode == 0, done.stderr
+    collection(tmp_path / "qa", "accepted")
+    (entry,) = json.loads(dict(instructions)["ENTRYPOINT"])
+    path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    given = {"PATH": path, "HOME": os.devnull, "XDG_STATE_HOME": "", "PYTHONPATH": site()}
+    night = shell(f"{entry} nightly accepted", tmp_path / "qa", **given)
+    assert night.returncode == 0, night.stderr
+    assert night.stdout.startswith("UNDECIDED")
 
 
 @pytest.mark.slow
@@ -98,30 +228,53 @@ def test_the_nightly_script_compares_with_the_night_before(tmp_path):
     assert shell(str(folder / "nightly.sh"), tmp_path).returncode == 2
 
 
-@pytest.mark.slow
-def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path):
-    collection(tmp_path / "qa", "accepted")
-    (tmp_path / "qa" / "runs" / "build-102.jsonl").rename(tmp_path / "qa" / "runs" / "tonight.jsonl")
-    (tmp_path / "test_qa.py").write_text(block("python"), encoding="utf-8")
+def pytest_says(folder, *arguments):
+    """The output of pytest on the tests of a user, with our plugin."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "test_qa.py"],
-        cwd=tmp_path,
-        env=environment(),
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "nuggeteer.plugins.pytest", *arguments],
+        cwd=folder,
+        env=environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="", COLUMNS="80", PYTHONPATH=str(folder)),
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 1
-    assert "1 failed, 1 passed" in done.stdout
+    return [line.rstrip() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.slow
+def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path):
+    collection(tmp_path / "qa", "accepted")
+    build = (tmp_path / "qa" / "runs" / "build-102.jsonl").rename(tmp_path / "qa" / "runs" / "tonight.jsonl")
+    with_fixture, with_functions = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "test_qa.py").write_text(with_functions, encoding="utf-8")
+    said = pytest_says(tmp_path, "test_qa.py")
+    assert "1 failed, 1 passed" in said[-1]
     shown = re.search(r"AssertionError: (.*?)\n```", PAGE, re.DOTALL)[1].splitlines()
-    printed = [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("E ")]
+    printed = [line[1:].strip() for line in said if line.startswith("E ")]
     printed[0] = printed[0].removeprefix("AssertionError: ")
     # But for the probabilities, and what the page leaves out.
     loose = [re.sub(r"\d+ %|\(\d less sure\)", "", line).strip() for line in printed]
     for line in shown:
         start = re.sub(r"\d+ %", "", line.removesuffix("...")).strip()
         assert any(one.startswith(start) for one in loose), line
+
+    (tmp_path / "my_system.py").write_text(
+        f"""
+import json
+texts = {{q["text"]: q["qid"] for q in map(json.loads, open({str(tmp_path / "qa/questions.jsonl")!r}))}}
+lines = [json.loads(line) for line in open({str(build)!r})]
+def answer(question):
+    return [line["text"] for line in lines if line["qid"] == texts[question]]
+""",
+        encoding="utf-8",
+    )
+    (tmp_path / "test_qa.py").write_text(with_fixture, encoding="utf-8")
+    said = pytest_says(tmp_path, "--nuggets-collection", "qa")
+    assert "1 failed, 2 passed" in said[-1]
+    (summary,) = re.findall(r"```text\n(=+ nuggets =+\n.*?)```", PAGE, re.DOTALL)
+    excerpts.check(ROOT / "docs/guides/build-servers.md", summary, said)
 
 
 def test_the_hook_for_pre_commit_fails_where_check_does(sample, tmp_path, monkeypatch):

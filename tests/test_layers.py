@@ -24,11 +24,14 @@ LAYERS = [
     ["asking"],
     ["history"],
     ["reports"],
-    ["screens", "testing", "cli", "__init__", "__main__"],
+    ["screens", "testing", "plugins", "cli", "__init__", "__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-# Within these layers, who may import whom: the command line shows screens; the others stand alone.
-WITHIN = {("cli", "screens"), ("__main__", "cli"), ("formats", "pairs"), ("thresholds", "pairs"), ("display", "text")}
+# Within these layers, who may import whom: the command line shows screens, and plugins hand out what tests use.
+WITHIN = {
+    *(("cli", "screens"), ("plugins", "testing"), ("__main__", "cli")),
+    *(("formats", "pairs"), ("thresholds", "pairs"), ("display", "text")),
+}
 GROUND_FLOOR = 10  # modules at the top of the package
 
 

@@ -1,0 +1,1 @@
+"""Nuggeteer inside other tools."""
