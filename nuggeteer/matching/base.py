@@ -66,6 +66,11 @@ class Matcher(ABC):
         scores. A verdict on the pair itself adds nothing. None if the matcher does not use similar texts."""
         return None
 
+    def depends_on(self, question: int, carried: bool) -> str | None:
+        """All that scores of texts of a question depend on besides the texts, or what is `carried` over to them does,
+        so that they can be remembered until it changes; None if they are not to be remembered."""
+        return None
+
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions | None:
         """What judges say of each pair, in the order of scores. None if there are no judges."""
         return None

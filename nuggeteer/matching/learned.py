@@ -49,6 +49,17 @@ class LearnedMatcher(NgramMatcher):
     def signature(self) -> str:
         return f"learned[{super().signature}]"
 
+    def depends_on(self, question: int, carried: bool) -> str | None:
+        if type(self) is not LearnedMatcher:
+            return None
+        basis = self._depends_on(question)
+        if not carried or question not in self._judged_rows:
+            return basis
+        rows = self._judged_rows[question]
+        pairs = self._begin[rows][:, None] + np.arange(self.key.counts[question])
+        verdicts = np.packbits([self._judged.decided[pairs], self._judged.yes[pairs]]).tobytes()
+        return repr((basis, WEIGHTS, [self._judged.texts[row] for row in rows.tolist()], verdicts))
+
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         begin, _ = ragged(self.key.offsets[question], self.key.counts[question])
         result = np.zeros(int(begin[-1]))

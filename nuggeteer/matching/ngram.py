@@ -176,6 +176,14 @@ class NgramMatcher(Matcher):
     def scores_overlap(self) -> bool:
         return True
 
+    def depends_on(self, question: int, carried: bool) -> str | None:
+        return self._depends_on(question) if type(self) is NgramMatcher else None
+
+    def _depends_on(self, question: int) -> str:
+        nuggets = self.key.nuggets[self.key.offsets[question] : self.key.offsets[question + 1]]
+        weights = self._idf.name if self._idf else "none"
+        return repr((self.settings, weights, [nugget.descriptions for nugget in nuggets]))
+
 
 def make(material: Material) -> NgramMatcher:
     return NgramMatcher(material.key, material.settings, material.idf)

@@ -135,6 +135,9 @@ class Panel(Matcher):
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self.matcher.carried(texts, question)
 
+    def depends_on(self, question: int, carried: bool) -> str | None:
+        return self.matcher.depends_on(question, carried)
+
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self.matcher.explain(text, nugget)
 

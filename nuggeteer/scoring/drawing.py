@@ -23,6 +23,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.thresholds import Draws, Pairs
+from nuggeteer.thresholds.model import rates
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
 CELLS = 128  # kinds of pairs whose chances are worked out at once: a megabyte, which the processor keeps at hand
@@ -124,12 +125,11 @@ class Guesses:
     def _rates(self, begin: int, end: int, draws: Draws) -> Vector:
         """kinds × draws: λ."""
         group = self.group[begin:end]
-        chances = np.empty((end - begin, draws.count), dtype=np.float32)
+        result = np.empty((end - begin, draws.count), dtype=np.float32)
         for number in np.unique(group).tolist():
             own = np.flatnonzero(group == number)
-            chances[own] = draws.chances(self.pairs[begin + own], self.groups[number], np.arange(len(own))).T
-        with np.errstate(divide="ignore"):
-            return np.clip(-np.log1p(-chances), NEVER, SURE)
+            result[own] = rates(draws, self.pairs[begin + own], self.groups[number], np.arange(len(own)))
+        return np.clip(result, NEVER, SURE, out=result)
 
 
 def slices(offsets: Ints, begin: Ints) -> Iterator[tuple[int, int]]:

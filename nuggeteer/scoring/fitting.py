@@ -25,6 +25,7 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
+from nuggeteer.scoring.matching_cache import CachedMatcher
 from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.judges import BELIEF, JudgeBelief, with_judges, with_level
 from nuggeteer.thresholds.learning import fit_smooth
@@ -34,6 +35,7 @@ from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
 FORMAT = "nuggeteer thresholds 7"
 NAME = "thresholds"
+JUDGED = "\0judged"  # the name of a run that no file can have
 MOST = 20_000  # judges' verdicts that tell the level
 
 
@@ -75,6 +77,7 @@ def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...
 def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
     key = collection.key
+    matcher = CachedMatcher(matcher, key, collection.root, JUDGED)
     scores = matcher.score_judged(judged(collection, known), jobs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     names, group_of_text = _groups(collection, known)
@@ -83,6 +86,7 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
     carried = _carried_to_chosen(collection, matcher, known, begin)
+    matcher.save()
     represents = _represented_by_drawn(collection, known, begin)
     evidence = Evidence(
         scores,

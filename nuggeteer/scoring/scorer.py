@@ -29,6 +29,7 @@ from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
 from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.matching_cache import CachedMatcher
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.signature import Basis, Signature
@@ -254,10 +255,13 @@ class Scorer(Shown):
     def read(self, run: str | Run) -> MatchedRun:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
-        matched = read(loaded, self.collection.group(loaded.name), self.key, self.matcher, self.known, self.jobs)
+        matcher = CachedMatcher(self.matcher, self.key, self.collection.root, loaded.name)
+        matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
         if matched.decided:
             return matched
-        return self._owners.assign(carry_over(matched, self.matcher, self.model))
+        carried = carry_over(matched, matcher, self.model)
+        matcher.save()
+        return self._owners.assign(carried)
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""

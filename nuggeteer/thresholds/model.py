@@ -137,6 +137,15 @@ class Draws(Protocol):
         ...
 
 
+def rates(draws: Draws, pairs: Pairs, group: str | None, cell: Ints) -> Vector:
+    """cells × draws: −log of the probability that none of a cell's responses carries its nugget. Draws that work it out
+    on the way to their chances have a method `rates`."""
+    if hasattr(draws, "rates"):
+        return np.asarray(draws.rates(pairs, group, cell))
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log1p(-draws.chances(pairs, group, cell).T))
+
+
 class ThresholdModel(Protocol):
     """Decides guesses. `nugget` is the position in the key of each score's nugget."""
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betainc, expit
 
 from nuggeteer.records import Vector
@@ -25,6 +24,8 @@ TINY = 1e-290
 
 def fit_pooled(evidence: Evidence) -> StepFit:
     """Fit the model. Its α, β and θ are those at the best m and κ."""
+    from scipy.optimize import minimize  # a quarter of a second, for this only
+
     own = np.arange(evidence.nuggets)
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
     uniform = fit_steps("nugget", evidence)

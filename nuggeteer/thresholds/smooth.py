@@ -265,6 +265,7 @@ class SmoothDraws:
         levels = (np.arange(BINS + 1) / BINS) ** 2
         self._rises = np.stack([rise(levels, b) for b in self.b])
         self._rows = RandomRows(count, seed)
+        self._groups: dict[str | None, Matrix] = {}
 
     def effects(self, group: str | None) -> tuple[Vector, Vector, Vector]:
         """Draws of a group's v, k and g. Each group has its own, the same at every call.
@@ -294,7 +295,7 @@ class SmoothDraws:
 
     def of_nuggets(self, nuggets: Ints) -> tuple[Vector, Vector]:
         """nuggets × draws, twice: a + c, and t. Each (t, a) occurs as often as its weight says, up to one draw."""
-        fit, rows = self.fit, np.arange(len(nuggets))[:, None]
+        fit = self.fit
         rounding = (joined(nuggets, 4) >> np.uint64(11)).astype(float) / 2**53
         ends = np.floor(np.cumsum(fit.nugget_weights[nuggets], axis=1) * self.count + rounding[:, None])
         ends[:, -1] = self.count
@@ -304,9 +305,9 @@ class SmoothDraws:
         # Between the points of the grid.
         within = (self._rows.uniform(joined(nuggets, 5)) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
         within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[in_order]
-        order = self._rows.strata(joined(nuggets, 6)).astype(np.int64)
-        shift = within[rows, order]
-        steepness = np.repeat(fit.steepness, len(GRID)).astype(np.float32)[in_order][rows, order]
+        order = self._rows.strata(joined(nuggets, 6)) + np.arange(len(nuggets))[:, None] * self.count
+        shift = np.take(within, order)
+        steepness = np.repeat(fit.steepness, len(GRID)).astype(np.float32)[np.take(in_order, order)]
         question = fit.question_of_nugget[nuggets]
         shift += fit.question[question, None].astype(np.float32)
         shift += self._rows.normal(joined(question, 7)) * fit.question_spread[question, None].astype(np.float32)
@@ -320,48 +321,66 @@ class SmoothDraws:
         """draws × cells: the probability that at least one of a cell's responses carries its nugget (`model.Draws`).
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
+        missed = self.rates(pairs, group, cell)
+        np.negative(missed, out=missed)
+        np.expm1(missed, out=missed)
+        np.negative(missed, out=missed)
+        return missed.T
+
+    def rates(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
+        """cells × draws: −log of the probability that none of a cell's responses carries its nugget."""
         cells = len(self.fit.nugget_weights) if cell is None else int(cell.max(initial=-1)) + 1
         cell = pairs.nugget if cell is None else cell
         pairs = self.fit.heard(pairs)
         codes, first, place = np.unique(encode_cells(cell, pairs), return_index=True, return_inverse=True)
         counts = np.bincount(place, minlength=len(codes)).astype(np.float32)
         owner, nugget = cell[first], pairs.nugget[first]
-        missed = np.zeros((cells, self.count), dtype=np.float32)  # −log P(no)
-        effects = self.effects(group)
+        result = np.zeros((cells, self.count), dtype=np.float32)
         for begin in range(0, len(codes), CELLS):
             part = slice(begin, begin + CELLS)
-            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], effects)
-            np.minimum(logits, MOST, out=logits)  # which is sure enough
+            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], group)
+            np.minimum(logits, np.float32(MOST), out=logits)  # which is sure enough
             np.exp(logits, out=logits)
             np.log1p(logits, out=logits)
-            logits *= counts[part, None]
+            if (counts[part] != 1).any():
+                logits *= counts[part, None]
             own, start = np.unique(owner[part], return_index=True)
+            if len(own) == len(logits):
+                result[own] += logits
+                continue
             for i, a, b in zip(own.tolist(), start.tolist(), [*start[1:].tolist(), len(logits)], strict=True):
-                missed[i] += logits[a] if b == a + 1 else logits[a:b].sum(axis=0)
-        np.negative(missed, out=missed)
-        np.expm1(missed, out=missed)
-        np.negative(missed, out=missed)
-        return missed.T
+                result[i] += logits[a] if b == a + 1 else logits[a:b].sum(axis=0)
+        return result
 
-    def _logits(self, cells: DecodedCells, nugget: Ints, effects: tuple[Vector, Vector, Vector]) -> Matrix:
+    def _logits(self, cells: DecodedCells, nugget: Ints, group: str | None) -> Matrix:
         """cells × draws. `nugget` is that of each cell."""
         level = np.rint(np.sqrt(cells.score) * BINS).astype(np.int64)
         asked, row = np.unique(nugget, return_inverse=True)
-        result, steepness = self.of_nuggets(asked)
-        if len(asked) < len(nugget):
-            result, steepness = result[row], steepness[row]
-        v, k, g = effects
+        shift, steepness = self.of_nuggets(asked)
+        of_group = self._of_group(group)
+        result = np.empty((len(nugget), self.count), dtype=np.float32)
         scenario = np.arange(self.count) * len(self.b) // self.count
         for which, b in enumerate(self.b):
             draws = slice(*np.searchsorted(scenario, [which, which + 1]).tolist())
             rises, of_size = self._rises[which][level], b[CURVE] * cells.size
-            own = result[:, draws]
             heard = cells.carried + (cells.opinions * b[COEFFICIENTS:]).sum(axis=1)
-            own += (b[0] + of_size + heard).astype(np.float32)[:, None]
-            own += steepness[:, draws] * rises.astype(np.float32)[:, None]
-            own += (own - np.float32(self.fit.level)) * g[draws] + v[draws]
-            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * k[draws]
+            # (1 + g)(a + c + t · rise) + rest, and the rest is a sum of three products.
+            own = result[:, draws]
+            np.multiply(steepness[row, draws], rises.astype(np.float32)[:, None], out=own)
+            own += shift[row, draws]
+            own *= of_group[0, draws]
+            products = np.stack(
+                [b[0] + of_size + heard, np.ones(len(level)), rises + of_size - self.fit.centre], axis=1
+            )
+            own += products.astype(np.float32) @ of_group[:, draws]
         return result
+
+    def _of_group(self, group: str | None) -> Matrix:
+        """1 + g, v less what g takes from the level, and k, in each draw of a group."""
+        if group not in self._groups:
+            v, k, g = self.effects(group)
+            self._groups[group] = np.stack([1 + g, v - np.float32(self.fit.level) * g, k])
+        return self._groups[group]
 
     @staticmethod
     def _curves(fit: SmoothFit) -> Matrix:
