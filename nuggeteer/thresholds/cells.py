@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.curve import decode_cells, encode_cells
@@ -16,6 +15,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import GRID
 
 Matrix = Vector
+BLOCK = 512  # cells at once
 
 
 @dataclass(frozen=True)
@@ -82,21 +82,37 @@ class GridLikelihood:
     def of_cells(self, rows: Ints | slice, steepness: Vector) -> Matrix:
         """cells × (steepness × GRID): log likelihoods."""
         cells = self.cells
-        yes, no = cells.yes[rows, None], (cells.count - cells.yes)[rows, None]
+        yes, count = cells.yes[rows, None], cells.count[rows, None]
         base = (self.base + self.group[cells.group])[rows]
         parts = []
         for t in steepness:
             eta = (base + t * self.rise[rows])[:, None] + GRID
-            below = log_expit(-eta)
-            parts.append(yes * (below + eta) + no * below)
+            missed = softplus(eta)
+            missed *= count
+            eta *= yes
+            parts.append(np.subtract(eta, missed, out=eta))
         return np.concatenate(parts, axis=1)
 
     def of_nuggets(self, steepness: Vector, rows: Ints | slice = slice(None)) -> Matrix:
         """nuggets × (steepness × GRID), from the cells in `rows`, which are in the order of nuggets."""
         result = np.zeros((self.nuggets, len(steepness) * len(GRID)))
+        rows = np.arange(len(self.cells.nugget))[rows] if isinstance(rows, slice) else rows
         asked, start = np.unique(self.cells.nugget[rows], return_index=True)
-        if len(asked):
-            for i, t in enumerate(steepness):
-                part = slice(i * len(GRID), (i + 1) * len(GRID))
-                result[asked, part] = np.add.reduceat(self.of_cells(rows, np.array([t])), start, axis=0)
+        # Some nuggets at a time, whose numbers the processor keeps at hand.
+        first = np.flatnonzero(np.diff(start // BLOCK, prepend=-1)).tolist()
+        for begin, end in zip(first, [*first[1:], len(asked)], strict=True):
+            own = start[begin:end]
+            stop = int(start[end]) if end < len(asked) else len(rows)
+            sums = np.add.reduceat(self.of_cells(rows[own[0] : stop], steepness), own - own[0], axis=0)
+            result[asked[begin:end]] = sums
         return result
+
+
+def softplus(x: Vector) -> Vector:
+    """log(1 + exp x), in the precision of x."""
+    result = np.abs(x)
+    np.negative(result, out=result)
+    np.exp(result, out=result)
+    np.log1p(result, out=result)
+    result += np.maximum(x, 0)
+    return np.asarray(result)

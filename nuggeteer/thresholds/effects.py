@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from scipy.special import expit, log_expit, ndtri
+from scipy.special import ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.cells import GridLikelihood
+from nuggeteer.thresholds.cells import GridLikelihood, softplus
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import EFFECTS, GRID, SIGMAS, STEEPNESS, Prior
 
@@ -29,6 +29,8 @@ STEEPNESS_NUGGETS = 200
 # Of v, k and g. A g of −2 turns all guesses around, a v of 2 makes a doubtful guess almost sure.
 ODD = np.array([2.0, 1.0, 1.5])
 ODDITY, HARDLY = 0.03, 0.005  # a smaller probability afterwards is none
+BLOCK = 512  # cells at once, whose numbers the processor keeps at hand
+FAR = np.float32(80.0)  # a logit beyond which single precision has no chance other than 0 or 1
 
 
 class NuggetEffects:
@@ -75,7 +77,8 @@ class NuggetEffects:
 
 @dataclass(frozen=True)
 class _Blind:
-    """What is believed of a group's cells by those who did not see the group."""
+    """What is believed of a group's cells by those who did not see the group. In single precision, because the two
+    large arrays are read a few dozen times."""
 
     rows: Ints
     weight: Matrix  # cells × (steepness × GRID)
@@ -84,17 +87,34 @@ class _Blind:
     centre: float = 0.0  # e
     level: float = 0.0  # h
 
-    def logits(self, effects: Vector) -> Matrix:
+    def logits(self, effects: Vector, part: slice = slice(None)) -> Matrix:
+        """(1 + g) η + v + k(x − e) − gh."""
         v, k, g = effects
-        return np.asarray(self.eta + (v + k * (self.x - self.centre))[:, None] + g * (self.eta - self.level))
+        shift = v + k * (self.x[part] - self.centre) - g * self.level
+        eta = self.eta[part] if g == 0 else self.eta[part] * np.float32(1 + g)
+        return np.asarray(eta + shift.astype(np.float32)[:, None])
 
     def chance(self, effects: Vector) -> tuple[Vector, Matrix]:
         """P(yes), and how fast it rises with each effect: cells × EFFECTS."""
-        inside = expit(self.logits(effects))
-        rising = self.weight * inside * (1 - inside)
-        with_v = rising.sum(axis=1)
-        with_g = (rising * (self.eta - self.level)).sum(axis=1)
-        return (self.weight * inside).sum(axis=1), np.stack([with_v, with_v * (self.x - self.centre), with_g], axis=1)
+        p, rising = np.empty(len(self.rows)), np.empty((len(self.rows), EFFECTS))
+        for begin in range(0, len(self.rows), BLOCK):
+            part = slice(begin, begin + BLOCK)
+            inside = self.logits(effects, part)
+            # 1 / (1 + exp −x), and the rest: without exp x, which may be too large
+            np.clip(inside, -FAR, FAR, out=inside)
+            np.negative(inside, out=inside)
+            np.exp(inside, out=inside)
+            inside += np.float32(1)
+            np.reciprocal(inside, out=inside)
+            weighted = self.weight[part] * inside
+            p[part] = weighted.sum(axis=1)
+            np.subtract(np.float32(1), inside, out=inside)
+            weighted *= inside
+            rising[part, 0] = weighted.sum(axis=1)
+            rising[part, 2] = np.einsum("ij,ij->i", weighted, self.eta[part])
+        rising[:, 1] = rising[:, 0] * (self.x - self.centre)
+        rising[:, 2] -= self.level * rising[:, 0]
+        return p, rising
 
 
 @dataclass(frozen=True)
@@ -181,9 +201,9 @@ class SystemEffects:
         others = nuggets.log_likelihood[asked] - own
         belief = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
         belief /= belief.sum(axis=1, keepdims=True)
-        shift = likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]
-        eta = (shift[:, :, None] + GRID).reshape(len(rows), -1)
-        blind = _Blind(rows, belief[of_cell], eta, self._x[rows])
+        shift = (likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]).astype(np.float32)
+        eta = (shift[:, :, None] + GRID.astype(np.float32)).reshape(len(rows), -1)
+        blind = _Blind(rows, belief.astype(np.float32)[of_cell], eta, self._x[rows])
         # Where k and g leave the expected score as it is, so that v can be told apart from both.
         _, rising = blind.chance(np.zeros(EFFECTS))
         pull = importance * self._cells.count[rows]
@@ -232,8 +252,9 @@ class SystemEffects:
         independent, and what a ρ of 1 would add to it."""
         cells, rows = self._cells, blind.rows
         nugget, start = np.unique(cells.nugget[rows], return_index=True)  # cells are in the order of nuggets
-        missed = log_expit(-blind.logits(effects)) * cells.count[rows, None]
-        by_state = -np.expm1(np.add.reduceat(missed, start, axis=0))
+        missed = softplus(blind.logits(effects))
+        missed *= cells.count[rows, None].astype(np.float32)
+        by_state = -np.expm1(-np.add.reduceat(missed, start, axis=0))
         p = (blind.weight[start] * by_state).sum(axis=1)
         found = np.add.reduceat(cells.yes[rows], start) > 0
         question = self._question[nugget]
