@@ -15,7 +15,7 @@ from nuggeteer.measures import ALL
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
 TASKS = {
-    "Start": ("demo", "check", "convert", "simulate"),
+    "Start": ("demo", "doctor", "convert", "check", "simulate"),
     "Every night": ("nightly", "score", "diff", "history", "report"),
     "Judge by hand": ("judge", "agree"),
     "Ask a language model": ("ask", "plan"),

@@ -33,7 +33,7 @@ formats:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("format", metavar="FORMAT", help="see below")
+    parser.add_argument("format", metavar="FORMAT", help="see below; with --into it may be left out")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files to read")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--into", type=Path, metavar="DIR", help="add them to the collection in DIR")
@@ -50,7 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.convert import convert_into, convert_out, format_of
+    from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.foreign import FORMATS, common_format, format_of
+    from nuggeteer.collection.names import is_file
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import conversions
 
@@ -69,6 +71,11 @@ def run(args: argparse.Namespace) -> int:
         if format_of(args.format).machine and (left_out := len(read_collection(folder).machine)):
             output.say(f"  without {left_out:,} verdicts of machines, which are not the standard here")
         return 0
+    if args.format not in FORMATS and is_file(Path(args.format)):
+        args.files = [Path(args.format), *args.files]
+        args.format = common_format(args.files)
+        if args.json != "-":
+            output.say(f"format: {args.format} ({FORMATS[args.format].about})")
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None

@@ -21,6 +21,7 @@ COMMANDS = (
     "demo",
     "nightly",
     "check",
+    "doctor",
     "score",
     "diff",
     "compare",

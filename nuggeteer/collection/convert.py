@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from nuggeteer.collection.foreign import format_of
 from nuggeteer.collection.names import refuse_file
-from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean
-from nuggeteer.formats import autonuggetizer, canonical, trec_key, trec_qa, trec_rag
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats import canonical
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import bare_name, is_regular, stored, write_whole
 from nuggeteer.records import Nugget
@@ -24,47 +24,6 @@ split = "sentences"
 
 
 @dataclass(frozen=True)
-class Format:
-    """A foreign format with its functions that read a file, and that write a run or the key."""
-
-    about: str
-    read: Callable[..., Bundle]
-    of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
-    of_key: Callable[[Bundle], Iterable[Any]] | None = None
-    columns: bool = False
-    whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
-    # Reads files together, for a key that they share or that the collection has.
-    read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
-    machine: str = ""  # who gave the verdicts, if no human did
-
-
-FORMATS: Mapping[str, Format] = {
-    "trec-key": Format("TREC QA answer key", trec_key.read_key, of_key=trec_key.key_lines, columns=True),
-    "trec-run": Format("TREC QA run", trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True),
-    "trec-judgements": Format(
-        "TREC QA judgement file", trec_qa.read_judgements, of_run=trec_qa.judgement_lines, columns=True
-    ),
-    "nuggetizer-nuggets": Format(
-        "AutoNuggetizer nuggets",
-        autonuggetizer.read_nuggets,
-        of_key=autonuggetizer.nugget_objects,
-        whole_answers=True,
-    ),
-    "nuggetizer-assignments": Format(
-        "AutoNuggetizer assignments",
-        lambda path: autonuggetizer.read_assignments([path])[0],
-        of_run=autonuggetizer.assignment_objects,
-        whole_answers=True,
-        read_together=autonuggetizer.read_assignments,
-        machine=autonuggetizer.ASSESSOR,
-    ),
-    "rag-answers": Format(
-        "TREC RAG 2024 or 2025 answers", trec_rag.read_answers, of_run=trec_rag.answer_objects, whole_answers=True
-    ),
-}
-
-
-@dataclass(frozen=True)
 class Converted:
     """The result for a file: the files that were written, counts of records, and problems."""
 
@@ -74,13 +33,6 @@ class Converted:
     problems: tuple[Problem, ...]
     machine: bool = False  # its verdicts are a machine's
     as_truth: bool = False  # and the standard to score by
-
-
-def format_of(name: str) -> Format:
-    if name not in FORMATS:
-        known = f"{did_you_mean(name, FORMATS)}the formats are: {', '.join(FORMATS)}"
-        raise NuggeteerError(f"there is no format {name!r}; {known}")
-    return FORMATS[name]
 
 
 def convert_into(
@@ -109,7 +61,7 @@ def convert_into(
     problems = [problem for bundle in bundles for problem in bundle.problems]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
-    counts = [_counts(bundle) for bundle in bundles]
+    counts = [counts_of(bundle) for bundle in bundles]
     for path, count in zip(files, counts, strict=True):
         if not any(count.values()):
             raise NuggeteerError(f"{path}: nothing was found in it; check that it is in the format {name}")
@@ -151,7 +103,8 @@ def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, lis
     return len(snippets), write_snippets(Path(target), snippets), problems
 
 
-def _counts(bundle: Bundle) -> dict[str, int]:
+def counts_of(bundle: Bundle) -> dict[str, int]:
+    """How many records a file has of each kind."""
     return {
         "questions": len(bundle.questions),
         "nuggets": len(bundle.nuggets),

@@ -33,8 +33,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept, read_objects
+from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept
 from nuggeteer.formats.nugget_lists import BETWEEN, places
+from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
@@ -44,6 +45,16 @@ _AS_FOUND = "as_found"
 _IMPORTANCE_AS_FOUND = "importance_as_found"
 
 Objects = list[dict[str, Any]]
+
+
+def recognises_nuggets(opening: Opening) -> bool:
+    """Whether a file begins as one of nuggets does."""
+    return opening.every("qid", "nuggets") and not recognises_assignments(opening)
+
+
+def recognises_assignments(opening: Opening) -> bool:
+    """Whether a file begins as one of assignments does."""
+    return opening.every("qid", "nuggets", "answer_text")
 
 
 def read_nuggets(path: Path) -> Bundle:

@@ -7,17 +7,18 @@ Every line is read back before it is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, read_jsonl, stored, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_whole
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 from nuggeteer.settings import read_settings
@@ -34,6 +35,7 @@ class Bundle:
 
     `excluded` has the verdicts of a collection that were retracted, and those of machines that are not its standard. In
     `garbled`, bytes that are not UTF-8 are lone surrogates (`surrogateescape`), so they can be written unchanged.
+    `left_out` counts what our files have no place for, and `unused` what is kept under other keys and nothing uses.
     """
 
     questions: dict[str, Question] = field(default_factory=dict)
@@ -46,6 +48,9 @@ class Bundle:
     problems: list[Problem] = field(default_factory=list)
     unmatched: int = 0  # texts that no nugget of the key has
     unassigned: int = 0  # nuggets of the key that an answer's list lacks
+    left_out: Counter[str] = field(default_factory=Counter)
+    unused: Counter[str] = field(default_factory=Counter)
+    counted: Literal["line", "object"] = "line"  # what the numbers of its problems count
 
     def add_question(self, question: Question) -> None:
         self.questions.setdefault(question.qid, question)
@@ -56,7 +61,12 @@ class Bundle:
 
     def not_understood(self, path: Path, line: int, raw: str, what: str) -> None:
         self.garbled.append(raw)
-        self.problems.append(Problem(str(path), line, what, KEPT_ASIDE, "warning"))
+        self.warn(path, line, what, KEPT_ASIDE)
+
+    def warn(self, path: Path, line: int, what: str, remedy: str) -> None:
+        """A warning about a line, or about an object of a document that has no lines of its own."""
+        place, what = (line, what) if self.counted == "line" else (None, f"object {line}: {what}")
+        self.problems.append(Problem(str(path), place, what, remedy, "warning"))
 
 
 def as_id(value: Any) -> str | None:
@@ -79,18 +89,6 @@ def as_json(value: Any) -> str:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
         raise NuggeteerError(f"a value cannot be written as JSON: {error}") from error
-
-
-def read_objects(path: Path, bundle: Bundle, keys: Collection[str]) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """(line number, object, the object on one line) of each line of foreign JSON Lines."""
-    for number, line in read_jsonl(path, bundle.problems, keys):
-        try:
-            raw = as_json(line)
-        except NuggeteerError:
-            what = "lists or objects are nested too deeply"
-            bundle.problems.append(Problem(str(path), number, what, "flatten them"))
-        else:
-            yield number, line, raw
 
 
 def read_bundle(folder: Path) -> Bundle:

@@ -41,12 +41,14 @@ from pathlib import Path
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.bundle import Bundle, as_id
+from nuggeteer.formats.objects import Opening
 from nuggeteer.formats.trec_lines import (
     SHARE,
     content_lines,
     fields_of,
     id_field,
     layout,
+    most_fit,
     number_of,
     numbered,
     one_line,
@@ -63,7 +65,14 @@ _BROKEN_NUGGET = re.compile(r"[0-9]{1,2}[a-z]?\s")
 _FIRST = re.compile(r"0*[01][a-z]?")
 _VOTE = re.compile(SHARE)
 _BIT = re.compile("[01]")
+_WITH_QID, _UNDER_HEAD = layout(COLUMNS, ()), layout(COLUMNS[1:], ())
 _IMPORTANCE: Mapping[str, Importance] = {"vital": "vital", "unrated": "unrated"}  # everything else is okay
+
+
+def recognises(opening: Opening) -> bool:
+    """Whether a file has heads or tables of questions, or nuggets with their importance in most of its first lines."""
+    heads = [line for line in opening.lines if _HEAD.fullmatch(line) or _TABLE.fullmatch(line)]
+    return bool(heads) or most_fit(opening, _WITH_QID, _UNDER_HEAD)
 
 
 def read_key(path: Path, columns: Sequence[str] = COLUMNS) -> Bundle:

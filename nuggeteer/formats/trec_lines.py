@@ -9,6 +9,7 @@ from pathlib import Path
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.jsonl import read_lines
+from nuggeteer.formats.objects import Opening
 
 NONE = "-"
 SHARE = r"(?:0|1|0?\.[0-9]+|[01]\.0+)"  # a weight, or an assessor's vote
@@ -50,6 +51,12 @@ def content_lines(path: Path, bundle: Bundle) -> Iterator[tuple[int, str, str]]:
         line = raw.decode("cp1252", "replace") if re.search("[\udc80-\udcff]", kept) else kept
         if not line.startswith("#"):
             yield number, line, kept
+
+
+def most_fit(opening: Opening, *patterns: re.Pattern[str]) -> bool:
+    """Whether most lines that a file begins with have the columns of one of these patterns."""
+    fitting = sum(any(pattern.fullmatch(line) for pattern in patterns) for line in opening.lines)
+    return fitting > len(opening.lines) / 2
 
 
 def fields_of(pattern: re.Pattern[str], line: str) -> dict[str, str] | None:

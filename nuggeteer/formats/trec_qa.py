@@ -28,12 +28,14 @@ from pathlib import Path
 
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.jsonl import bare_name
+from nuggeteer.formats.objects import Opening
 from nuggeteer.formats.trec_lines import (
     NONE,
     content_lines,
     fields_of,
     id_field,
     layout,
+    most_fit,
     number_of,
     numbered,
     one_line,
@@ -45,6 +47,18 @@ from nuggeteer.text import normalised
 RUN_COLUMNS = ("qid", "run", "docid", "rank", "text")
 JUDGEMENT_COLUMNS = ("qid", "run", "docid", "nuggets", "text")
 _NO_DOCUMENT = "NIL"
+
+
+def recognises_run(opening: Opening) -> bool:
+    """Whether most of the first lines have the columns of a run."""
+    return most_fit(opening, layout(RUN_COLUMNS, ()))
+
+
+def recognises_judgements(opening: Opening) -> bool:
+    """Whether most of the first lines are judged responses, and some say what a run does not: `-`, or two nuggets."""
+    form = layout(JUDGEMENT_COLUMNS, ())
+    marks = [fields["nuggets"] for line in opening.lines if (fields := fields_of(form, line)) and "nuggets" in fields]
+    return most_fit(opening, form) and any(not mark.isdigit() for mark in marks)
 
 
 def read_runs(path: Path, columns: Sequence[str] = RUN_COLUMNS) -> Bundle:

@@ -21,8 +21,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from nuggeteer.formats.bundle import Bundle, as_id, kept, read_objects
+from nuggeteer.formats.bundle import Bundle, as_id, kept
+from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Question, Response, RunInfo
+
+
+def recognises(opening: Opening) -> bool:
+    """Whether a file begins as answers do."""
+    return opening.every("answer") and (opening.every("topic_id", "run_id") or opening.every("metadata"))
 
 
 def read_answers(path: Path) -> Bundle:

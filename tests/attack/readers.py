@@ -33,6 +33,7 @@ from nuggeteer.asking.client import Unavailable, read_reply
 from nuggeteer.asking.prompts import Prompt, find_prompt
 from nuggeteer.asking.replies import WrongShape, read_labels
 from nuggeteer.asking.store import VerdictStore
+from nuggeteer.collection.doctor import examine
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.log import read_log
@@ -54,6 +55,7 @@ from nuggeteer.formats import (
     jsonl,
     judgements,
     matches,
+    objects,
     snippets,
     spreadsheet,
     trec_key,
@@ -84,6 +86,8 @@ NOT_READERS = {
     "collection.convert.convert_annotation": "read_snippets",
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
+    "collection.foreign.common_format": "objects.open_file",
+    "formats.bundle.Bundle.warn": "names a file",
     "collection.folder.as_collection": "read_collection",
     "comparing.comparison.compare": "read_collection and read_run",
     "comparing.diff.diff": "read_collection and read_run",
@@ -183,6 +187,10 @@ KEY = (
 )
 RUN = (b"87.8 lcc05 NYT19990714.0382 1 Fermi and his team\n87.8 lcc05 NIL 2 in Chicago\n",)
 JUDGED_RUN = (b"87.8 lcc05 NYT19990714.0382 1,4 Fermi and his team\n87.8 lcc05 NIL - in Chicago\n",)
+DOCUMENTS = (
+    json.dumps([{"qid": "q1", "nuggets": [{"text": "built a reactor"}]}], indent=1).encode(),
+    json.dumps({"rows": [{"qid": "q1"}, 7], "more": None}, indent=1).encode(),
+)
 RAG = (
     lines(
         {
@@ -378,6 +386,15 @@ READERS: dict[str, list[Reader]] = {
             ASKED[1:],
         ),
     ],
+    "collection.doctor.examine": [
+        Reader(examine, name, seeds)
+        for name, seeds in (
+            ("x.jsonl", (*RAG, VERDICTS, MATCHES, HANDED_IN, *OFFSETS, *DISTILLED, lines(ASSIGNED))),
+            ("x.json", DOCUMENTS),
+            ("x.csv", SHEETS),
+            ("x.txt", (*KEY, *RUN, *JUDGED_RUN)),
+        )
+    ],
     "collection.folder.check": [of_collection(check, name) for name in FILES],
     "collection.folder.read_collection": [of_collection(read_collection, name) for name in FILES],
     "collection.importing.import_verdicts": [
@@ -431,9 +448,21 @@ READERS: dict[str, list[Reader]] = {
         ),
     ],
     "formats.bundle.read_bundle": [of_collection(bundle.read_bundle, name) for name in FILES if name.endswith("jsonl")],
-    "formats.bundle.read_objects": [
-        Reader(lambda path: list(bundle.read_objects(path, bundle.Bundle(), ("qid",))), "x.jsonl", RAG)
+    "formats.objects.open_file": [
+        Reader(
+            lambda path: [getattr(objects.open_file(path), name) for name in ("objects", "columns", "lines", "keys")],
+            name,
+            seeds,
+        )
+        for name, seeds in (("x.jsonl", RAG), ("x.json", DOCUMENTS), ("x.csv", SHEETS), ("x.txt", KEY))
     ],
+    "formats.objects.read_objects": [
+        Reader(lambda path: list(objects.read_objects(path, bundle.Bundle(), ("qid",), ("rows",))), name, seeds)
+        for name, seeds in (("x.jsonl", RAG), ("x.json", DOCUMENTS), ("x.csv", SHEETS))
+    ],
+    "formats.objects.read_document": [Reader(objects.read_document, "x.json", DOCUMENTS)],
+    "formats.objects.read_table": [Reader(_listed(objects.read_table), "x.csv", SHEETS)],
+    "formats.objects.read_whole": [Reader(objects.read_whole, "x.json", (*DOCUMENTS, gzip.compress(DOCUMENTS[0])))],
     "formats.cache.read_cache": [
         Reader(
             lambda path: cache.read_cache(path.parent.parent, "x", 10**6),

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from nuggeteer.asking.replies import WrongShape, read_labels
-from nuggeteer.collection.convert import FORMATS
+from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import sentences
 from nuggeteer.formats.annotation import Extent, Snippet

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.convert import FORMATS, convert_into, convert_out
+from nuggeteer.collection.convert import convert_into, convert_out
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError, NuggeteerError
@@ -42,7 +43,7 @@ EXAMPLES = {
     "trec-key": KEY,
     "trec-run": RUN,
     "trec-judgements": JUDGEMENTS,
-    "nuggetizer-nuggets": json.dumps(ASSIGNMENT),
+    "nuggetizer-nuggets": json.dumps({key: ASSIGNMENT[key] for key in ("query", "qid", "nuggets")}),
     "nuggetizer-assignments": json.dumps(ASSIGNMENT),
     "rag-answers": json.dumps(ANSWER),
 }

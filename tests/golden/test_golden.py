@@ -54,6 +54,11 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "judge-plan": (["judge", "build-103", "--plan", "0.1"], [], 0),
     "check": (["check", "--collection", "."], [], 0),
     "demo": (["demo", "."], [], 0),
+    "doctor": (
+        ["doctor", ".", "runs/aurora.jsonl", "key.txt"],
+        [["convert", "trec-key", "--out", "key.txt"]],
+        0,
+    ),
     "judge-log": (["judge", "--log", "--assessor", "dev", "--nugget", "1"], [], 0),
     "simulate": (["simulate", "made-up", "--questions", "2", "--systems", "2"], [], 0),
     "distill": (["distill", "--example"], [], 0),

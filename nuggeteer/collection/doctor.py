@@ -1,0 +1,172 @@
+"""What a file is, what it holds, and what can be done with it now.
+
+A file is one of our own, or of a format that can be converted. It is read whole, so that what is wrong with it is known
+before anything is written.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from nuggeteer.collection.convert import counts_of
+from nuggeteer.collection.folder import check
+from nuggeteer.collection.foreign import FORMATS, Format, recognised
+from nuggeteer.collection.names import find_collection, holds_key, run_files
+from nuggeteer.collection.own_files import OWN_FILES, Step, own_kind
+from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats.jsonl import bare_name
+from nuggeteer.formats.objects import Opening, open_file
+
+# Files that lie where a collection has them, and folders of such files.
+IN_PLACE = (
+    "nuggets.jsonl",
+    "questions.jsonl",
+    "runs.jsonl",
+    "proposals.jsonl",
+    "history.sqlite3",
+    "judgements",
+    "judges",
+)
+NEW = "my-collection"  # where commands put what is converted, if there is no collection yet
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a file. `format` is the name for `convert`; our own files have none."""
+
+    path: Path
+    about: str
+    format: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    unused: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        return bool(self.steps)
+
+
+def examine(path: Path, collection: Path | None = None) -> Finding:
+    """Look at a file or folder. `collection` is where commands shall put what it has."""
+    if path.is_dir():
+        return _folder(path)
+    opening = open_file(path)
+    if opening.kind == "empty":
+        return Finding(path, "an empty file")
+    folder = _named(collection or _nearest())
+    if own := own_kind(opening):
+        kind, problems = OWN_FILES[own], list[Problem]()
+        try:
+            counts = kind.count(path, problems)
+        except InputError as error:
+            counts, problems = {}, list(error.problems)
+        home = next((one for one in (path.parent, path.parent.parent) if holds_key(one)), None)
+        if home is not None and (own == "responses" or path.name in IN_PLACE or path.parent.name in IN_PLACE):
+            steps: tuple[Step, ...] = (_in_place(path, own, _named(home)),)
+        else:
+            steps = tuple(kind.steps(shlex.quote(str(path)), folder))
+        return Finding(path, kind.about, None, counts, problems=tuple(problems), steps=steps)
+    if name := recognised(opening):
+        return _foreign(path, name, FORMATS[name], folder)
+    return Finding(path, _unknown(opening))
+
+
+def _in_place(path: Path, own: str, home: str) -> Step:
+    """What can be done with a file that is part of a collection already."""
+    if own == "responses":
+        return "to score it", f"nuggeteer score {shlex.quote(bare_name(path))} --collection {home}"
+    if own == "history":
+        return "to see the trend", f"nuggeteer history --collection {home}"
+    if own == "judgements":
+        return "its verdicts count already; to list them", f"nuggeteer judge --log --collection {home}"
+    return f"it is part of the collection {home}; to see what that holds", f"nuggeteer doctor {home}"
+
+
+def _foreign(path: Path, name: str, format_: Format, folder: str) -> Finding:
+    finding = partial(Finding, path, format_.about, name)
+    try:
+        bundle = format_.read(path)
+    except InputError as error:
+        return finding(problems=error.problems)
+    counts = counts_of(bundle)
+    steps = tuple(_steps(path, name, format_, bundle, folder)) if any(counts.values()) else ()
+    return finding(counts, bundle.unused, bundle.left_out, tuple(bundle.problems), steps)
+
+
+def _steps(path: Path, name: str, format_: Format, bundle: Bundle, folder: str) -> list[Step]:
+    what = "to put it into a collection"
+    convert = f"nuggeteer convert {name} {shlex.quote(str(path))} --into {folder}"
+    found = [(what, convert)]
+    nuggets = bool(bundle.nuggets) or holds_key(Path(folder))
+    if format_.machine and bundle.judgements:
+        found = [
+            (f"{what}, where the verdicts of {format_.machine} are kept and compared", convert),
+            ("or as the standard to score by", f"{convert} --as-truth"),
+        ]
+    if bundle.responses and nuggets:
+        found.append(("to score it", f"nuggeteer score --collection {folder}"))
+    elif bundle.responses:
+        runs = " ".join(shlex.quote(f"{folder}/runs/{run}.jsonl") for run in list(bundle.responses)[:3])
+        found.append(
+            (
+                "it has no nuggets, which a score needs; to propose some for you to edit",
+                f"nuggeteer nuggetize {runs} --propose proposed.jsonl",
+            )
+        )
+    elif bundle.nuggets:
+        found.append((f"to score answers, which belong in {folder}/runs/", f"nuggeteer score --collection {folder}"))
+    return found
+
+
+def _folder(path: Path) -> Finding:
+    if not holds_key(path):
+        return Finding(path, "a folder without nuggets.jsonl, which is no collection; name its files")
+    problems = tuple(check(path))
+    counts = {
+        "runs": len(run_files(path)),
+        "errors": sum(problem.severity == "error" for problem in problems),
+        "warnings": sum(problem.severity == "warning" for problem in problems),
+    }
+    named = _named(path)
+    steps = [("to list what is wrong", f"nuggeteer check --collection {named}")] if problems else []
+    if not counts["errors"] and counts["runs"]:
+        steps.append(("to score its runs", f"nuggeteer score --collection {named}"))
+    if not counts["runs"]:
+        steps.append((f"to score a run, put it into {named}/runs/", f"nuggeteer score --collection {named}"))
+    return Finding(path, "a collection", None, counts, problems=problems, steps=tuple(steps))
+
+
+def _nearest() -> Path:
+    try:
+        found = find_collection()
+    except NuggeteerError:
+        return Path(NEW)
+    return Path() if found == Path.cwd() else found
+
+
+def _named(folder: Path) -> str:
+    return shlex.quote(str(folder))
+
+
+def _unknown(opening: Opening) -> str:
+    """What can be said of a file of no known format."""
+    if opening.kind == "zip":
+        return "a zip archive of no known kind; unpack it, and name its files"
+    if opening.columns:
+        return f"a table with the columns {_some(opening.columns)}, of no known kind"
+    if opening.kind == "text":
+        binary = any(char < 9 for char in opening.head)
+        return "no text, or text that is not UTF-8" if binary else "text of no known kind"
+    return f"JSON with the keys {_some(sorted(opening.keys))}, of no known kind"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(name[:40] for name in names[:10])
+    return shown + (" ..." if len(names) > 10 else "")

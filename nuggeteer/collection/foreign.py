@@ -1,0 +1,94 @@
+"""The formats of other projects that can be converted: how each is recognised, read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.errors import NuggeteerError, did_you_mean
+from nuggeteer.formats import autonuggetizer, trec_key, trec_qa, trec_rag
+from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats.objects import Opening, open_file
+from nuggeteer.records import Nugget
+
+
+@dataclass(frozen=True)
+class Format:
+    """A foreign format with its functions that recognise and read a file, and that write a run or the key."""
+
+    about: str
+    recognises: Callable[[Opening], bool]
+    read: Callable[..., Bundle]
+    of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
+    of_key: Callable[[Bundle], Iterable[Any]] | None = None
+    columns: bool = False
+    whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
+    # Reads files together, for a key that they share or that the collection has.
+    read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
+    machine: str = ""  # who gave the verdicts, if no human did
+
+
+FORMATS: Mapping[str, Format] = {
+    "trec-key": Format(
+        "TREC QA answer key", trec_key.recognises, trec_key.read_key, of_key=trec_key.key_lines, columns=True
+    ),
+    "trec-run": Format(
+        "TREC QA run", trec_qa.recognises_run, trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True
+    ),
+    "trec-judgements": Format(
+        "TREC QA judgement file",
+        trec_qa.recognises_judgements,
+        trec_qa.read_judgements,
+        of_run=trec_qa.judgement_lines,
+        columns=True,
+    ),
+    "nuggetizer-nuggets": Format(
+        "AutoNuggetizer nuggets",
+        autonuggetizer.recognises_nuggets,
+        autonuggetizer.read_nuggets,
+        of_key=autonuggetizer.nugget_objects,
+        whole_answers=True,
+    ),
+    "nuggetizer-assignments": Format(
+        "AutoNuggetizer assignments",
+        autonuggetizer.recognises_assignments,
+        lambda path: autonuggetizer.read_assignments([path])[0],
+        of_run=autonuggetizer.assignment_objects,
+        whole_answers=True,
+        read_together=autonuggetizer.read_assignments,
+        machine=autonuggetizer.ASSESSOR,
+    ),
+    "rag-answers": Format(
+        "TREC RAG 2024 or 2025 answers",
+        trec_rag.recognises,
+        trec_rag.read_answers,
+        of_run=trec_rag.answer_objects,
+        whole_answers=True,
+    ),
+}
+
+
+def format_of(name: str) -> Format:
+    if name not in FORMATS:
+        known = f"{did_you_mean(name, FORMATS)}the formats are: {', '.join(FORMATS)}"
+        raise NuggeteerError(f"there is no format {name!r}; {known}")
+    return FORMATS[name]
+
+
+def recognised(opening: Opening) -> str | None:
+    """The name of the first format that recognises a file by its beginning."""
+    return next((name for name, format_ in FORMATS.items() if format_.recognises(opening)), None)
+
+
+def common_format(paths: Sequence[Path]) -> str:
+    """The name of the format that all these files have."""
+    names = {path: recognised(open_file(path)) for path in paths}
+    for path, name in names.items():
+        if name is None:
+            raise NuggeteerError(f"{path}: of no format that can be converted; nuggeteer doctor says what it is")
+        if name != names[paths[0]]:
+            first = names[paths[0]]
+            raise NuggeteerError(f"{path} is in the format {name}, and {paths[0]} in {first}; convert them one by one")
+    return str(names[paths[0]])

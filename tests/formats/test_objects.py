@@ -1,0 +1,125 @@
+"""Objects of a file are the same whatever holds them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggeteer.errors import InputError
+from nuggeteer.formats import objects
+from nuggeteer.formats.bundle import Bundle
+from nuggeteer.formats.objects import open_file, read_objects, read_whole
+
+ROWS = [{"qid": "1", "text": "one, two"}, {"qid": "2", "text": 'a "b"\nc; d'}]
+
+
+def table(rows, delimiter=","):
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+FORMS = {
+    "lines": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
+    "list": json.dumps(ROWS).encode(),
+    "pretty list": json.dumps(ROWS, indent=2).encode(),
+    "commas": table(ROWS),
+    "semicolons": table(ROWS, ";"),
+    "tabs": table(ROWS, "\t"),
+    "within": json.dumps({"a": 1, "results": {"rows": ROWS}}, indent=1).encode(),
+    "within, on a line": json.dumps({"results": {"rows": ROWS}}).encode(),
+    "mark": b"\xef\xbb\xbf" + table(ROWS),
+    "blank lines": b"\n \r\n" + table(ROWS),
+}
+
+
+def read(path, **more):
+    bundle = Bundle()
+    return [one for _, one, _ in read_objects(path, bundle, ("qid",), ("results", "rows"), **more)], bundle
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_objects_are_the_same_whatever_holds_them(tmp_path, form, pack):
+    path = tmp_path / "file"
+    path.write_bytes(pack(FORMS[form]))
+    found, bundle = read(path)
+    assert found == ROWS
+    assert not bundle.garbled
+    if form not in ("within", "within, on a line"):
+        assert open_file(path).objects == ROWS
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+@given(st.lists(st.fixed_dictionaries({"a": CELLS, "b": CELLS}), min_size=1, max_size=5), st.sampled_from(",;\t"))
+def test_cells_of_a_table_come_back(tmp_path_factory, rows, delimiter):
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path.write_bytes(table(rows, delimiter))
+    expected = [kept for row in rows if (kept := {key: cell for key, cell in row.items() if cell.strip()})]
+    assert read(path)[0] == expected
+
+
+def test_what_is_no_object_is_kept_aside_with_its_place(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"qid": 1}, 7], indent=1))
+    found, bundle = read(path)
+    assert found == [{"qid": 1}]
+    assert bundle.garbled == ["7"]
+    assert str(bundle.problems[0]).startswith(f"{path}: object 2: not an object")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'[{"a": 1},', "not JSON"),
+        (b'{\n"a": 1', "not JSON"),
+        (b'a,b\n1,"2', "not CSV"),
+        (b"a,a\n1,2\n", "occurs twice"),
+        (b"a,b\n\xff,2\n", "is not UTF-8"),
+        (b"[]", "no object and no row"),
+        (b"a,b\n", "no object and no row"),
+        (gzip.compress(b'[{"a": 1}]')[:-9], "damaged"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_among_its_problems(tmp_path, content, what):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    bundle = Bundle()
+    assert not list(read_objects(path, bundle))
+    assert what in str(bundle.problems[0])
+
+
+def test_a_file_that_unpacks_to_far_too_much_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "bomb.json.gz"
+    monkeypatch.setattr(objects, "UNPACKED", 1000)
+    path.write_bytes(gzip.compress(b"[" + b" " * 1_000_000))
+    with pytest.raises(InputError, match="unpacks to more than"):
+        read_whole(path)
+
+
+def test_a_file_that_is_too_large_for_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(objects, "LARGEST", 1000)
+    path = tmp_path / "large.json"
+    path.write_bytes(b'[{"a": "' + b" " * 1000)
+    with pytest.raises(InputError, match="has more than 1,000 bytes"):
+        read_whole(path)
+
+
+def test_a_line_that_goes_wrong_in_long_lines_is_told_with_its_number(tmp_path):
+    """Lines that are longer than what is looked at first."""
+    path = tmp_path / "x.jsonl"
+    long = json.dumps({"qid": "1", "text": "x" * 2 * objects.HEAD})
+    path.write_text(f"{long}\n{long}\n{{oops\n")
+    found, bundle = read(path)
+    assert len(found) == 2
+    assert bundle.problems[0].line == 3
