@@ -6,6 +6,7 @@ Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in ste
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class GridLikelihood:
         asked, start = np.unique(self.cells.nugget[rows], return_index=True)
         # Some nuggets at a time, whose numbers the processor keeps at hand.
         first = np.flatnonzero(np.diff(start // BLOCK, prepend=-1)).tolist()
-        for begin, end in zip(first, [*first[1:], len(asked)], strict=True):
+        for begin, end in pairwise([*first, len(asked)]):
             own = start[begin:end]
             stop = int(start[end]) if end < len(asked) else len(rows)
             sums = np.add.reduceat(self.of_cells(rows[own[0] : stop], steepness), own - own[0], axis=0)
