@@ -364,15 +364,14 @@ class SmoothDraws:
             draws = slice(*np.searchsorted(scenario, [which, which + 1]).tolist())
             rises, of_size = self._rises[which][level], b[CURVE] * cells.size
             heard = cells.carried + (cells.opinions * b[COEFFICIENTS:]).sum(axis=1)
-            # (1 + g)(a + c + t · rise) + rest, and the rest is a sum of three products.
+            # Not as a product of matrices: its last bits would depend on the other cells.
             own = result[:, draws]
             np.multiply(steepness[row, draws], rises.astype(np.float32)[:, None], out=own)
             own += shift[row, draws]
+            own += (b[0] + of_size + heard).astype(np.float32)[:, None]
             own *= of_group[0, draws]
-            products = np.stack(
-                [b[0] + of_size + heard, np.ones(len(level)), rises + of_size - self.fit.centre], axis=1
-            )
-            own += products.astype(np.float32) @ of_group[:, draws]
+            own += of_group[1, draws]
+            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * of_group[2, draws]
         return result
 
     def _of_group(self, group: str | None) -> Matrix:
