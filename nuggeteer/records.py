@@ -13,7 +13,7 @@ import numpy.typing as npt
 from nuggeteer.display import Shown, counted
 from nuggeteer.text import normalised
 
-Importance = Literal["vital", "okay", "unrated"]
+Importance = Literal["vital", "okay", "unrated", "forbidden"]
 Judged = Literal["none", "best", "every"]
 Scope = Literal["response", "answer"]
 Vote = Literal["vital", "okay"] | float  # or how vital, from 0 to 1
@@ -40,10 +40,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """One fact that belongs in the answer.
+    """One fact that belongs in the answer. Several `descriptions` are wordings, or answers that are all accepted.
 
     `unrated` is neither vital nor okay; it is used if another tool's file has an importance that cannot be read. Such a
-    nugget counts only in measures where all nuggets count alike.
+    nugget counts only in measures where all nuggets count alike. `forbidden` is what an answer must not claim. Its
+    weight is negative, and only a rubric's measures count it.
     """
 
     qid: str
@@ -241,6 +242,11 @@ class AnswerKey(Shown):
         return np.array([n.importance == "okay" for n in self.nuggets], dtype=bool)
 
     @cached_property
+    def forbidden(self) -> Bools:
+        """What answers must not claim."""
+        return np.array([n.importance == "forbidden" for n in self.nuggets], dtype=bool)
+
+    @cached_property
     def world_knowledge(self) -> Bools:
         """Nuggets that earn credit if found and cost no recall if missed (Babko-Malaya 2008, §4)."""
         return np.array([WORLD_KNOWLEDGE in n.tags for n in self.nuggets], dtype=bool)
@@ -251,10 +257,20 @@ class AnswerKey(Shown):
         return any(n.votes or n.weight is not None for n in self.nuggets)
 
     @cached_property
-    def weight(self) -> Vector:
-        """The pyramid's weights: the mean of the assessors' votes; without votes, the `weight`;
-        without either, 1 for vital and 0 for okay (Dang & Lin 2007, footnote 1)."""
+    def points(self) -> Vector:
+        """A rubric's weights: the mean of the assessors' votes; without votes, the `weight`, which is negative for what
+        is forbidden; without either, 1 for vital and 0 for okay (Dang & Lin 2007, footnote 1)."""
         return np.array([_weight(n) for n in self.nuggets], dtype=float)
+
+    @cached_property
+    def weight(self) -> Vector:
+        """The pyramid's weights: the same, and 0 for what is forbidden."""
+        return self.points.clip(min=0.0)
+
+    @cached_property
+    def rubric(self) -> bool:
+        """Whether the weights are a rubric's points: some are negative or above 1."""
+        return bool(((self.points < 0) | (self.points > 1)).any())
 
     @cached_property
     def assessors(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ split = "none"         # or "sentences": each record of a run is cut into senten
 as_truth = []          # machines whose verdicts are the standard to score by, as if people had given them
 
 [nightly]
-measure = "f3"         # the score that is compared with the last night's
+measure = ""           # the score that is compared with the last night's: "f3" or, of a rubric, "rubric"
 fail_if_worse = 0.05   # by how much it may fall
 max_lost_vital = "any" # or how many vital nuggets may be lost
 sure = 0.95            # how probable a loss must be to be counted
@@ -138,7 +138,7 @@ class JudgementSettings:
 class NightlySettings:
     """The gates of `nuggeteer nightly`, the exit code when they are undecided, and where reports go."""
 
-    measure: str = "f3"
+    measure: str = ""
     fail_if_worse: float = 0.05
     max_lost_vital: int | Literal["any"] = "any"
     sure: float = 0.95

@@ -20,7 +20,7 @@ from nuggeteer.comparing.diff import Diff, diff, diff_matched_runs
 from nuggeteer.comparing.gate import PROBABLE_LOSS, Gate, not_worse, vital_kept
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.measures import DEFAULT, applicable
+from nuggeteer.measures import applicable, headline
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
 from nuggeteer.reports.formatting import between, number, percent, signed, signed_span
@@ -55,14 +55,15 @@ def assert_not_worse(
     *,
     by: float = 0.0,
     p: float | None = None,
-    measure: str | Measure = DEFAULT[0],
+    measure: str | Measure | None = None,
     seed: int = 0,
 ) -> Diff:
     """Fail if the run is worse than the baseline by more than `by`, as `--fail-if-worse` does: if the whole 95 %
     interval of the difference is below −`by` or, with `p`, if the difference is below −`by` and its p-value below `p`.
     Returns what changed."""
     __tracebackhide__ = True
-    result = diff(_collection(collection), baseline, run, [measure], seed=seed)
+    read = _collection(collection)
+    result = diff(read, baseline, run, [measure or headline(read.key)], seed=seed)
     _check(not_worse(result, by, p), result)
     return result
 
@@ -104,9 +105,9 @@ class Nuggets(Shown):
         self._say(f"{result.name}: {title} {number(value.value)}, 95 % interval {between(value)}, {known} known")
         return result
 
-    def diff(self, old: str | Run, new: str | Run, measure: str | Measure = DEFAULT[0]) -> Diff:
+    def diff(self, old: str | Run, new: str | Run, measure: str | Measure | None = None) -> Diff:
         """What changed from one run to another."""
-        measures = applicable([measure], self.collection.key)
+        measures = applicable([measure or headline(self.collection.key)], self.collection.key)
         result = diff_matched_runs(self._scorer, self._read(old), self._read(new), measures=measures)
         title, change = result.headline.measure.title, result.headline.interval
         moved = f"{title} {signed(change.value)} ({signed_span(change.low, change.high)})"
@@ -131,7 +132,7 @@ class Nuggets(Shown):
         *,
         by: float = 0.0,
         p: float | None = None,
-        measure: str | Measure = DEFAULT[0],
+        measure: str | Measure | None = None,
     ) -> Diff:
         """As the function of this name."""
         __tracebackhide__ = True

@@ -111,7 +111,19 @@ def readable(name, line):
 
 IDS = st.sampled_from(["q1", "é", "a b", " a", "a ", "a\n", "\x00", ""])
 WORDS = st.sampled_from(
-    ["vital", "okay", "unrated", "every", "best", "none", "2026-01-31T09:30:00Z", "yesterday", "a fact", ""]
+    [
+        "vital",
+        "okay",
+        "unrated",
+        "forbidden",
+        "every",
+        "best",
+        "none",
+        "2026-01-31T09:30:00Z",
+        "yesterday",
+        "a fact",
+        "",
+    ]
 )
 NUMBERS = st.sampled_from([0, 1, 2, -1, 0.5, 1.5])
 SCALARS = st.one_of(st.none(), st.booleans(), IDS, WORDS, NUMBERS)

@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
     )
-    where.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    where.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
     where.add_argument("--width", type=options.width, metavar="W", help="stop when the judging part is W wide")
     where.add_argument(
         "--all", action="store_true", help="ask about every nugget, also of answers that people have judged"

@@ -18,7 +18,9 @@ EXAMPLES = """\
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a name or a file (default: all runs)")
-    parser.add_argument("--measure", default="f3", metavar="NAME", help="the measure that ranks the runs (default: f3)")
+    parser.add_argument(
+        "--measure", metavar="NAME", help="the measure that ranks the runs (default: f3; of a rubric, rubric)"
+    )
     parser.add_argument(
         "--by",
         choices=("kind", "tag", "target"),
@@ -35,11 +37,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.comparison import MEASURES, compare
+    from nuggeteer.measures import headline
     from nuggeteer.reports import comparison
 
     collection = options.read(args)
     names = args.runs or collection.run_names
-    result = compare(collection, names, [args.measure, *MEASURES], args.by, args.seed, args.jobs)
+    first = args.measure or headline(collection.key).name
+    result = compare(collection, names, [first, *MEASURES], args.by, args.seed, args.jobs)
     output.warn(collection.problems)
     if args.page:
         from nuggeteer.reports.html.comparison import write

@@ -17,7 +17,7 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--measure", metavar="NAME", help="the measure to show (default: f3)")
+    parser.add_argument("--measure", metavar="NAME", help="the measure to show (default: f3; of a rubric, rubric)")
     parser.add_argument("--nugget", metavar="QID/NUGGET", help="show one nugget over the builds instead")
     parser.add_argument(
         "--limit",

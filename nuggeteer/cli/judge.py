@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         help="judge where a verdict says most about the difference from this run or recorded build",
     )
-    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
     parser.add_argument("--question", metavar="QID", help="judge this question only")
     parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(

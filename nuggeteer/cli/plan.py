@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--width", type=options.width, required=True, metavar="W", help="how wide the judging part may be"
     )
     parser.add_argument("--against", metavar="OLD", help="plan for the difference from this run")
-    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3)")
+    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
     parser.add_argument(
         "--judge",
         action="append",

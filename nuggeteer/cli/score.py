@@ -39,8 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         metavar="NAMES",
-        help="separated by commas: f3 (any β), recall, precision, pyramid_f3, macro_f3, AutoNuggetizer's "
-        "six: vital_score, weighted_score, all_score, each also strict_... (default: f3 to macro_f3)",
+        help="separated by commas: f3 (any β), recall, precision, pyramid_f3, macro_f3, rubric, "
+        "AutoNuggetizer's vital_score, weighted_score, all_score; rubric and these three also strict_... "
+        "(default: f3 to macro_f3, and of a rubric rubric first)",
     )
     parser.add_argument("--help-measures", action=_HelpMeasures, help="explain every measure and exit")
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")

@@ -25,7 +25,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vec
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.statistics.intervals import DIFFERENCES, Interval, mean_interval, p_of_no_difference
+from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
 from nuggeteer.statistics.significance import bootstrap_p, randomisation
 from nuggeteer.text import verdict_form
 
@@ -101,6 +101,16 @@ class NuggetChange(Shown):
     @property
     def vital(self) -> bool:
         return self.nugget.importance == "vital"
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether this is what answers must not claim."""
+        return self.nugget.importance == "forbidden"
+
+    @property
+    def worse(self) -> bool:
+        """Whether a vital nugget is lost, or what is forbidden is claimed now."""
+        return (self.vital and self.kind == "lost") or (self.forbidden and self.kind == "gained")
 
     @property
     def carrier(self) -> Sighting:
@@ -202,6 +212,11 @@ class Diff(Framed):
     @property
     def vital_lost(self) -> tuple[NuggetChange, ...]:
         return tuple(change for change in self.lost if change.vital)
+
+    @property
+    def claimed(self) -> tuple[NuggetChange, ...]:
+        """What is forbidden, and claimed only by the new run."""
+        return tuple(change for change in self.gained if change.forbidden)
 
     @property
     def expected_gained(self) -> float | None:
@@ -387,9 +402,11 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         values = measure(old.drawn_answers), measure(new.drawn_answers)
         drawn, expected = values[1] - values[0], [each.mean(axis=0) for each in values]
         difference = drawn.mean(axis=0)
-    interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, DIFFERENCES)
+    widest = 1 - measure.least(scorer.key)
+    scale = Scale(-widest, widest)
+    interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, scale)
     defined = ~np.isnan(difference)
-    p = p_of_no_difference(interval, int(defined.sum()))
+    p = p_of_no_difference(interval, int(defined.sum()), scale)
     if same and interval.value is not None:
         interval, p = Interval(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0)), 1.0
     means = [float(each[defined].mean()) if defined.any() else None for each in expected]
@@ -466,7 +483,8 @@ def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
 
 def _by_weight(change: NuggetChange) -> tuple[bool, float, float]:
     probability = 1.0 if change.probability is None else change.probability
-    return not change.vital, -change.effect * probability, -probability
+    effect = abs(change.effect) if change.forbidden else change.effect
+    return not (change.vital or change.forbidden), -effect * probability, -probability
 
 
 def _longer(shorter: Outcome, longer: Outcome) -> Ints:

@@ -69,18 +69,19 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
 
 
 def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
-    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`.
+    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`. A forbidden nugget that
+    is claimed now counts like one.
 
     A loss guessed by a model without probabilities counts as certain."""
-    possible = [change for change in (*diff.lost, *diff.doubtful) if change.vital and change.kind == "lost"]
+    possible = [change for change in (*diff.lost, *diff.claimed, *diff.doubtful) if change.worse]
     lost = tuple(change for change in possible if change.probability is None or change.probability >= sure)
     names = ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:5])
     more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
     unsure = len(possible) - len(lost)
-    why = f"{_count(len(lost))} lost with a probability of at least {sure:g}, {most} allowed"
+    why = f"{_losses(diff, len(lost))} with a probability of at least {sure:g}, {most} allowed"
     why += f": {names}{more}" if lost else ""
     why += f" ({unsure} less sure)" if unsure else ""
-    return Gate(f"at most {_count(most)} lost", len(lost) <= most, why, lost)
+    return Gate(f"at most {_losses(diff, most)}", len(lost) <= most, why, lost)
 
 
 def surely_not_worse(diff: Diff, by: float) -> Gate:
@@ -101,12 +102,13 @@ def surely_not_worse(diff: Diff, by: float) -> Gate:
 
 def surely_kept(diff: Diff, most: int, sure: float) -> Gate:
     """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`. Passes if no more than
-    `most` are lost with a probability above 1 − `sure`. Otherwise it is undecided."""
+    `most` are lost with a probability above 1 − `sure`. Otherwise it is undecided. A forbidden nugget that is claimed
+    now counts like a vital one lost."""
     gate = vital_kept(diff, most, sure)
     possible = len(possibly_lost(diff, sure))
     doubtful = max(possible - len(gate.lost), 0)
     be = "is" if len(gate.lost) == 1 else "are"
-    why = f"{_count(len(gate.lost))} {be} surely lost" + (f" and {doubtful} possibly" if doubtful else "")
+    why = f"{_losses(diff, len(gate.lost), f'{be} surely ')}" + (f" and {doubtful} possibly" if doubtful else "")
     why += f"; {most} {'is' if most == 1 else 'are'} allowed"
     if gate.lost:
         why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in gate.lost[:3])
@@ -115,11 +117,14 @@ def surely_kept(diff: Diff, most: int, sure: float) -> Gate:
 
 
 def possibly_lost(diff: Diff, sure: float) -> list[int]:
-    """The positions in the key of the vital nuggets whose loss cannot be excluded at this level. A loss guessed by a
-    model without probabilities counts, and a nugget without a probability that was not lost does not."""
-    lost = ~diff.new.found & diff.old.found
-    probability = np.where(np.isnan(diff.loss), lost, diff.loss)
-    return [int(i) for i in np.flatnonzero(diff.key.vital & (probability > 1 - sure))]
+    """The positions in the key of the vital nuggets whose loss cannot be excluded at this level, and of the forbidden
+    ones that may be claimed now. A loss guessed by a model without probabilities counts, and a nugget without a
+    probability that was not lost does not."""
+    old, new = diff.old.found, diff.new.found
+    lost = np.where(np.isnan(diff.loss), old & ~new, diff.loss)
+    claimed = np.where(np.isnan(diff.gain), new & ~old, diff.gain)
+    probability = np.where(diff.key.vital, lost, np.where(diff.key.forbidden, claimed, 0.0))
+    return [int(i) for i in np.flatnonzero(probability > 1 - sure)]
 
 
 def _changed_alike(delta: Delta) -> bool:
@@ -137,8 +142,9 @@ def _none(title: str) -> str:
     return f"{title} has no interval here, because that takes {MIN_QUESTIONS} questions for which it is defined"
 
 
-def _count(nuggets: int) -> str:
-    return f"{nuggets} vital nugget{'' if nuggets == 1 else 's'}"
+def _losses(diff: Diff, nuggets: int, are: str = "") -> str:
+    lost = f"{nuggets} vital nugget{'' if nuggets == 1 else 's'} {are}lost"
+    return f"{lost} or forbidden one{'' if nuggets == 1 else 's'} claimed" if diff.key.forbidden.any() else lost
 
 
 def _limit(by: float) -> str:

@@ -67,13 +67,15 @@ class Layout(Generic[Record]):
         """(line number, record) of each good line. The others become problems."""
         missing: dict[str, list[int]] = {key: [] for key in self.presumed}
         for number, line in read_jsonl(path, problems, self.checks):
-            for key in self.presumed:
-                if line.get(key) is None:
-                    missing[key].append(number)
             try:
-                yield number, self.parse(line)
+                record = self.parse(line)
             except WrongLine as wrong:
                 problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+                continue
+            for key, value in self.presumed.items():
+                if line.get(key) is None and getattr(record, key) == value:
+                    missing[key].append(number)
+            yield number, record
         for key, lines in missing.items():
             if lines:
                 value, on = self.presumed[key], "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
@@ -107,6 +109,15 @@ class Layout(Generic[Record]):
 def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None, **values: Any) -> Nugget:
     if (text is None) == (not descriptions):
         raise WrongField("a nugget has either 'text' or 'descriptions'", "keep one of them")
+    weight = values.get("weight")
+    if values["importance"] == "forbidden" and weight is None:
+        values["weight"] = weight = -1.0
+    if weight is not None and weight < 0:
+        values["importance"] = "forbidden"
+        if values.get("votes"):
+            raise WrongField("a nugget with a negative 'weight' has 'votes'", "keep one of them")
+    elif values["importance"] == "forbidden":
+        raise WrongField(f"a forbidden nugget has the 'weight' {weight:g}", "write a negative weight, or leave it out")
     return Nugget(descriptions=descriptions or (text or "",), **values)
 
 
@@ -130,7 +141,7 @@ NUGGETS = Layout(
         "text": fields.string,
         "descriptions": fields.strings,
         "importance": fields.one_of(*get_args(Importance)),
-        "weight": fields.share,
+        "weight": fields.weight,
         "votes": fields.votes,
         "tags": fields.strings,
     },

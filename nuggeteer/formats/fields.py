@@ -17,6 +17,7 @@ _KINDS = {
 }
 
 
+LARGEST_WEIGHT = 1_000_000
 _shorten = Repr()
 _shorten.maxstring = 60
 
@@ -64,10 +65,10 @@ def whole_number(value: Any) -> int:
     return value
 
 
-def share(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        what = f"is {_shown(value)}, not a number from 0 to 1"
-        raise WrongField(what, "write the share of assessors who voted vital")
+def weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST_WEIGHT <= value <= LARGEST_WEIGHT:
+        what = f"is {_shown(value)}, not a number from -{LARGEST_WEIGHT:,} to {LARGEST_WEIGHT:,}"
+        raise WrongField(what, "write the points of a rubric, or the share of assessors who voted vital")
     return float(value)
 
 

@@ -21,7 +21,7 @@ from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.store import History, RecordedRun
 from nuggeteer.history.trend import Trend, trends
 from nuggeteer.judging.suggest import Forecast, forecast
-from nuggeteer.measures import DEFAULT, Measure, parse
+from nuggeteer.measures import DEFAULT, Measure, headline, parse
 from nuggeteer.records import Run
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import RunScore, Scorer
@@ -87,9 +87,9 @@ class Night(Shown):
 
     @property
     def surest_lost(self) -> tuple[NuggetChange, ...]:
-        """The vital nuggets lost, the surest first."""
-        lost = self.diff.vital_lost if self.diff else ()
-        return tuple(sorted(lost, key=lambda c: (-(1.0 if c.probability is None else c.probability), -c.effect)))
+        """The vital nuggets lost and the forbidden ones claimed now, the surest first."""
+        lost = (*self.diff.claimed, *self.diff.vital_lost) if self.diff else ()
+        return tuple(sorted(lost, key=lambda c: (-(1.0 if c.probability is None else c.probability), -abs(c.effect))))
 
 
 def nightly(
@@ -108,11 +108,11 @@ def nightly(
 
     A `summary` compares by all measures, not only by that of the settings; a `page` has the briefing too."""
     settings, history = collection.settings.nightly, History.of(collection.root)
-    headline = parse(settings.measure)
-    measures = [headline, *(measure for measure in DEFAULT if measure.name != headline.name)]
+    first = parse(settings.measure) if settings.measure else headline(collection.key)
+    measures = [first, *(measure for measure in DEFAULT if measure.name != first.name)]
     scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
-    if headline not in scorer.measures:
-        raise NuggeteerError(f"[nightly] measure {headline}: these nuggets have no votes or weights to measure it by")
+    if first not in scorer.measures:
+        raise NuggeteerError(f"[nightly] measure {first}: these nuggets have no votes or weights to measure it by")
     loaded = collection.run(run)
     old = find_old_run(collection, history, loaded, against) if against is not None else None
     matched = scorer.read(loaded)
@@ -152,7 +152,7 @@ def nightly(
         against,
         new,
         old,
-        headline,
+        first,
         score,
         diff,
         tuple(gates),
@@ -191,7 +191,8 @@ def verdicts_needed(interval: Interval, limit: float, ahead: Forecast, questions
 def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:
     """How many verdicts exclude enough possible losses, if each of them settles a nugget in one of the two answers."""
     possible = possibly_lost(diff, sure)
-    doubtful = [i for i in possible if not diff.loss[i] >= sure]
+    chance = np.where(diff.key.forbidden, diff.gain, diff.loss)
+    doubtful = [i for i in possible if not chance[i] >= sure]
     open_answers = sorted(int(not diff.old.known[i]) + int(not diff.new.known[i]) for i in doubtful)
     return sum(open_answers[: len(possible) - most])
 

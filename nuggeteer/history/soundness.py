@@ -29,9 +29,15 @@ def _share(column: str) -> str:
     return f"{column} IS NULL OR (typeof({column}) = 'real' AND {column} BETWEEN {-ROUNDING} AND {1 + ROUNDING})"
 
 
+def _score(column: str) -> str:
+    """A share or, by a measure of rubrics, any number up to 1."""
+    below = f"measure IN ('rubric', 'strict_rubric') AND {column} BETWEEN {-MOST} AND 0"
+    return f"{_share(column)} OR (typeof({column}) = 'real' AND {below})"
+
+
 def _end(low: str, high: str) -> str:
     """The upper end of an interval: there with the lower one, and not below it."""
-    return f"({_share(high)}) AND ({low} IS NULL) = ({high} IS NULL) AND ({high} IS NULL OR {low} <= {high})"
+    return f"({_score(high)}) AND ({low} IS NULL) = ({high} IS NULL) AND ({high} IS NULL OR {low} <= {high})"
 
 
 def _optional(column: str, check: str) -> str:
@@ -66,7 +72,7 @@ CHECKS: dict[str, dict[str, str]] = {
         "id": "id IS NOT NULL",
         "question": _refers("questions", {"question": "id"}, "nuggets"),
         "nugget": _text("nugget"),
-        "importance": "importance IN ('vital', 'okay', 'unrated')",
+        "importance": "importance IN ('vital', 'okay', 'unrated', 'forbidden')",
         "description": _text("description"),
     },
     "texts": {
@@ -102,21 +108,21 @@ CHECKS: dict[str, dict[str, str]] = {
     "scores": {
         "scoring": _refers("scorings", {"scoring": "id"}, "scores"),
         "measure": f"{_text('measure')} AND {_BY_QUESTION}",
-        "value": _share("value"),
-        "hard": _share("hard"),
-        "low": _share("low"),
+        "value": _score("value"),
+        "hard": _score("hard"),
+        "low": _score("low"),
         "high": _end("low", "high"),
-        "judging_low": _share("judging_low"),
+        "judging_low": _score("judging_low"),
         "judging_high": _end("judging_low", "judging_high"),
-        "sampling_low": _share("sampling_low"),
+        "sampling_low": _score("sampling_low"),
         "sampling_high": _end("sampling_low", "sampling_high"),
     },
     "question_scores": {
         "scoring": _refers("scorings", {"scoring": "id"}, "question_scores"),
         "measure": _refers("scores", {"scoring": "scoring", "measure": "measure"}, "question_scores"),
         "question": _refers("questions", {"question": "id"}, "question_scores"),
-        "value": _share("value"),
-        "hard": _share("hard"),
+        "value": _score("value"),
+        "hard": _score("hard"),
     },
     "outcomes": {
         "scoring": _refers("scorings", {"scoring": "id"}, "outcomes"),

@@ -286,10 +286,10 @@ class History:
             return {qid for (qid,) in db.execute(_ASKED, (build,))}
 
     def measures(self) -> list[str]:
-        """The measures that builds were scored by, the default ones first."""
+        """The measures that builds were scored by, a rubric's own and then the default ones first."""
         with self._database.read() as db:
             recorded = {measure for (measure,) in db.execute(_MEASURES) if is_measure(measure)}
-        usual = [measure.name for measure in DEFAULT if measure.name in recorded]
+        usual = [name for name in ("rubric", *(measure.name for measure in DEFAULT)) if name in recorded]
         return usual + sorted(recorded - set(usual))
 
     def scorings(self, measure: str) -> list[Scoring]:

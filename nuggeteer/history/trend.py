@@ -160,7 +160,8 @@ class NuggetTimelines(Shown):
     @property
     def still_missing(self) -> Ints:
         """The nuggets lost and not found again: the vital ones first, then those that were lost last."""
-        missing = np.flatnonzero(self.missing)
+        wanted = np.array([nugget.importance != "forbidden" for nugget in self.nuggets], dtype=bool)
+        missing = np.flatnonzero(self.missing & wanted)
         okay = np.array([self.nuggets[i].importance != "vital" for i in missing], dtype=bool)
         return missing[np.lexsort((missing, -self.last_lost[missing], okay))]
 

@@ -11,14 +11,15 @@ from nuggeteer.measures.base import Answers, Measure
 from nuggeteer.measures.by_text import WHOLE_ANSWERS, pourpre_f
 from nuggeteer.measures.f import f, precision, recall
 from nuggeteer.measures.pyramid import macro_f, pyramid_f
+from nuggeteer.measures.rubric import rubric, strict_rubric
 from nuggeteer.records import AnswerKey
 
-__all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "is_measure", "parse"]
+__all__ = ["ALL", "DEFAULT", "FAMILIES", "FIXED", "Answers", "Measure", "applicable", "headline", "is_measure", "parse"]
 
-FIXED = {m.name: m for m in (recall, precision, *autonuggetizer.SCORES, *WHOLE_ANSWERS)}
+FIXED = {m.name: m for m in (recall, precision, rubric, strict_rubric, *autonuggetizer.SCORES, *WHOLE_ANSWERS)}
 FAMILIES = {"f": f, "pyramid_f": pyramid_f, "macro_f": macro_f, "pourpre_f": pourpre_f}
 DEFAULT = (f(3), recall, precision, pyramid_f(3), macro_f(3))
-ALL = (*DEFAULT, *autonuggetizer.SCORES, pourpre_f(3), *WHOLE_ANSWERS)
+ALL = (*DEFAULT, rubric, strict_rubric, *autonuggetizer.SCORES, pourpre_f(3), *WHOLE_ANSWERS)
 
 
 def parse(name: str) -> Measure:
@@ -33,13 +34,21 @@ def parse(name: str) -> Measure:
 
 
 def applicable(measures: Sequence[str | Measure], key: AnswerKey) -> tuple[Measure, ...]:
-    """The measures that apply to a key. It is an error if none of them does."""
+    """The measures that apply to a key. It is an error if none of them does. Of a rubric, the default ones begin with
+    the rubric's own."""
+    if measures is DEFAULT and key.rubric:
+        measures = (rubric, *DEFAULT)
     parsed = [measure if isinstance(measure, Measure) else parse(measure) for measure in measures]
     found = tuple(measure for measure in parsed if measure.applies(key))
     if parsed and not found:
         names = ",".join(measure.name for measure in parsed)
         raise NuggeteerError(f"{names}: these nuggets have no votes or weights to measure it by")
     return found
+
+
+def headline(key: AnswerKey) -> Measure:
+    """The measure that sums up an answer: F(3), or of a rubric the rubric's own."""
+    return applicable(DEFAULT, key)[0]
 
 
 def is_measure(name: str) -> bool:

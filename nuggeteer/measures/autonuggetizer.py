@@ -6,8 +6,6 @@ vital = 1.5/3, strict vital = 1/3, all = 2.5/4, weighted = (1.5 + ½)/(3 + ½).
 
 from __future__ import annotations
 
-import numpy as np
-
 from nuggeteer.measures.base import Answers, Measure, ratio
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Vector
@@ -31,7 +29,7 @@ def _score(kind: str, strict: bool) -> Measure:
 
     def weights(key: AnswerKey) -> Vector:
         if kind == "all":
-            return np.ones(len(key.nuggets))
+            return 1.0 - key.forbidden
         return key.vital + (0.5 * key.okay if kind == "weighted" else 0.0)
 
     return Measure(

@@ -88,6 +88,7 @@ class Measure(Shown):
     applies: Callable[[AnswerKey], bool] = lambda key: True
     composition: Callable[[AnswerKey], Composition | None] = lambda key: None  # None: it cannot be audited
     by_text: bool = False  # it compares texts with the key
+    least: Callable[[AnswerKey], float] = lambda key: 0.0  # that a question can have; the most is 1
 
     def __str__(self) -> str:
         return self.name

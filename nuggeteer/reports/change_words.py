@@ -46,8 +46,9 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
     """How many changes are more probable than not, and how many of any probability are to be expected."""
 
     def counted(kind: str, found: Sequence[NuggetChange]) -> str:
-        vital = sum(change.vital for change in found)
-        return f"{len(found)} {kind}" + (f" ({vital} vital)" if found else "")
+        vital, forbidden = (sum(getattr(c, what) for c in found) for what in ("vital", "forbidden"))
+        which = f"{vital} vital" + (f", {forbidden} forbidden" if forbidden else "")
+        return f"{len(found)} {kind}" + (f" ({which})" if found else "")
 
     kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} doubtful" if result.doubtful else "")
     yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
@@ -58,6 +59,24 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
         yield f"Expected, with all that are less probable: {gained:.1f} gained, {lost:.1f} lost."
+
+
+def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:
+    """The nuggets lost and gained under their titles. What is forbidden stands apart: gaining it is no gain."""
+    wanted = [tuple(change for change in found if not change.forbidden) for found in (result.lost, result.gained)]
+    dropped = tuple(change for change in result.lost if change.forbidden)
+    return [
+        ("Forbidden, and now claimed", result.claimed),
+        ("Lost", wanted[0]),
+        ("Gained", wanted[1]),
+        ("Forbidden, and no longer claimed", dropped),
+    ]
+
+
+def worth(change: NuggetChange, measure: str) -> str:
+    """What a change adds to the score of its question."""
+    rises = (change.kind == "lost") == (change.effect < 0)
+    return f"{measure} {'+' if rises else '−'}{abs(change.effect):.3f}"
 
 
 def texts_in_words(result: Diff) -> Iterator[str]:

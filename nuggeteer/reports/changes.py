@@ -17,6 +17,7 @@ from nuggeteer.records import number_or_none
 from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
     absence,
+    by_news,
     causes_in_words,
     difference,
     difference_span,
@@ -24,6 +25,7 @@ from nuggeteer.reports.change_words import (
     sureness,
     texts_in_words,
     verdict,
+    worth,
 )
 from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, number, p_value
 from nuggeteer.reports.json_values import file_name, interval_as_json
@@ -171,8 +173,8 @@ def draw(
     out.print()
     for line in nuggets_in_words(result):
         out.print(plain(line))
-    _changes(out, "Lost", result, result.lost, most, explain)
-    _changes(out, "Gained", result, result.gained, most, explain)
+    for title, found in by_news(result):
+        _changes(out, title, result, found, most, explain)
     if everything:
         _changes(out, "Less probable than not", result, result.doubtful, None, explain)
         _changes(out, "Kept", result, result.kept, None, explain)
@@ -204,7 +206,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
     out.print()
     for line in nuggets_in_words(result):
         out.print(plain(line))
-    for title, found in (("Lost", result.lost), ("Gained", result.gained)):
+    for title, found in by_news(result):
         if found:
             out.print()
             out.print(Text(f"{title}: those that matter most", "bold"))
@@ -264,16 +266,17 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
 
 def _heading(result: Diff, change: NuggetChange) -> tuple[Text, Text]:
     sign = {"gained": "+", "lost": "−", "kept": "="}[change.kind]
-    style = {"gained": "bold green", "lost": "bold red", "kept": "bold"}[change.kind]
-    worth = "" if change.kind == "kept" else f"{result.headline.measure.title} {sign}{change.effect:.3f}  "
+    good = (change.kind == "gained") != change.forbidden
+    style = "bold" if change.kind == "kept" else "bold green" if good else "bold red"
+    effect = "" if change.kind == "kept" else f"{worth(change, result.headline.measure.title)}  "
     return Text(sign, style), Text.assemble(
         plain(f"{change.question.qid}/{change.nugget.nugget}", "bold"),
         "  ",
-        (change.nugget.importance, "bold" if change.vital else ""),
+        (change.nugget.importance, "bold" if change.vital or change.forbidden else ""),
         "  ",
         sureness(change),
         "  ",
-        worth,
+        effect,
         beginning(change.nugget.descriptions[0]),
     )
 

@@ -24,7 +24,9 @@ def signed(value: float | None) -> str:
 
 def span(low: float | None, high: float | None) -> str:
     """The two ends of an interval of scores."""
-    return UNDEFINED if low is None or high is None else f"{low:.3f}–{high:.3f}"
+    if low is None or high is None:
+        return UNDEFINED
+    return f"{low:.3f}–{high:.3f}" if low >= 0 else f"{number(low)} to {number(high)}"
 
 
 def between(interval: Interval) -> str:
@@ -83,6 +85,8 @@ def shortened(text: str, most: int) -> str:
 
 def importance(nugget: Nugget) -> str:
     """Whether a nugget is vital, and who says so."""
+    if nugget.importance == "forbidden":
+        return f"forbidden, which an answer must not claim, weight {nugget.weight:g}".replace("-", "−")
     if not nugget.votes:
         return nugget.importance if nugget.weight is None else f"{nugget.importance}, weight {nugget.weight:g}"
     assessors, vital = len(nugget.votes), sum(map(share_of, nugget.votes.values()))

@@ -1,7 +1,8 @@
 """What changed between two runs, as JUnit XML for build servers.
 
-There is a test case for each gate and for each vital nugget lost. A lost nugget is a failure if a failed gate counted
-it. Otherwise it is skipped, which build servers show but do not count as a failure.
+There is a test case for each gate, for each vital nugget lost and for each forbidden one that is claimed now. Such a
+nugget is a failure if a failed gate counted it. Otherwise it is skipped, which build servers show but do not count as a
+failure.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> Non
         elif not gate.decided:
             xml.SubElement(case, "skipped", message=escaped(f"undecided: {gate.why}"))
     failed = [change for gate in gates if not gate.passed for change in gate.lost if not change.probable]
-    for change in (*result.vital_lost, *failed):
+    for change in (*result.claimed, *result.vital_lost, *failed):
         place = escaped(f"{change.question.qid}/{change.nugget.nugget}")
-        case = _case(suite, "nuggeteer.vital-lost", place)
+        case = _case(suite, "nuggeteer.forbidden-claimed" if change.forbidden else "nuggeteer.vital-lost", place)
         first, *rest = in_words(change)
         if id(change) in blamed:
             xml.SubElement(case, "failure", message=first, type="lost").text = "\n".join(rest)

@@ -14,6 +14,7 @@ from nuggeteer.comparing.gate import Gate
 from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import (
     absence,
+    by_news,
     difference,
     difference_span,
     nuggets_in_words,
@@ -48,8 +49,12 @@ def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
     parts += [_scores(result), " ".join(nuggets_in_words(result))]
     if vital := result.vital_lost:
         parts.append(f"<h4>{len(vital)} vital nugget{'' if len(vital) == 1 else 's'} lost</h4>\n{_table(vital, VITAL)}")
-    others = [change for change in result.lost if not change.vital]
-    for title, found in (("Other nuggets lost", others), ("Nuggets gained", result.gained)):
+    (_, claimed), (_, lost), (_, gained), (_, dropped) = by_news(result)
+    if claimed:
+        parts.append(f"<h4>{len(claimed)} forbidden and now claimed</h4>\n{_table(claimed, VITAL)}")
+    others = [change for change in lost if not change.vital]
+    folded = ("Other nuggets lost", others), ("Nuggets gained", gained), ("Forbidden, and no longer claimed", dropped)
+    for title, found in folded:
         if found:
             parts.append(f"<details><summary>{title}: {len(found)}</summary>\n{_table(found, OTHERS)}\n</details>")
     about = "\n".join(f"<p>{code(line)}</p>" for line in (*texts_in_words(result), *result.notes, result.signature))

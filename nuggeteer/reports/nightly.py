@@ -42,7 +42,8 @@ def as_json(night: Night) -> dict[str, Any]:
         if delta
         else None,
         "gates": [{"rule": gate.rule, "decision": gate.decision, "why": gate.why} for gate in night.gates],
-        "lost_vital": [_lost_as_json(change) for change in night.surest_lost],
+        "lost_vital": [_lost_as_json(change) for change in night.surest_lost if change.vital],
+        **({"claimed": claimed} if (claimed := [_lost_as_json(c) for c in night.surest_lost if c.forbidden]) else {}),
         "needed": {"verdicts": needed.verdicts, "questions": needed.questions} if needed else None,
         "new_questions": list(night.new_questions),
         "recorded": recording.as_json([night.recorded])[0],
@@ -112,12 +113,16 @@ def _draw_lost(out: Console, night: Night) -> None:
     if not night.diff:
         return
     if not lost:
-        _line(out, Text("No vital nugget is lost."))
+        also = ", and nothing forbidden is newly claimed" if night.diff.key.forbidden.any() else ""
+        _line(out, Text(f"No vital nugget is lost{also}."))
         return
     shown = f", the {LOST} surest" if len(lost) > LOST else ""
-    _line(out, Text(f"{counted(len(lost), 'vital nugget')} lost{shown}:"))
+    vital = sum(change.vital for change in lost)
+    what = f"{counted(vital, 'vital nugget')} lost" if vital else ""
+    what += f"{' and ' if what else ''}{len(lost) - vital} forbidden claimed" if len(lost) > vital else ""
+    _line(out, Text(f"{what}{shown}:"))
     for change in lost[:LOST]:
-        name = plain(f"  {change.question.qid}/{change.nugget.nugget}  ")
+        name = plain(f"  {change.question.qid}/{change.nugget.nugget}  {'forbidden  ' if change.forbidden else ''}")
         _line(out, Text.assemble(name, sureness(change), "  ", beginning(change.nugget.descriptions[0], WIDTH)))
 
 

@@ -67,6 +67,7 @@ def _questions_as_json(result: Scores, score: RunScore) -> Any:
             "length": int(score.outcome.length[i]),
             "vital": vital,
             "okay": okay,
+            **({"forbidden": list(_claimed(result, score, i))} if result.key.forbidden.any() else {}),
         }
 
 
@@ -158,14 +159,24 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
     shown = _shown(result)
     columns = [("qid", "left"), *((m.title, "right") for m in shown)]
     columns += [("length", "right"), ("vital", "right"), ("okay", "right")]
+    forbids = bool(result.key.forbidden.any())
+    columns += [("forbidden", "right")] if forbids else []
     rows: list[list[str | Text]] = []
     for i, question in enumerate(result.key.questions):
         vital, okay = result.found_of_total(score, i)
         values = [number(float(score.by_question[m.name][i])) for m in shown]
         length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
-        rows.append([plain(question.qid), *values, length, "/".join(map(str, vital)), "/".join(map(str, okay))])
+        counts = [vital, okay, _claimed(result, score, i)] if forbids else [vital, okay]
+        rows.append([plain(question.qid), *values, length, *("/".join(map(str, each)) for each in counts)])
     out.print()
     out.print(table(f"{score.name}, by question", columns, rows))
+
+
+def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
+    """How many of a question's forbidden nuggets the answer claims, of how many."""
+    own = slice(result.key.offsets[question], result.key.offsets[question + 1])
+    forbidden = result.key.forbidden[own]
+    return int((score.outcome.found[own] & forbidden).sum()), int(forbidden.sum())
 
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
@@ -177,7 +188,8 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
     for i, nugget in enumerate(result.key.nuggets):
         found, known = bool(outcome.found[i]), bool(outcome.known[i])
         row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
-        row.append(Text("yes", "bold green") if found else Text("no"))
+        style = "bold red" if nugget.importance == "forbidden" else "bold green"
+        row.append(Text("yes", style) if found else Text("no"))
         row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
         row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
         rows.append([*row, plain(nugget.descriptions[0])])

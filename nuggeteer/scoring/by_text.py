@@ -14,7 +14,7 @@ from nuggeteer.matching.pourpre import make
 from nuggeteer.measures import Measure
 from nuggeteer.measures.by_text import ROUGE, credited_f
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.records import AnswerKey, Ints, Nugget, Run, Vector
 
 
 def values_by_text(
@@ -49,8 +49,10 @@ def _rouge(kind: str, run: Run, key: AnswerKey) -> Vector:
     except ImportError as error:
         raise NuggeteerError(f"{kind} needs the package rouge-score: install nuggeteer[rouge]") from error
     return np.array(
-        [
-            scorer.score(" ".join(" ".join(n.descriptions) for n in nuggets), run.answer(i))[kind].recall
-            for i, (_, nuggets) in enumerate(key)
-        ]
+        [scorer.score(_words_of(nuggets), run.answer(i))[kind].recall for i, (_, nuggets) in enumerate(key)]
     )
+
+
+def _words_of(nuggets: Iterable[Nugget]) -> str:
+    """All that an answer should say."""
+    return " ".join(" ".join(n.descriptions) for n in nuggets if n.importance != "forbidden")

@@ -34,7 +34,7 @@ from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, re
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
-from nuggeteer.statistics.intervals import DRAWS, Interval, mean_interval, question_draws
+from nuggeteer.statistics.intervals import DRAWS, Interval, Scale, mean_interval, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
 
 if TYPE_CHECKING:
@@ -224,7 +224,14 @@ class Scorer(Shown):
     def notes(self) -> tuple[str, ...]:
         """What readers should know about all that was needed so far."""
         of_fit = self._fitted[1] if "_fitted" in vars(self) else ()
-        return (*_standard(self.collection), *self.matcher.notes, *of_fit)
+        return (*_standard(self.collection), *self._uncounted(), *self.matcher.notes, *of_fit)
+
+    def _uncounted(self) -> Iterator[str]:
+        """A note where the first measure does not see what answers must not claim."""
+        forbidden = int(self.key.forbidden.sum())
+        if forbidden and self.measures and not self.measures[0].least(self.key) < 0:
+            those = "1 forbidden nugget" if forbidden == 1 else f"{forbidden:,} forbidden nuggets"
+            yield f"{self.measures[0].title} leaves out the {those}; rubric counts them."
 
     @cached_property
     def draws(self) -> Draws | None:
@@ -348,15 +355,16 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
     hard, drawn = outcome.answers(key), outcome.drawn_answers(key)
     intervals, by_question, hard_by_question = {}, {}, {}
     for measure in measures:
+        scale = Scale(measure.least(key), 1.0)
         hard_by_question[measure.name] = decided = measure(hard)
         if drawn is None:
             by_question[measure.name] = decided
             certain = bool(outcome.known.all())
-            intervals[measure.name] = mean_interval(decided, certain=certain)
+            intervals[measure.name] = mean_interval(decided, certain=certain, scale=scale)
         else:
             values = measure(drawn)
             by_question[measure.name] = expected = values.mean(axis=0)
-            intervals[measure.name] = mean_interval(expected, values, decided)
+            intervals[measure.name] = mean_interval(expected, values, decided, scale=scale)
             del values  # before the next measure's are made
     return RunScore(run, outcome, intervals, by_question, hard_by_question)
 

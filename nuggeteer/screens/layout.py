@@ -17,7 +17,7 @@ from nuggeteer.judging.session import Card, ShownResponse
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
 from nuggeteer.reports.explanation import in_words
-from nuggeteer.reports.formatting import chance, importance, number
+from nuggeteer.reports.formatting import chance, importance, number, span
 from nuggeteer.reports.passages import excerpt, pieces
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
@@ -150,7 +150,7 @@ def headline(title: str, measure: str, interval: Interval, difference: bool) -> 
     if interval.value is None:
         return f"{title}  {measure} is undefined"
     line = f"{title}  {measure} {interval.value:{sign}.3f}".replace("-", "−") if difference else ""
-    line = line or f"{title}  {measure} {interval.value:.3f}"
+    line = line or f"{title}  {measure} {number(interval.value)}"
     for name, part in (("95 %", (interval.low, interval.high)), ("judging", interval.judging)):
         if part and part[0] is not None and part[1] is not None:
             line += f"  {name} {_from_to(part[0], part[1], difference)}"
@@ -165,7 +165,7 @@ def audit_headline(title: str, measure: str) -> str:
 def _from_to(low: float, high: float, difference: bool) -> str:
     if difference:
         return f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-    return f"{low:.3f}–{high:.3f}"
+    return span(low, high)
 
 
 def forecast_line(forecast: Forecast | None, width: float | None) -> str:

@@ -30,7 +30,7 @@ from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
-from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, mean_interval
+from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interval
 from nuggeteer.text import VerdictForms, verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.noisy import Coin, NoisyThreshold
@@ -339,7 +339,7 @@ def guessed_score(
         value, certain = float(np.nanmean(decided)), bool(outcome.known.all())
         return RunGuess(run, truth, value, (value, value) if certain else None)
     values = measure(drawn)
-    interval = mean_interval(values.mean(axis=0), values, decided)
+    interval = mean_interval(values.mean(axis=0), values, decided, scale=Scale(measure.least(key), 1.0))
     return RunGuess(run, truth, float("nan") if interval.value is None else interval.value, interval.judging)
 
 

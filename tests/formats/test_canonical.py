@@ -61,10 +61,20 @@ records = st.one_of(
             ids,
             st.lists(texts, min_size=1, max_size=3).map(tuple),
             st.sampled_from(["vital", "okay", "unrated"]),
-            st.none() | shares,
+            st.none() | st.floats(0, 1_000_000),
             st.dictionaries(texts, votes, max_size=3),
             st.lists(texts, max_size=3).map(tuple),
             extras,
+        ),
+    ),
+    st.tuples(
+        st.just(NUGGETS),
+        st.builds(
+            lambda qid, nugget, text, weight: Nugget(qid, nugget, (text,), "forbidden", weight),
+            ids,
+            ids,
+            texts,
+            st.floats(-1_000_000, 0, exclude_max=True),
         ),
     ),
     st.tuples(
@@ -205,7 +215,7 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
 
     may = {
         **dict.fromkeys(["qid", "nugget", "run"], is_id),
-        "importance": lambda v: v in ("vital", "okay", "unrated"),
+        "importance": lambda v: v in ("vital", "okay", "unrated", "forbidden"),
         "judged": lambda v: v in ("none", "best", "every"),
         "verdict": lambda v: isinstance(v, bool),
         "partial": lambda v: isinstance(v, bool),
@@ -213,7 +223,7 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         "scope": lambda v: v in ("response", "answer"),
         "retracted": lambda v: v is True,
         "rank": lambda v: type(v) is int,
-        "weight": lambda v: is_number(v) and 0 <= v <= 1,
+        "weight": lambda v: is_number(v) and abs(v) <= 1_000_000,
         "votes": lambda v: isinstance(v, dict) and all(map(is_vote, v.values())),
         "official": lambda v: isinstance(v, dict) and all(map(is_number, v.values())),
         "tags": is_list,

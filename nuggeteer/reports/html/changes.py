@@ -7,10 +7,12 @@ from typing import Any
 from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
 from nuggeteer.reports.change_words import (
     absence,
+    by_news,
     nuggets_in_words,
     sureness,
     texts_in_words,
     verdict,
+    worth,
 )
 from nuggeteer.reports.formatting import number, signed
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
@@ -32,9 +34,9 @@ class Changes:
 
     @property
     def kinds(self) -> list[dict[str, Any]]:
-        """Lost, then gained: the first of each kind, and what is folded away."""
+        """What is forbidden and claimed now, lost, gained: the first of each kind, and what is folded away."""
         kinds = []
-        for title, found in (("Lost", self.diff.lost), ("Gained", self.diff.gained)):
+        for title, found in by_news(self.diff):
             cut = max(len(found) - MOST, 0)
             kinds.append(
                 {
@@ -49,18 +51,17 @@ class Changes:
         return kinds
 
     def _change(self, change: NuggetChange) -> dict[str, Any]:
-        sign = "−" if change.kind == "lost" else "+"
         at = self.key.position[change.question.qid]
         return {
             "name": f"{change.question.qid}/{change.nugget.nugget}",
             "importance": change.nugget.importance,
-            "kind": change.kind,
-            "sign": sign,
+            "look": "gained" if (change.kind == "gained") != change.forbidden else "lost",
+            "sign": "−" if change.kind == "lost" else "+",
             "description": beginning(change.nugget.descriptions[0], SIZE),
             "question": beginning(change.question.text, SIZE),
             "known": change.known,
             "sure": sureness(change).plain,
-            "worth": f"{self.diff.headline.measure.title} {sign}{change.effect:.3f}",
+            "worth": worth(change, self.diff.headline.measure.title),
             "sides": [
                 _side("old", change.old, bool(self.diff.old.answered[at])),
                 _side("new", change.new, bool(self.diff.new.answered[at])),

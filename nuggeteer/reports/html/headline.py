@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nuggeteer.history.briefing import Briefing
+from nuggeteer.records import Bools
 from nuggeteer.reports.change_words import (
     difference,
     difference_span,
@@ -32,9 +33,10 @@ class Headline:
         """What stands beside the headline."""
         outcome, vital = self.briefing.score.outcome, self.briefing.key.vital
         known, pairs = outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed
-        found, nuggets = int(outcome.found.sum()), len(self.briefing.key.nuggets)
-        rows = [("nuggets found", f"{found:,} of {nuggets:,}")]
-        rows.append(("of these vital", f"{int((outcome.found & vital).sum()):,} of {int(vital.sum()):,}"))
+        forbidden = self.briefing.key.forbidden
+        rows = [("nuggets found", _of(outcome.found, ~forbidden)), ("of these vital", _of(outcome.found, vital))]
+        if forbidden.any():
+            rows.append(("forbidden, but claimed", _of(outcome.found, forbidden)))
         rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.briefing.key.questions):,}"))
         judged = "pairs with a known verdict" if self.briefing.scores.as_truth else "pairs that a human judged"
         rows.append((judged, f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
@@ -89,3 +91,7 @@ class Headline:
     @property
     def remarks(self) -> list[str]:
         return remarks(self.briefing.scores)
+
+
+def _of(found: Bools, those: Bools) -> str:
+    return f"{int((found & those).sum()):,} of {int(those.sum()):,}"

@@ -91,8 +91,9 @@ class NuggetMap:
         else:
             mark = f"{min(max(round(100 * sighting.probability), 1), 99)}"
             look = f"g{min(int(5 * sighting.probability), 4)}"
-        label = f"nugget {nugget.nugget}: {_status(sighting)}" + (f", {turned}" if turned else "")
-        return Cell(position, sign + mark, label, f"{look} {turned}".strip())
+        forbidden = " forbidden" if nugget.importance == "forbidden" else ""
+        label = f"{forbidden} nugget {nugget.nugget}: {_status(sighting)}".lstrip() + (f", {turned}" if turned else "")
+        return Cell(position, sign + mark, label, f"{look}{forbidden} {turned}".strip())
 
     def _turn(self, position: int) -> tuple[str, str]:
         """Whether the nugget was gained or lost."""
