@@ -16,7 +16,7 @@ from nuggeteer.scoring.scorer import Scorer
 
 @pytest.fixture
 def folder(sample, tmp_path):
-    shutil.copytree(sample.root, tmp_path / "sample", ignore=shutil.ignore_patterns("matches"))
+    shutil.copytree(sample.root, tmp_path / "sample", ignore=shutil.ignore_patterns(".nuggeteer"))
     return tmp_path / "sample"
 
 
