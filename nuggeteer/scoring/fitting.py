@@ -86,7 +86,6 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
     carried = _carried_to_chosen(collection, matcher, known, begin)
-    matcher.save()
     represents = _represented_by_drawn(collection, known, begin)
     evidence = Evidence(
         scores,

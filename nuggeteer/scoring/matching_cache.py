@@ -39,7 +39,7 @@ Compute = Callable[[Sequence[str], npt.NDArray[np.int32]], Vector | None]
 
 
 class CachedMatcher(Matcher):
-    """A matcher that remembers what it said of the texts of one run. `save` keeps it for the next time."""
+    """A matcher that remembers what it said of the texts of one run, for the next command too."""
 
     def __init__(self, matcher: Matcher, key: AnswerKey, root: Path, run: str) -> None:
         self._matcher, self._key, self._root = matcher, key, root
@@ -79,15 +79,6 @@ class CachedMatcher(Matcher):
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self._matcher.explain(text, nugget)
 
-    def save(self) -> None:
-        """Write what changed since the last time; nothing if that is impossible."""
-        if not self._now or {kind: own.keys() for kind, own in self._now.items()} == {
-            kind: own.keys() for kind, own in self._stored.items()
-        }:
-            return
-        with suppress(NuggeteerError):
-            write_cache(self._root, self._name, _packed(self._now))
-
     @cached_property
     def _stored(self) -> Values:
         with suppress(NuggeteerError):
@@ -122,7 +113,14 @@ class CachedMatcher(Matcher):
             if one in stored:
                 result[pairs] = stored[one]
             now[one] = result[pairs]
+        if new.any():
+            self._save()
         return result
+
+    def _save(self) -> None:
+        """Write what is known now; nothing if that is impossible."""
+        with suppress(NuggeteerError):
+            write_cache(self._root, self._name, _packed({**self._stored, **self._now}))
 
     def _hash(self, kind: str, question: int, texts: Sequence[str], rows: Ints) -> bytes:
         depends_on = self._matcher.depends_on(question, kind == CARRIED)

@@ -266,9 +266,7 @@ class Scorer(Shown):
         matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
         if matched.decided:
             return matched
-        carried = carry_over(matched, matcher, self.model)
-        matcher.save()
-        return self._owners.assign(carried)
+        return self._owners.assign(carry_over(matched, matcher, self.model))
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""

@@ -96,6 +96,7 @@ def test_a_response_concerns_its_question_only(folder, matched):
 
 def test_whatever_changes_the_values_are_those_of_a_collection_that_remembers_nothing(folder, tmp_path):
     rng = random.Random(0)
+    pairs_of(folder)
     nuggets, runs, toml = folder / "nuggets.jsonl", folder / "runs" / "build-103.jsonl", folder / "nuggeteer.toml"
     for step in range(12):
         match rng.choice(["verdict", "nugget", "response", "settings", "nothing"]):
