@@ -12,54 +12,68 @@ happen to show it, and given g a verdict on one question says nothing about anot
 
 from __future__ import annotations
 
+from typing import Protocol, TypeVar
+
 import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
 
 COMMON_FACTORS = 6
 NEGLIGIBLE = 1e-9  # as a share of the variance at the start
+ROWS = 2048  # in which the common factors are looked for: beyond that, neighbouring cells of a question are added up
+
+
+T = TypeVar("T", covariant=True)
+
+
+class Rows(Protocol[T]):
+    """The rows of a table, whichever are asked for."""
+
+    def __getitem__(self, rows: slice, /) -> T: ...
 
 
 class ScoreCovariance:
     """The covariance of the score with every verdict, given the verdicts learned so far."""
 
-    def __init__(self, chances: Vector, drawn: Bools, question: Ints, score: Vector) -> None:
+    def __init__(self, chances: Rows[Vector], drawn: Rows[Bools], question: Ints, score: Vector) -> None:
         """Estimate it from draws.
 
         `chances` and `drawn` verdicts are cells × draws, in the order of questions, with the `question` of each cell.
-        `score` is questions × draws."""
+        They are asked for a question at a time. `score` is questions × draws."""
         self.caution = 1.0  # the factor of a verdict's own variance, where it tells about the common factors
         self._question = question
         draws = score.shape[1]
         self._begin = np.searchsorted(question, np.arange(len(score) + 1))
-        blocks = [slice(*self._begin[q : q + 2]) for q in range(len(score))]
+        blocks = [slice(*self._begin[q : q + 2].tolist()) for q in range(len(score))]
         score = (score - score.mean(axis=1, keepdims=True)).astype(np.float32)
-        centred = drawn - drawn.mean(axis=1, dtype=np.float32, keepdims=True)
-        mean = chances.mean(axis=1, dtype=float)
-        chances = chances - mean.astype(np.float32)[:, None]
-        spread = mean * (1 - mean)
-        effects = [
-            _solve(centred[block] @ centred[block].T, centred[block] @ score[q]) for q, block in enumerate(blocks)
-        ]
-        effect = np.concatenate(effects).astype(np.float32)
-        factors = _factors(chances * effect[:, None])
         # Questions do not share the luck of single verdicts, so the common factors are fitted to scores without it.
-        lucky = [((centred[block] - chances[block]) * effect[block, None]).sum(axis=0) for block in blocks]
-        without = score - np.stack(lucky)
+        without, contributions = np.empty_like(score), [np.zeros((0, draws), np.float32)]
+        together = -(-len(question) // ROWS)
+        for q, block in enumerate(blocks):
+            luck, verdicts = _centred(chances[block]), _centred(drawn[block])
+            effect = _solve(verdicts @ verdicts.T, verdicts @ score[q]).astype(np.float32)[:, None]
+            without[q] = score[q] - ((verdicts - luck) * effect).sum(axis=0)
+            luck *= effect
+            contributions.append(np.add.reduceat(luck, range(0, len(luck), together), axis=0) if len(luck) else luck)
+        factors = _factors(np.concatenate(contributions))
         # Given what is learned: the covariance of g, the loadings L, and the covariance of e in each question, with the
         # score in row 0.
         self._common = np.eye(factors.shape[1])
-        self._load, self._score_load = ((rows @ factors / draws).astype(float) for rows in (chances, without))
-        centred -= self._load.astype(np.float32) @ factors.T
+        self._score_load = (without @ factors / draws).astype(float)
+        self._load = np.zeros((len(question), factors.shape[1]))
         score -= self._score_load.astype(np.float32) @ factors.T
         self._own = []
         for q, block in enumerate(blocks):
-            e = np.concatenate([score[q : q + 1], centred[block]])
+            chance, verdicts = chances[block], _centred(drawn[block])
+            mean = chance.mean(axis=1, dtype=float)
+            self._load[block] = load = _centred(chance) @ factors / draws
+            verdicts -= load.astype(np.float32) @ factors.T
+            e = np.concatenate([score[q : q + 1], verdicts])
             own = (e @ e.T / draws).astype(float)
             # A few thousand draws do not show the variance of a verdict that is hardly ever a yes.
             diagonal = np.arange(1, len(own))
             own[diagonal, diagonal] = np.maximum(
-                own[diagonal, diagonal], spread[block] - (self._load[block] ** 2).sum(axis=1)
+                own[diagonal, diagonal], mean * (1 - mean) - (self._load[block] ** 2).sum(axis=1)
             )
             self._own.append(own)
         # No sum of verdicts explains all of a question's score. The rest shrinks in step with what they do explain.
@@ -96,6 +110,10 @@ class ScoreCovariance:
         self._left[q] = own[0, 0]
         self._with_score[begin:end], self._variance[begin:end] = own[0, 1:], np.diag(own)[1:]
         self._open[cell] = False
+
+
+def _centred(rows: Vector | Bools) -> Vector:
+    return np.asarray(rows - rows.mean(axis=1, dtype=np.float32, keepdims=True))
 
 
 def _solve(matrix: Vector, right: Vector) -> Vector:

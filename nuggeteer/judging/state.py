@@ -170,8 +170,8 @@ class JudgingState:
         """Compute and keep the probabilities of pairs."""
         matched, chances = self.matched_runs[side], None
         if self.scorer.draws is not None and len(pairs):
-            drawn = matched.chances(self.scorer.draws, np.array(pairs), np.arange(len(pairs)))
-            chances = drawn.mean(axis=0, dtype=float).tolist()
+            drawn = matched.rates(self.scorer.draws, np.array(pairs), np.arange(len(pairs)))
+            chances = (-np.expm1(-drawn)).mean(axis=1, dtype=float).tolist()
         for i, pair in enumerate(pairs):
             self._chance[side, pair] = None if chances is None else chances[i]
 

@@ -21,14 +21,12 @@ import numpy as np
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.covariance import NEGLIGIBLE, ScoreCovariance
+from nuggeteer.judging.open_groups import OpenGroups, draw_open_groups
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.copula import ALMOST, miss_exponent
-from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts, shared_texts
+from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
-from nuggeteer.thresholds import Draws
 
 # How much less a verdict tells the fit about all questions than the draws say: the fit allows for what the nuggets of
 # an answer have in common and for unequal weights. With this, forecast and width agree in the mean of four collections
@@ -36,7 +34,6 @@ from nuggeteer.thresholds import Draws
 CAUTION = 2.5
 Place = tuple[int, int, int]  # run, nugget, response
 FLOOR = 0.05  # the least size of a pair in the draw, as a share of the mean
-INDIVIDUAL_RESPONSES = 3  # of a nugget, the best matching ones are asked for one by one; the rest is one group
 
 
 @dataclass(frozen=True)
@@ -100,9 +97,10 @@ class VerdictValues:
         self._scorer, self._readings, self._measure = scorer, [matched, against] if against else [matched], measure
         # The matrices are small: a second thread costs more than it saves, and may change the last bit.
         with threadpool_limits(1):
-            self._open_groups, score = _draw(scorer, self._readings, measure)
-            question = scorer.key.question[self._open_groups.nugget]
-            self._covariance = ScoreCovariance(self._open_groups.chances, self._open_groups.drawn, question, score)
+            self._open_groups = cells = draw_open_groups(scorer, self._readings)
+            question = scorer.key.question[cells.nugget]
+            score = _score_of(scorer, cells, self._readings, measure)
+            self._covariance = ScoreCovariance(cells.chances, cells.drawn, question, score)
         self._variance = [self._covariance.variance()]
         self._order_so_far: list[int] = []
 
@@ -138,15 +136,13 @@ class VerdictValues:
 
     def _drawn(self, covariance: ScoreCovariance, open_: Bools, rng: np.random.Generator) -> Iterator[Suggestion]:
         """Draws until nothing is open, while `covariance` learns."""
-        run, start = self._open_groups.run, self._variance[0]
+        run = self._open_groups.run
         while True:
-            gain = covariance.gain()
-            drawable = open_ & (gain > NEGLIGIBLE * start)
-            if not drawable.any():
+            gain, size = covariance.gain(), self._sizes(covariance, open_)
+            if not size.any():
                 return
-            size = np.where(drawable, np.maximum(gain, FLOOR * gain[drawable].mean()), 0.0)
             cell = int(rng.choice(len(size), p=size / size.sum()))
-            own = drawable & (run == run[cell])
+            own = (size > 0) & (run == run[cell])
             chance = size / size[own].sum()
             spread = float(np.sqrt((gain[own] / chance[own]).sum()))
             open_[cell] = False
@@ -170,13 +166,33 @@ class VerdictValues:
         covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
         covariance.caution = CAUTION
         rng = np.random.Generator(np.random.PCG64([self._scorer.seed, 9]))
-        shares = [pair.share for pair in self._drawn(covariance, open_, rng)]
+        shares = self._shares_of_draws(covariance, open_, rng)
         judgements, left = np.arange(len(shares) + 1), 1 - np.cumsum([0.0, *shares])
         rest = int(self._open_groups.size[self._open_groups.size > 1].sum())
         if rest:  # responses that hardly match, if everything is judged
             judgements, left = np.append(judgements, len(shares) + rest), np.append(left, 0.0)
         low, high = _judging_part(self._scorer, self._readings, self._measure)
         return Forecast((low, high), judgements, (high - low) * np.sqrt(np.maximum(left, 0.0)))
+
+    def _shares_of_draws(self, covariance: ScoreCovariance, open_: Bools, rng: np.random.Generator) -> list[float]:
+        """The shares of the variance that the verdicts of one draw of all pairs take away. Some are drawn at once, as a
+        twentieth more verdicts hardly change the chances of the others."""
+        shares: list[float] = []
+        while True:
+            size = self._sizes(covariance, open_)
+            some = min(1 + len(shares) // 20, int((size > 0).sum()))
+            if not some:
+                return shares
+            for cell in rng.choice(len(size), some, replace=False, p=size / size.sum()).tolist():
+                open_[cell] = False
+                shares.append(self._learned(covariance, cell))
+
+    def _sizes(self, covariance: ScoreCovariance, open_: Bools) -> Vector:
+        """What the chance of each open pair is proportional to: what its verdict is expected to take away, at least a
+        part of the mean; 0 if that is nothing."""
+        gain = covariance.gain()
+        drawable = open_ & (gain > NEGLIGIBLE * self._variance[0])
+        return np.where(drawable, np.maximum(gain, FLOOR * gain[drawable].mean()) if drawable.any() else 0.0, 0.0)
 
     @cached_property
     def _greedy(self) -> ScoreCovariance:
@@ -224,100 +240,15 @@ def _contributions(values: Sequence[Vector]) -> Vector:
     return np.where(defined[:, None], score / max(defined.sum(), 1), 0.0)
 
 
-@dataclass(frozen=True)
-class _OpenGroups:
-    """The pairs that may be asked about, in cells. A cell is one (nugget, response text); the texts that match a nugget
-    least and are in the same runs share a cell.
-
-    `probability` that some response of the cell carries the nugget. `chances` that one does and that none that matches
-    better does, and the `drawn` verdicts on that, are cells × draws."""
-
-    nugget: Ints
-    response: Ints
-    run: Ints  # the run that the position of the response refers to
-    runs: Ints  # the runs that return the text, as bits
-    size: Ints
-    probability: Vector
-    chances: Vector
-    drawn: Bools
-
-    def __getitem__(self, which: Ints) -> _OpenGroups:
-        return _OpenGroups(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
-
-
-def _open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> _OpenGroups:
-    """The open pairs of some runs, in the order of nuggets, with drawn verdicts that the runs share."""
-    key, draws = scorer.key, scorer.draws
-    assert draws is not None
-    size, rng = len(key.nuggets), np.random.Generator(np.random.PCG64([scorer.seed, 5]))
-    certain = [matched.certain(size) for matched in matched_runs]
-    none_, no_draws = np.zeros(0, dtype=np.int64), np.zeros((0, DRAWS), dtype=np.float32)
-    parts = [_OpenGroups(none_, none_, none_, none_, none_, no_draws[:, 0], no_draws, no_draws > 0)]
-    for run, (matched, (responses, bits)) in enumerate(zip(matched_runs, shared_texts(matched_runs), strict=True)):
-        repeat, pair = ragged(matched.begin[responses], np.diff(matched.begin)[responses])
-        response, runs = (np.repeat(column, np.diff(repeat)) for column in (responses, np.array(bits, dtype=np.int64)))
-        nugget = matched.pairs.nugget[pair].astype(np.int64)
-        # A text matters if a run that returns it is not already known to have the nugget.
-        lacking = np.stack([(runs >> i & 1).astype(bool) & ~has[nugget] for i, has in enumerate(certain)])
-        asked = np.flatnonzero(matched.guessed[pair] & lacking.any(axis=0))
-        asked = asked[np.lexsort((asked, -matched.pairs.scores[pair[asked]], runs[asked], nugget[asked]))]
-        if not len(asked):
-            continue
-        pair, response, runs, nugget = pair[asked], response[asked], runs[asked], nugget[asked]
-        begin = np.flatnonzero(np.diff(nugget * 4 + runs, prepend=-1))
-        rank = np.arange(len(asked)) - np.repeat(begin, np.diff(begin, append=len(asked)))
-        first, cell = np.flatnonzero(rank <= INDIVIDUAL_RESPONSES), np.cumsum(rank <= INDIVIDUAL_RESPONSES) - 1
-        chances = matched.chances(draws, pair, cell)
-        chances = _given_answers(matched, key, draws, nugget[first], chances, rng).T
-        drawn = chances > rng.random(chances.shape, np.float32)
-        probability = chances.mean(axis=1, dtype=float)
-        none, lacks = np.ones_like(chances), np.ones_like(drawn)
-        for later in (np.flatnonzero(rank[first] == better) for better in range(1, INDIVIDUAL_RESPONSES + 1)):
-            none[later] = none[later - 1] * (1 - chances[later - 1])
-            lacks[later] = lacks[later - 1] & ~drawn[later - 1]
-        asked_of = nugget[first], response[first], np.full(len(first), run), runs[first], np.bincount(cell)
-        none *= chances
-        lacks &= drawn
-        del chances, drawn
-        parts.append(_OpenGroups(*asked_of, probability, none, lacks))
-    if len(parts) == 2:
-        return parts[1]
-    cells = _OpenGroups(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in _OpenGroups.__dataclass_fields__)
-    )
-    return cells if len(matched_runs) == 1 else cells[np.argsort(cells.nugget, kind="stable")]
-
-
-def _given_answers(
-    matched: MatchedRun, key: AnswerKey, draws: Draws, nugget: Ints, chances: Vector, rng: np.random.Generator
-) -> Vector:
-    """Chances, draws × cells, given what the nuggets of an answer have in common in each draw. The mean chance of each
-    nugget stays the same."""
-    if not draws.answer_correlation:
-        return chances
-    common = rng.standard_normal((len(key.questions), len(chances)), np.float32).T
-    open_ = np.zeros(len(key.nuggets), dtype=bool)
-    open_[nugget] = True
-    posterior = condition_on_verdicts(matched, key, draws, open_)
-    if posterior:
-        common = np.stack([posterior.common(q, numbers) for q, numbers in enumerate(common.T)], axis=1)
-    begin = np.flatnonzero(np.diff(nugget, prepend=-1))
-    # Draws × cells may be large: in place, where it can be.
-    missed = np.minimum(chances, ALMOST)
-    np.log1p(np.negative(missed, out=missed), out=missed)
-    chance = -np.expm1(np.add.reduceat(missed, begin, axis=1))
-    exponent = miss_exponent(chance, common[:, key.question[nugget[begin]]], draws.answer_correlation)
-    missed *= np.repeat(exponent, np.diff(begin, append=len(nugget)), axis=1)
-    return np.asarray(np.negative(np.expm1(missed, out=missed), out=missed))
-
-
-def _draw(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[_OpenGroups, Vector]:
-    """The open pairs with their drawn verdicts, and the score in these draws."""
-    key, cells = scorer.key, _open_groups(scorer, matched_runs)
+def _score_of(scorer: Scorer, cells: OpenGroups, matched_runs: Sequence[MatchedRun], measure: Measure) -> Vector:
+    """questions × draws: what each question contributes to the score, with the verdicts that were drawn."""
+    key = scorer.key
     found = [np.repeat(matched.certain(len(key.nuggets))[None, :], DRAWS, axis=0) for matched in matched_runs]
-    for i, has in enumerate(found):
-        own = np.flatnonzero(cells.runs >> i & 1)
-        if len(own):
-            begin = np.flatnonzero(np.diff(cells.nugget[own], prepend=-1))
-            has[:, cells.nugget[own[begin]]] |= np.logical_or.reduceat(cells.drawn[own], begin, axis=0).T
-    return cells, _score(key, matched_runs, found, measure)
+    for first, last in cells.blocks():
+        drawn, nugget, runs = cells.drawn[first:last], cells.nugget[first:last], cells.runs[first:last]
+        for i, has in enumerate(found):
+            own = np.flatnonzero(runs >> i & 1)
+            if len(own):
+                begin = np.flatnonzero(np.diff(nugget[own], prepend=-1))
+                has[:, nugget[own[begin]]] |= np.logical_or.reduceat(drawn[own], begin, axis=0).T
+    return _score(key, matched_runs, found, measure)

@@ -27,6 +27,7 @@ from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
+from nuggeteer.thresholds.model import rates
 from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
@@ -96,19 +97,17 @@ class MatchedRun(Shown):
             return (self.group,), np.zeros(len(pairs), dtype=np.int64)
         return self.groups, self.owner[np.searchsorted(self.begin, pairs, side="right") - 1]
 
-    def chances(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
-        """draws × cells, as `Draws.chances`: the chance that some pair of a cell is a yes."""
+    def rates(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
+        """cells × draws: −log of the probability that no pair of a cell is a yes."""
         groups, number = self.groups_of(pairs)
         if len(groups) == 1:
-            one = draws.chances(self.pairs[pairs], groups[0], cell)
-            # As below to the last bit, and in place: draws × cells may be large.
-            return np.asarray(np.subtract(1, np.subtract(1, one, out=one), out=one))
-        none = np.ones((draws.count, int(cell.max(initial=-1)) + 1), dtype=np.float32)
+            return rates(draws, self.pairs[pairs], groups[0], cell)
+        result = np.zeros((int(cell.max(initial=-1)) + 1, draws.count), dtype=np.float32)
         for i in np.unique(number).tolist():
             own = np.flatnonzero(number == i)
             cells, place = np.unique(cell[own], return_inverse=True)
-            none[:, cells] *= 1 - draws.chances(self.pairs[pairs[own]], groups[i], place)
-        return np.asarray(1 - none)
+            result[cells] += rates(draws, self.pairs[pairs[own]], groups[i], place)
+        return result
 
     def probability(self, model: SmoothFit, pairs: Ints) -> Vector:
         """The probability that each of these pairs is a yes."""

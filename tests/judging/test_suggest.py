@@ -11,7 +11,7 @@ import pytest
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.covariance import ScoreCovariance
-from nuggeteer.judging.suggest import VerdictValues, forecast, suggest
+from nuggeteer.judging.suggest import VerdictValues, _score_of, forecast, suggest
 from nuggeteer.measures import parse
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import FixedThreshold
@@ -184,9 +184,7 @@ def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(
 
 
 def drawn_score(values):
-    from nuggeteer.judging.suggest import _draw
-
-    return _draw(values._scorer, values._readings, values._measure)[1].sum(axis=0)
+    return _score_of(values._scorer, values._open_groups, values._readings, values._measure).sum(axis=0)
 
 
 def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
