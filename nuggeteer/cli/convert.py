@@ -18,6 +18,8 @@ EXAMPLES = """\
   nuggeteer convert nuggetizer-assignments one.jsonl two.jsonl --into rag \\
       --as-truth
   nuggeteer convert rag-answers --collection rag --run my-run --out my-run.jsonl
+  nuggeteer convert qa tonight.csv --into rag --run build-104
+  nuggeteer convert qa bot.csv --into rag --columns question=Ask,answer=Reply
   nuggeteer convert annotation first.txt --out first.jsonl
 
 formats:
@@ -26,7 +28,15 @@ formats:
   trec-judgements         TREC QA judgement file
   nuggetizer-nuggets      AutoNuggetizer nuggets
   nuggetizer-assignments  AutoNuggetizer assignments
-  rag-answers             TREC RAG 2024 or 2025 answers
+  rag-answers             answers of TREC RAG, RAGTIME, NeuCLIR or DRAGUN
+  nugget-bank             NuggetBanks of TREC Auto-Judge (autojudge-base)
+  rubrics                 weighted criteria, as ResearchRubrics has them
+  label-studio            annotations of Label Studio, and tasks for it
+  argilla                 records of Argilla
+  promptfoo               promptfoo's results, from JSON or JSON Lines
+  inspect                 Inspect's log, .eval or JSON
+  qa                      questions and answers in rows (CSV, TSV, JSON, JSON
+                          Lines): yours, RAGAS's, DeepEval's
   annotation              snippets with nuggets marked: .txt ([[brackets]]),
                           .jsonl (offsets) or a folder (brat), by their names
 """
@@ -38,13 +48,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--into", type=Path, metavar="DIR", help="add them to the collection in DIR")
     where.add_argument("--out", type=Path, metavar="FILE", help="write the collection's key or run to FILE")
-    parser.add_argument("--run", help="the run to write")
+    parser.add_argument("--run", metavar="NAME", help="the run to write; or what to call the run that is read")
     parser.add_argument(
         "--as-truth",
         action="store_true",
         help="score by these verdicts of a machine as if people had given them; every report then says so",
     )
-    parser.add_argument("--columns", metavar="NAMES", help="the columns of a TREC file, separated by commas")
+    parser.add_argument(
+        "--columns",
+        metavar="NAMES",
+        help="the columns of a TREC file, or ROLE=COLUMN of rows (qa), separated by commas",
+    )
     options.collection(parser)
     options.report(parser)
 
@@ -53,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.collection.foreign import FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
+    from nuggeteer.display import counted
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import conversions
 
@@ -67,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.collection.names import find_collection
 
         folder = args.collection or find_collection()
-        output.say(f"{args.out}: {convert_out(args.format, folder, args.out, args.run)} lines")
+        written = convert_out(args.format, folder, args.out, args.run)
+        output.say(f"{args.out}: {counted(written, 'line')}")
         if format_of(args.format).machine and (left_out := len(read_collection(folder).machine)):
             output.say(f"  without {left_out:,} verdicts of machines, which are not the standard here")
         return 0
@@ -79,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None
-    done = convert_into(args.format, args.files, args.into, columns, args.as_truth)
+    done = convert_into(args.format, args.files, args.into, columns, args.as_truth, args.run)
     for one in done:
         output.warn(one.problems)
     output.show(args, conversions, done)

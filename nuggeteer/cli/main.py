@@ -39,7 +39,6 @@ COMMANDS = (
     "experiment",
     "idf",
     "simulate",
-    "mcp",
 )
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,10 +10,9 @@ from pathlib import Path
 from nuggeteer.collection.foreign import format_of
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats import canonical
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import bare_name, is_regular, stored, write_whole
-from nuggeteer.records import Nugget
+from nuggeteer.formats.jsonl import bare_name, write_whole
+from nuggeteer.formats.objects import as_table
 from nuggeteer.settings import read_settings, with_truth
 
 NEW_SETTINGS = b"""\
@@ -31,6 +30,8 @@ class Converted:
     written: tuple[Path, ...]
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
+    unused: Mapping[str, int]  # what is kept, and used by nothing
+    left_out: Mapping[str, int]  # what is not converted
     machine: bool = False  # its verdicts are a machine's
     as_truth: bool = False  # and the standard to score by
 
@@ -41,11 +42,13 @@ def convert_into(
     folder: Path | str,
     columns: Sequence[str] | None = None,
     as_truth: bool = False,
+    run: str | None = None,
 ) -> list[Converted]:
     """Read foreign files into the collection in `folder`. Lines that were not understood go to `folder`/garbled.
 
     All files are read before any is written. If one of them cannot be read, nothing is written. With `as_truth`, the
-    settings say that the verdicts are the standard, although a machine gave them.
+    settings say that the verdicts are the standard, although a machine gave them. `run` is the name of the run whose
+    answers a file has, if the format does not say.
     """
     format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
     refuse_file(folder)
@@ -53,10 +56,15 @@ def convert_into(
         raise NuggeteerError(f"the format {name} has no columns; leave out --columns")
     if as_truth and not format_.machine:
         raise NuggeteerError(f"the format {name} has no verdicts of a machine; leave out --as-truth")
+    if run is not None and not format_.dataset:
+        raise NuggeteerError(f"the format {name} names its runs itself; leave out --run")
+    read = partial(format_.read, columns=columns) if columns else format_.read
+    present = read_bundle(folder) if folder.is_dir() else Bundle()
     if format_.read_together:
-        bundles = format_.read_together(files, _nuggets(folder))
+        bundles = format_.read_together(files, present.nuggets)
+    elif format_.dataset:
+        bundles = _read_datasets(partial(read, run=run), files, present)
     else:
-        read = partial(format_.read, columns=columns) if columns else format_.read
         bundles = [read(path) for path in files]
     problems = [problem for bundle in bundles for problem in bundle.problems]
     if any(problem.severity == "error" for problem in problems):
@@ -79,16 +87,30 @@ def convert_into(
         write_whole(toml, lambda file: file.write(settings), follow=False)
     truth = format_.machine in read_settings(toml).judgements.as_truth
     return [
-        Converted(path, tuple(made), count, tuple(bundle.problems), bool(format_.machine), truth)
+        Converted(
+            path,
+            tuple(made),
+            count,
+            tuple(bundle.problems),
+            bundle.unused,
+            bundle.left_out,
+            bool(format_.machine and bundle.judgements),
+            truth,
+        )
         for path, made, count, bundle in zip(files, written, counts, bundles, strict=True)
     ]
 
 
-def _nuggets(folder: Path) -> list[Nugget]:
-    """The nuggets of a collection, if there is one. `write_bundles` reports what is wrong with them."""
-    path = stored(folder / "nuggets.jsonl", [])
-    readable = path.is_file() and is_regular(path, [], folder)
-    return [nugget for _, nugget in canonical.NUGGETS.read(path, [])] if readable else []
+def _read_datasets(read: Callable[..., Bundle], files: Sequence[Path], present: Bundle) -> list[Bundle]:
+    """The bundles of files. A file may use the questions of those before it."""
+    bundles = []
+    for path in files:
+        bundle = read(path, present_records=present)
+        bundles.append(bundle)
+        for question in bundle.questions.values():
+            present.add_question(question)
+        present.nuggets += bundle.nuggets
+    return bundles
 
 
 def convert_annotation(source: Path | str, target: Path | str) -> tuple[int, list[str], list[Problem]]:
@@ -130,11 +152,18 @@ def convert_out(name: str, folder: Path | str, target: Path | str, run: str | No
     else:
         assert format_.of_key
         lines = format_.of_key(bundle)
-    encoded = [(line if isinstance(line, str) else as_json(line)).encode() + b"\n" for line in lines]
-    if not encoded:
+    found = list(lines)
+    if not found:
         raise NuggeteerError(f"{folder} has nothing to write as {name}")
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(target.suffix) if format_.rows else None
+    if delimiter:
+        encoded = [as_table(found, delimiter)]
+    elif format_.document:
+        encoded = [as_json(found).encode(), b"\n"]
+    else:
+        encoded = [(line if isinstance(line, str) else as_json(line)).encode() + b"\n" for line in found]
     write_whole(target, lambda file: file.writelines(encoded))
-    return len(encoded)
+    return len(found)
 
 
 def _refuse_own_file(folder: Path, target: Path) -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
-from nuggeteer.formats import autonuggetizer, trec_key, trec_qa, trec_rag
+from nuggeteer.formats import (
+    autonuggetizer,
+    inspect_log,
+    labelled,
+    nugget_bank,
+    promptfoo,
+    qa,
+    rubrics,
+    trec_key,
+    trec_qa,
+    trec_rag,
+)
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.objects import Opening, open_file
 from nuggeteer.records import Nugget
@@ -28,6 +39,10 @@ class Format:
     # Reads files together, for a key that they share or that the collection has.
     read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
     machine: str = ""  # who gave the verdicts, if no human did
+    # Its reader takes the records of the collection, in which questions are looked up, and a name for the run.
+    dataset: bool = False
+    document: bool = False  # it is written as one list
+    rows: bool = False  # it is written as a table where the file is called .csv or .tsv
 
 
 FORMATS: Mapping[str, Format] = {
@@ -61,11 +76,60 @@ FORMATS: Mapping[str, Format] = {
         machine=autonuggetizer.ASSESSOR,
     ),
     "rag-answers": Format(
-        "TREC RAG 2024 or 2025 answers",
+        "answers of TREC RAG, RAGTIME, NeuCLIR or DRAGUN",
         trec_rag.recognises,
         trec_rag.read_answers,
         of_run=trec_rag.answer_objects,
         whole_answers=True,
+    ),
+    "nugget-bank": Format(
+        "NuggetBanks of TREC Auto-Judge",
+        nugget_bank.recognises,
+        nugget_bank.read_banks,
+        of_key=nugget_bank.bank_objects,
+        whole_answers=True,
+    ),
+    "rubrics": Format(
+        "rubrics: weighted criteria, as ResearchRubrics has them",
+        rubrics.recognises,
+        rubrics.read_rubrics,
+        of_key=rubrics.rubric_objects,
+        whole_answers=True,
+    ),
+    "label-studio": Format(
+        "annotations of Label Studio",
+        labelled.recognises_label_studio,
+        labelled.read_label_studio,
+        of_run=labelled.task_objects,
+        whole_answers=True,
+        dataset=True,
+        document=True,
+    ),
+    "argilla": Format(
+        "records of Argilla",
+        labelled.recognises_argilla,
+        labelled.read_argilla,
+        whole_answers=True,
+        dataset=True,
+    ),
+    "promptfoo": Format(
+        "promptfoo's results",
+        promptfoo.recognises,
+        promptfoo.read_results,
+        whole_answers=True,
+        machine=promptfoo.ASSESSOR,
+        dataset=True,
+    ),
+    "inspect": Format("log of Inspect", inspect_log.recognises, inspect_log.read_log, whole_answers=True, dataset=True),
+    "qa": Format(
+        "questions and answers in rows: anybody's, RAGAS's, DeepEval's",
+        qa.recognises,
+        qa.read_answers,
+        of_run=qa.answer_rows,
+        columns=True,
+        whole_answers=True,
+        dataset=True,
+        rows=True,
     ),
 }
 

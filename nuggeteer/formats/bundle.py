@@ -63,9 +63,9 @@ class Bundle:
         self.garbled.append(raw)
         self.warn(path, line, what, KEPT_ASIDE)
 
-    def warn(self, path: Path, line: int, what: str, remedy: str) -> None:
+    def warn(self, path: Path, line: int | None, what: str, remedy: str) -> None:
         """A warning about a line, or about an object of a document that has no lines of its own."""
-        place, what = (line, what) if self.counted == "line" else (None, f"object {line}: {what}")
+        place, what = (line, what) if self.counted == "line" or line is None else (None, f"object {line}: {what}")
         self.problems.append(Problem(str(path), place, what, remedy, "warning"))
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +31,7 @@ SHOWN = 50  # objects that show it
 ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t"
 _BLANKS = b" \t\r\n"
+_FORMULA = re.compile(r"'*[=+@\t\r-]")  # how a cell begins that a spreadsheet would compute, or that is marked as text
 
 Kind = Literal["lines", "document", "zip", "text", "empty"]
 
@@ -227,6 +229,7 @@ def read_table(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[
         number = rows.line_num
         for cells in rows:
             begins, number = number + 1, rows.line_num
+            cells = [cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in cells]
             row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
             if len(cells) > len(columns) and any(map(str.strip, cells[len(columns) :])):
                 what = f"{len(cells)} cells, but only {len(columns)} columns"
@@ -237,6 +240,23 @@ def read_table(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[
         return
     except csv.Error as error:
         raise fail(path, f"not CSV: {error}", "correct its quotes", number + 1) from error
+
+
+def as_table(rows: Sequence[Mapping[str, Any]], delimiter: str) -> bytes:
+    """Rows as a table. Cells that are no text are JSON.
+
+    A text that a spreadsheet would take for a formula has `'` before it, as spreadsheets have it for a text."""
+    text = io.StringIO(newline="")
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells = {key: cell if isinstance(cell, str) else as_json(cell) for key, cell in row.items() if cell is not None}
+        writer.writerow({key: f"'{cell}" if _FORMULA.match(cell) else cell for key, cell in cells.items()})
+    try:
+        return text.getvalue().encode()
+    except UnicodeEncodeError as error:
+        raise NuggeteerError("a text is not valid Unicode; remove its lone surrogates") from error
 
 
 def _first_row(content: bytes) -> str:

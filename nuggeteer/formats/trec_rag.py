@@ -5,11 +5,16 @@
 2025 {"metadata": {"team_id", "run_id", "type", "narrative_id", "narrative"},
       "references": [docid, ...], "answer": [{"text", "citations": [0, 3]}]}
 
+and reports of RAGTIME, NeuCLIR and DRAGUN, as TREC Auto-Judge takes them:
+
+     {"metadata": {"team_id", "run_id", "topic_id"}, "responses": [{"text", "citations": {docid: confidence} or
+      [docid, ...]}]}
+
 Each sentence becomes a response. Its docid is its first citation, which is an index into `references` or a docid. The
 other keys of a sentence are kept under `sentence`. The other keys of the object are kept under `answer`, with the first
 sentence, so that the object can be written again. An answer without sentences becomes an empty response. A line is kept
-aside if an id is not valid, if `answer` is not a list of objects with texts, or if the run has already answered the
-question.
+aside if an id is not valid, if `answer` or `responses` is not a list of objects with texts, or if the run has already
+answered the question.
 
 Responses from other sources are written in the form of 2024, with their docids as citations. Ranks are not written,
 because the order has them. Extra keys and a question's kind, target and template are not written either.
@@ -28,15 +33,17 @@ from nuggeteer.records import Question, Response, RunInfo
 
 def recognises(opening: Opening) -> bool:
     """Whether a file begins as answers do."""
-    return opening.every("answer") and (opening.every("topic_id", "run_id") or opening.every("metadata"))
+    listed = all(isinstance(one.get("answer", one.get("responses")), list) for one in opening.objects)
+    return listed and (opening.every("topic_id", "run_id") or opening.every("metadata"))
 
 
 def read_answers(path: Path) -> Bundle:
     """Read answers of either year, of one or several runs."""
     bundle = Bundle()
     answered: set[tuple[str, str]] = set()
-    for number, line, raw in read_objects(path, bundle, ("run_id", "topic_id", "metadata", "answer")):
-        sentences = line.pop("answer", None)
+    for number, line, raw in read_objects(path, bundle, ("run_id", "topic_id", "metadata", "answer", "responses")):
+        where = "answer" if line.get("answer") is not None or "responses" not in line else "responses"
+        sentences = line.pop(where, None)
         about = line["metadata"] if isinstance(line.get("metadata"), dict) else line
         qid, run = as_id(about.get("topic_id", about.get("narrative_id"))), as_id(about.get("run_id"))
         if qid is None or run is None or not _are_sentences(sentences):
@@ -49,7 +56,7 @@ def read_answers(path: Path) -> Bundle:
         answered.add((run, qid))
         topic, references = about.get("topic", about.get("narrative")), line.get("references")
         bundle.add_question(Question(qid, topic if isinstance(topic, str) else "", kind="rag"))
-        whole: dict[str, Any] = {"answer": line}
+        whole: dict[str, Any] = {"answer": line} | ({} if where == "answer" else {"sentences_in": where})
         for rank, sentence in enumerate(sentences, 1):
             docid = _cited(sentence.get("citations"), references if isinstance(references, list) else [])
             extra = {"sentence": {k: v for k, v in sentence.items() if k != "text"}, **whole}
@@ -65,7 +72,10 @@ def _are_sentences(value: Any) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def _cited(citations: Any, references: list[Any]) -> str | None:
-    """The docid of the first citation; None if there is none or if it is not valid."""
+    """The docid of the first citation, or of the one with the highest confidence; None if there is none or if it is not
+    valid."""
+    if isinstance(citations, dict) and all(isinstance(value, int | float) for value in citations.values()):
+        return max(citations, key=lambda docid: citations[docid], default=None)
     first = next(iter(citations), None) if isinstance(citations, list | dict) else None
     if isinstance(first, int) and not isinstance(first, bool) and 0 <= first < len(references):
         first = references[first]
@@ -83,7 +93,8 @@ def answer_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
             yield _answer_2024(run, bundle.questions.get(qid, Question(qid, "")), responses)
             continue
         sentences = [r for r in responses if "sentence" in r.extra or r.text]
-        yield {**answer, "answer": [{"text": r.text, **kept(r, "sentence")} for r in sentences]}
+        where = "responses" if responses[0].extra.get("sentences_in") == "responses" else "answer"
+        yield {**answer, where: [{"text": r.text, **kept(r, "sentence")} for r in sentences]}
 
 
 def _answer_2024(run: str, question: Question, responses: list[Response]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from nuggeteer.errors import NuggeteerError, fail
-from nuggeteer.formats.cache import only_reads
 from nuggeteer.history.soundness import read_through_views
 
 T = TypeVar("T")
@@ -95,8 +94,6 @@ class Database:
     def write(self, act: Callable[[sqlite3.Connection], T]) -> T:
         """The result of what `act` does in one transaction. A new file takes its place when it is complete, so that a
         failure leaves none; if another process is faster, `act` is called again for that one's file."""
-        if only_reads():
-            raise fail(self.path, "is not written", "only reading is allowed here")
         self._check_kind()
         with self._told():
             if not self.path.exists():
@@ -169,8 +166,7 @@ class Database:
 
     def _readable(self) -> sqlite3.Connection:
         try:
-            if not only_reads():
-                return self._ready(self._connect(self.path, "mode=rw"))
+            return self._ready(self._connect(self.path, "mode=rw"))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
@@ -179,8 +175,7 @@ class Database:
         if not Path(f"{self.path}-wal").exists():
             return self._ready(self._connect(self.path, "immutable=1"))
         try:
-            if not only_reads():
-                return self._ready(self._connect(self.path, "mode=ro"))
+            return self._ready(self._connect(self.path, "mode=ro"))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from nuggeteer.collection.convert import Converted
 from nuggeteer.reports import problems
+from nuggeteer.reports.findings import draw_rest, listed
 from nuggeteer.reports.imported import AS_TRUTH, NOT_KNOWN
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain
@@ -21,6 +22,8 @@ def as_json(done: Sequence[Converted]) -> dict[str, Any]:
                 "file": file_name(str(converted.source)),
                 "written": [file_name(str(p)) for p in converted.written],
                 **converted.counts,
+                "unused": dict(converted.unused),
+                "left_out": dict(converted.left_out),
                 "machine": converted.machine,
                 "as_truth": converted.as_truth,
             }
@@ -32,9 +35,9 @@ def as_json(done: Sequence[Converted]) -> dict[str, Any]:
 
 def draw(out: Console, done: Sequence[Converted]) -> None:
     for converted in done:
-        counts = ", ".join(f"{count} {what}" for what, count in converted.counts.items() if count)
-        out.print(plain(f"{converted.source}: {counts}"), soft_wrap=True)
+        out.print(plain(f"{converted.source}: {listed(converted.counts)}"), soft_wrap=True)
         for path in converted.written:
             out.print(plain(f"  wrote {path}"), soft_wrap=True)
+        draw_rest(out, converted.unused, converted.left_out)
     if any(converted.machine for converted in done):
         out.print(AS_TRUTH if any(converted.as_truth for converted in done) else NOT_KNOWN, soft_wrap=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from nuggeteer.collection.doctor import Finding
@@ -14,7 +14,9 @@ from nuggeteer.errors import by_kind
 from nuggeteer.reports import problems
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain
+from nuggeteer.text import escaped
 
+MOST = 5  # keys that are listed, of those that nothing uses
 KINDS = 3  # kinds of problems that are shown of each file
 
 
@@ -43,33 +45,40 @@ def draw(out: Console, found: Sequence[Finding]) -> None:
         if place:
             out.print()
         out.print(plain(str(finding.path), "bold"), soft_wrap=True)
-        out.print(Padding(plain(finding.about), (0, 0, 0, 2), expand=False))
+        _indent(out, finding.about)
         if any(finding.counts.values()):
-            out.print(Padding(plain(listed(finding.counts)), (0, 0, 0, 2), expand=False))
+            _indent(out, listed(finding.counts))
         draw_rest(out, finding.unused, finding.left_out)
         _draw_problems(out, finding)
         for what, command in finding.steps:
             out.print()
-            out.print(Padding(plain(f"{what}:"), (0, 0, 0, 2), expand=False))
+            _indent(out, f"{what}:")
             for line in command.split("\n"):
                 out.print(Text.assemble("    ", plain(line)), soft_wrap=True)
+
+
+def _indent(out: Console, said: str) -> None:
+    for line in wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False):
+        out.print(f"  {line}", soft_wrap=True)
 
 
 def draw_rest(out: Console, unused: Mapping[str, int], left_out: Mapping[str, int]) -> None:
     """What of a file no command uses, and what is not converted."""
     if unused:
-        out.print(Padding(plain(f"kept, and used by nothing: {listed(unused)}"), (0, 0, 0, 2), expand=False))
+        _indent(out, f"kept, and used by nothing: {listed(unused, MOST)}")
     if left_out:
-        out.print(Padding(plain(f"left out: {listed(left_out)}"), (0, 0, 0, 2), expand=False))
+        _indent(out, f"left out: {listed(left_out)}")
 
 
-def listed(counts: Mapping[str, int]) -> str:
+def listed(counts: Mapping[str, int], most: int | None = None) -> str:
     """Counts with what they count, without zeros."""
-    return ", ".join(
-        f"{count:,} {what[:-1] if count == 1 and what.endswith('s') else what}"
-        for what, count in counts.items()
-        if count
-    )
+    shown = [_counted(count, what) for what, count in counts.items() if count]
+    more = f" and {len(shown) - most} other keys" if most and len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what.removesuffix('s') if count == 1 and ' ' not in what else what}"
 
 
 def _draw_problems(out: Console, finding: Finding) -> None:
@@ -79,6 +88,6 @@ def _draw_problems(out: Console, finding: Finding) -> None:
         place = "" if first.line is None else f"line {first.line}: "
         said = f"{place}{first.what}; {first.remedy}" if first.file == str(finding.path) else str(first)
         line = f"{first.severity}: {said}{more}"
-        out.print(Padding(plain(line), (0, 0, 0, 2), expand=False))
+        _indent(out, line)
     if len(kinds) > KINDS:
         out.print(f"  ... and {len(kinds) - KINDS} more kinds of problems (--json lists them all)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import inspect
+import io
 import json
 import os
 import pkgutil
@@ -20,6 +21,7 @@ import tempfile
 import time
 import traceback
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -41,6 +43,7 @@ from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
+    archive,
     audits,
     autonuggetizer,
     brackets,
@@ -52,10 +55,16 @@ from nuggeteer.formats import (
     documents,
     draws,
     handed_in,
+    inspect_log,
     jsonl,
     judgements,
+    labelled,
     matches,
+    nugget_bank,
     objects,
+    promptfoo,
+    qa,
+    rubrics,
     snippets,
     spreadsheet,
     trec_key,
@@ -191,6 +200,79 @@ DOCUMENTS = (
     json.dumps([{"qid": "q1", "nuggets": [{"text": "built a reactor"}]}], indent=1).encode(),
     json.dumps({"rows": [{"qid": "q1"}, 7], "more": None}, indent=1).encode(),
 )
+QA_TABLE = (b"question,answer,reference,run,id\nWho?,He.,It was he. It was not she.,a,1\nWhy?,=1,B,b,2\n",)
+_CASE = {
+    "input": "Who?",
+    "actualOutput": "He.",
+    "expectedOutput": "He was.",
+    "metricsData": [{"name": "m"}],
+    "name": "x",
+}
+QA = (
+    json.dumps({"testCases": [_CASE], "conversationalTestCases": [{"turns": []}]}).encode(),
+    json.dumps([{"user_input": "Who?", "response": "He.", "ground_truths": ["a", "b"]}], indent=1).encode(),
+)
+_ASSERTED = {"pass": True, "reason": "?", "assertion": {"type": "contains-any", "value": ["a", "b"], "weight": 2}}
+_PROMPTED = {
+    "vars": {"question": "Who?", "reference": "He."},
+    "promptIdx": 0,
+    "provider": {"id": "p"},
+    "response": {"output": "He."},
+    "gradingResult": {"componentResults": [_ASSERTED]},
+}
+PROMPTFOO = (
+    json.dumps({"results": {"results": [_PROMPTED, {**_PROMPTED, "promptIdx": 1}]}}).encode(),
+    lines(_PROMPTED),
+)
+_CHOICE = {"from_name": "verdict", "type": "choices", "value": {"choices": ["yes"]}}
+_SHOWN = {"question": "Who?", "answer": "He.", "nugget": "he", "qid": "q1"}
+_ANNOTATED = {"completed_by": {"id": 1, "email": "a@b"}, "created_at": "2026-01-31T09:30:00Z", "result": [_CHOICE]}
+LABELLED = (json.dumps([{"data": _SHOWN, "annotations": [_ANNOTATED], "predictions": [1]}]).encode(),)
+LABELLED_TABLE = b"question,answer,nugget,verdict,annotator,annotation_id\nWho?,He.,he,yes,1,2\n"
+ARGILLA = (
+    json.dumps(
+        [{"fields": _SHOWN, "responses": {"v": [{"value": "yes", "user_id": "u"}]}, "suggestions": {}}]
+    ).encode(),
+    json.dumps(
+        [{**_SHOWN, "v.responses": ["yes"], "v.responses.users": ["u"], "v.responses.status": ["draft"]}]
+    ).encode(),
+)
+BANKS = (
+    lines(
+        {
+            "query_id": "q1",
+            "nugget_bank": {
+                "Who?": {"question": "Who?", "answers": {"he": {"answer": "he"}}, "aggregator_type": "AND"}
+            },
+            "claim_bank": [{"claim": "he", "claim_id": 1, "importance": "okay", "sub_nuggets": [{"claim": "it"}]}],
+        },
+        {"metadata": {"topic_id": 7}, "nugget_bank": [{"question": "Why?", "answers": [{"answer": "so"}]}]},
+    ),
+)
+RUBRICS = (lines({"sample_id": "q1", "prompt": "Who?", "rubrics": [{"criterion": "he", "weight": -4.0, "axis": "A"}]}),)
+_SAMPLE = {"id": 1, "epoch": 1, "input": [{"role": "user", "content": "attachment://a"}], "attachments": {"a": "Who?"}}
+_SAMPLE |= {"target": ["he", "him"], "output": {"choices": [{"message": {"content": [{"text": "He."}]}}]}, "scores": {}}
+_LOG = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}}
+INSPECT = json.dumps({**_LOG, "samples": [_SAMPLE]}).encode()
+
+
+def _zipped(method: int) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", compression=method) as file:
+        file.writestr("header.json", json.dumps(_LOG))
+        file.writestr("samples/1_epoch_1.json", json.dumps(_SAMPLE))
+    return content.getvalue()
+
+
+ARCHIVES = (_zipped(zipfile.ZIP_STORED), _zipped(zipfile.ZIP_DEFLATED), _zipped(zipfile.ZIP_BZIP2))
+
+
+def _members(path: Path) -> None:
+    opened = archive.Archive(path)
+    for name in opened.names:
+        opened.read(name)
+
+
 RAG = (
     lines(
         {
@@ -390,9 +472,10 @@ READERS: dict[str, list[Reader]] = {
         Reader(examine, name, seeds)
         for name, seeds in (
             ("x.jsonl", (*RAG, VERDICTS, MATCHES, HANDED_IN, *OFFSETS, *DISTILLED, lines(ASSIGNED))),
-            ("x.json", DOCUMENTS),
-            ("x.csv", SHEETS),
+            ("x.json", (*DOCUMENTS, *QA, *PROMPTFOO, *LABELLED, *ARGILLA, *BANKS, INSPECT)),
+            ("x.csv", (*SHEETS, *QA_TABLE, LABELLED_TABLE)),
             ("x.txt", (*KEY, *RUN, *JUDGED_RUN)),
+            ("x.eval", ARCHIVES),
         )
     ],
     "collection.folder.check": [of_collection(check, name) for name in FILES],
@@ -448,6 +531,22 @@ READERS: dict[str, list[Reader]] = {
         ),
     ],
     "formats.bundle.read_bundle": [of_collection(bundle.read_bundle, name) for name in FILES if name.endswith("jsonl")],
+    "formats.archive.Archive.__init__": [Reader(_members, "x.eval", ARCHIVES)],
+    "formats.inspect_log.read_log": [
+        Reader(inspect_log.read_log, "x.eval", ARCHIVES),
+        Reader(inspect_log.read_log, "x.json", (INSPECT,)),
+    ],
+    "formats.labelled.read_argilla": [Reader(labelled.read_argilla, "x.json", ARGILLA)],
+    "formats.labelled.read_label_studio": [
+        Reader(labelled.read_label_studio, "x.json", LABELLED),
+        Reader(labelled.read_label_studio, "x.csv", (LABELLED_TABLE,)),
+    ],
+    "formats.nugget_bank.read_banks": [Reader(nugget_bank.read_banks, "x.jsonl", BANKS)],
+    "formats.promptfoo.read_results": [Reader(promptfoo.read_results, "x.json", PROMPTFOO)],
+    "formats.qa.read_answers": [
+        Reader(qa.read_answers, name, seeds) for name, seeds in (("x.csv", QA_TABLE), ("x.json", QA))
+    ],
+    "formats.rubrics.read_rubrics": [Reader(rubrics.read_rubrics, "x.jsonl", RUBRICS)],
     "formats.objects.open_file": [
         Reader(
             lambda path: [getattr(objects.open_file(path), name) for name in ("objects", "columns", "lines", "keys")],

@@ -39,6 +39,25 @@ ASSIGNMENT = {
     ],
 }
 ANSWER = {"run_id": "g", "topic_id": "q", "topic": "why?", "references": [], "answer": [{"text": "So."}]}
+ROWS = "question,response,reference\nwhy?,So.,It is so. It was so.\n"
+RESULT = {
+    "vars": {"question": "why?"},
+    "promptIdx": 0,
+    "provider": {"id": "bot"},
+    "response": {"output": "So."},
+    "gradingResult": {"componentResults": [{"pass": True, "assertion": {"type": "icontains", "value": "so"}}]},
+}
+LOG = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "t", "model": "m"},
+    "samples": [{"id": "q", "epoch": 1, "input": "why?", "target": "so it is", "output": {"completion": "So."}}],
+}
+BANK = {"query_id": "q", "title_query": "why?", "claim_bank": {"it is so": {"claim": "it is so", "importance": "okay"}}}
+SHOWN = {"question": "why?", "answer": "So.", "nugget": "it is so"}
+CHOICE = {"from_name": "verdict", "type": "choices", "value": {"choices": ["Yes"]}}
+TASK = {"id": 1, "data": SHOWN, "annotations": [{"completed_by": 3, "result": [CHOICE]}]}
+RECORD = {"id": "1", "fields": SHOWN, "responses": {"verdict": [{"value": "yes", "user_id": "u"}]}, "suggestions": {}}
 EXAMPLES = {
     "trec-key": KEY,
     "trec-run": RUN,
@@ -46,6 +65,13 @@ EXAMPLES = {
     "nuggetizer-nuggets": json.dumps({key: ASSIGNMENT[key] for key in ("query", "qid", "nuggets")}),
     "nuggetizer-assignments": json.dumps(ASSIGNMENT),
     "rag-answers": json.dumps(ANSWER),
+    "nugget-bank": json.dumps(BANK),
+    "rubrics": json.dumps({"sample_id": "q", "prompt": "why?", "rubrics": [{"criterion": "so", "weight": -2}]}),
+    "label-studio": json.dumps([TASK]),
+    "argilla": json.dumps([RECORD]),
+    "promptfoo": json.dumps({"results": {"results": [RESULT]}}),
+    "inspect": json.dumps(LOG),
+    "qa": ROWS,
 }
 
 
@@ -149,7 +175,8 @@ def test_converting_a_file_twice_does_nothing_the_second_time(tmp_path, format_)
     (again,) = convert_into(format_, [source], tmp_path / "c")
     assert snapshot(tmp_path / "c") == before
     assert again.written == ()
-    assert (again.counts, again.problems) == (first.counts, first.problems)
+    assert again.problems == first.problems
+    assert FORMATS[format_].dataset or again.counts == first.counts  # those look up what the collection has
 
 
 @pytest.mark.parametrize("format_", EXAMPLES)

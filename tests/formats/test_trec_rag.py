@@ -292,3 +292,13 @@ def test_any_object_is_an_answer_or_kept_aside_whole(lines):
 def test_any_bytes_are_read_or_told_as_problems(lines):
     bundle = read(lines)
     assert bundle.questions or bundle.problems or not any(line.strip() for line in lines)
+
+
+def test_a_report_of_ragtime_comes_back_object_for_object():
+    """The docid is the citation with the highest confidence."""
+    about = {"team_id": "t", "run_id": "r", "topic_id": "7", "task": "english"}
+    cited = [{"text": "One.", "citations": {"d0": 0.2, "d1": 0.9}}, {"text": "Two.", "citations": ["d2", "d0"]}]
+    report = {"is_ragtime": True, "metadata": about, "responses": cited, "references": ["d0"]}
+    bundle = read([report])
+    assert [(r.text, r.docid) for r in bundle.responses["r"]] == [("One.", "d1"), ("Two.", "d2")]
+    assert canonical(answer_objects(bundle, "r")) == canonical([report])

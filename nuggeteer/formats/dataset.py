@@ -1,0 +1,157 @@
+"""A foreign dataset, gathered into a bundle: questions that may have no ids, answers, right answers, facts.
+
+- A question without an id is the one of the collection with the same text (`text.normalised`), or a new one: q1, q2,
+  and so on.
+- A run answers a question once. A second answer belongs to the run NAME-2, and so on, and a warning says so.
+- A run that the file names, by a model or a provider, is a system of its own and listed in the manifest. One that is
+  called by the user or like the file is not: such runs are builds of one system.
+- A right answer (a reference) becomes the nuggets of a question that has none: one for each sentence; several right
+  answers are the descriptions of one nugget. A reference that is a letter of a choice, or only yes or no, states no
+  fact and is left out. The nuggets have `"source": "reference"`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.formats import sentences
+from nuggeteer.formats.bundle import Bundle, as_id, as_json
+from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo, Scope
+from nuggeteer.text import normalised
+
+NO_FACT = re.compile(r"\W*(?:[a-z]|yes|no|true|false|n/?a|none|unknown)\W*", re.IGNORECASE)
+SOURCE = "reference"
+
+
+class Dataset:
+    """What is gathered of a file."""
+
+    def __init__(self, path: Path, bundle: Bundle, present: Bundle) -> None:
+        self.path, self.bundle, self.present = path, bundle, present
+        self._by_text = {normalised(q.text): q.qid for q in present.questions.values() if q.text.strip()}
+        self._references: dict[str, list[str]] = {}
+        self._facts: dict[str, dict[str, Nugget]] = {}
+        for nugget in present.nuggets:
+            for text in nugget.descriptions:
+                self._facts.setdefault(nugget.qid, {}).setdefault(normalised(text), nugget)
+        self._number: Counter[str] = Counter(nugget.qid for nugget in present.nuggets)
+        self._answered: set[tuple[str, str]] = set()
+        self._again: Counter[str] = Counter()
+        self._verdicts: dict[Pair, list[Judgement]] = {}
+
+    def question(self, text: str, qid: Any = None, otherwise: Any = None) -> str | None:
+        """The id of a question, which is added if it is new. None if it can have none. `otherwise` is its id if no
+        question has this text yet."""
+        same = normalised(text)
+        qid = otherwise if qid is None and same not in self._by_text else qid
+        name = as_id(qid) if qid is not None else self._by_text.get(same)
+        if name is None:
+            if qid is not None or not same:
+                return None
+            name = self._new_id()
+        if name not in self.bundle.questions:
+            text = text if text.strip() else getattr(self.present.questions.get(name), "text", "")
+            self.bundle.add_question(Question(name, text, kind="rag"))
+        self._by_text.setdefault(same, name)
+        return name
+
+    def _new_id(self) -> str:
+        known = self.present.questions.keys() | self.bundle.questions.keys()
+        return next(name for number in count(len(known) + 1) if (name := f"q{number}") not in known)
+
+    def answer(self, run: str, qid: str, text: str, docid: str | None = None, system: bool = True, **extra: Any) -> str:
+        """Add an answer of a system, or of a build of the user's own. Returns the name of its run."""
+        name, number = run, 1
+        while (name, qid) in self._answered:
+            number += 1
+            name = f"{run}-{number}"
+        if number > 1:
+            self._again[run] += 1
+        self._answered.add((name, qid))
+        if system:
+            self.bundle.runs.setdefault(name, RunInfo(name))
+        self.bundle.responses.setdefault(name, []).append(Response(qid, text, docid, extra=extra))
+        return name
+
+    def scope(self, run: str, qid: str, text: str) -> Scope | None:
+        """What a text is of the answer that the collection's run of that name has: the whole, one response, or none."""
+        responses = [one.text for one in self.present.responses.get(run, []) if one.qid == qid]
+        if text in responses:
+            return "response"
+        return "answer" if responses and normalised("\n".join(responses)) == normalised(text) else None
+
+    def reference(self, qid: str, value: Any) -> None:
+        """Remember right answers to a question: a text, or a list of alternatives."""
+        texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one.strip()]
+        if texts and all(NO_FACT.fullmatch(text) for text in texts):
+            self.bundle.left_out["references that state no fact (a letter, yes or no)"] += 1
+        elif texts:
+            self._references.setdefault(qid, []).extend(texts)
+
+    def has(self, qid: str, nugget: str) -> bool:
+        """Whether a question has a nugget with this id."""
+        return any(one.nugget == nugget for one in self._facts.get(qid, {}).values())
+
+    def fact(
+        self,
+        qid: str,
+        texts: Sequence[str],
+        importance: Importance = "vital",
+        weight: float | None = None,
+        **extra: Any,
+    ) -> Nugget:
+        """The nugget with these descriptions, which is added if it is new."""
+        facts = self._facts.setdefault(qid, {})
+        same = [facts.get(normalised(text)) for text in texts]
+        if (found := same[0]) is not None and all(one is found for one in same):
+            return found
+        self._number[qid] += 1
+        number = self._number[qid]
+        taken = {nugget.nugget for nugget in facts.values()}
+        while str(number) in taken:
+            number += 1
+        nugget = Nugget(qid, str(number), tuple(texts), importance, weight, extra=extra)
+        for text in texts:
+            facts.setdefault(normalised(text), nugget)
+        self.bundle.nuggets.append(nugget)
+        return nugget
+
+    def verdict(self, judgement: Judgement) -> None:
+        """Add a verdict, once."""
+        if judgement not in self._verdicts.setdefault(judgement.pair, []):
+            self._verdicts[judgement.pair].append(judgement)
+            self.bundle.judgements.append(judgement)
+
+    def finish(self) -> Bundle:
+        """The bundle, with nuggets from references, and with what is to be said of it."""
+        for qid, texts in self._references.items():
+            if self._facts.get(qid):
+                self.bundle.unused["references of questions that have nuggets"] += 1
+                continue
+            different: dict[str, str] = {}
+            for text in texts:
+                different.setdefault(normalised(text), text)
+            texts = list(different.values())
+            for one in [texts] if len(texts) > 1 else [[text] for text in sentences.split(texts[0])]:
+                self.fact(qid, one, source=SOURCE)
+        for run, times in self._again.items():
+            what = f"{run} answers {times} questions again; these answers are the runs {run}-2 and so on"
+            self.bundle.warn(self.path, None, what, "fine if the questions were asked several times")
+        return self.bundle
+
+
+def text_of(value: Any) -> str | None:
+    """A text as it is, and another value as JSON; None for nothing."""
+    return value if value is None or isinstance(value, str) else as_json(value)
+
+
+def rest_of(row: Mapping[str, Any], used: Sequence[str], bundle: Bundle) -> dict[str, Any]:
+    """The keys of a row that nothing uses, as the record's extra key. They are counted."""
+    rest = {key: value for key, value in row.items() if key not in used and value is not None}
+    bundle.unused.update(rest.keys())
+    return {"as_found": rest} if rest else {}

@@ -1,0 +1,161 @@
+"""Logs of Inspect (inspect_ai): `.eval`, which is a zip archive, and JSON.
+
+    header.json or, of an unfinished log, _journal/start.json   {"eval": {"task", "model", ...}, ...}
+    samples/ID_epoch_N.json, or "samples" of the JSON log       {"id", "epoch", "input", "target", "output", "scores"}
+
+A sample's input is the question: a text, or the last message of the user. Its target is a reference, which becomes
+nuggets (`dataset`). The run is called TASK-MODEL; later epochs are the runs TASK-MODEL-2 and so on. Scores and metadata
+are kept and used by nothing: they are about whole answers. Transcripts (messages, events, what tools said) are left
+out, and so are samples without an output; both are counted. A text that the log keeps among its attachments is taken
+from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from nuggeteer.errors import InputError, fail
+from nuggeteer.formats.archive import Archive
+from nuggeteer.formats.bundle import Bundle, as_id, as_json
+from nuggeteer.formats.dataset import Dataset
+from nuggeteer.formats.objects import Opening, open_file, read_document
+
+HEADERS = ("header.json", "_journal/start.json")
+_ATTACHED = "attachment://"
+_KEPT = ("scores", "metadata", "choices")
+
+
+def recognises(opening: Opening) -> bool:
+    """Whether it is a log of Inspect."""
+    if opening.kind == "zip":
+        try:
+            return not set(HEADERS).isdisjoint(Archive(opening.path).names)
+        except InputError:
+            return False
+    return len(opening.objects) == 1 and {"eval", "status", "version"} <= set(opening.objects[0])
+
+
+def read_log(
+    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
+) -> Bundle:
+    """Read a log."""
+    bundle = Bundle(counted="object")
+    data = Dataset(path, bundle, present_records or Bundle())
+    header, samples = _archive(path) if open_file(path).kind == "zip" else _document(path)
+    about = header.get("eval") if isinstance(header.get("eval"), dict) else {}
+    named = [text for key in ("task", "model") if isinstance(text := (about or {}).get(key), str)]
+    name = run or "-".join(named).replace("/", "-").replace("\\", "-").strip(". ") or "inspect"
+    found = list(samples)
+    numbered = sorted(enumerate(found, 1), key=lambda one: _epoch(one[1]))
+    for number, sample in numbered:
+        if not isinstance(sample, dict):
+            bundle.not_understood(path, number, as_json(sample), "a sample that is no object")
+            continue
+        _add(path, number, sample, name, run is None, data, bundle)
+    return data.finish()
+
+
+def _add(
+    path: Path, number: int, sample: dict[str, Any], run: str, system: bool, data: Dataset, bundle: Bundle
+) -> None:
+    attached = sample.get("attachments")
+    attached = attached if isinstance(attached, dict) else {}
+    asked, more = _asked(sample.get("input"), attached)
+    own = as_id(sample.get("id"))
+    qid = data.question(asked or "", own)
+    if qid is None:
+        raw = as_json({key: sample.get(key) for key in ("id", "epoch", "input", "target", "output")})
+        bundle.not_understood(path, number, raw, "no input with a text, and no valid id")
+        return
+    bundle.left_out["earlier messages of an input"] += more
+    bundle.left_out["transcripts"] += bool(sample.get("messages") or sample.get("events"))
+    targets = sample.get("target")
+    if isinstance(targets, str | list):
+        listed = targets if isinstance(targets, list) else [targets]
+        data.reference(qid, [_whole(one, attached) for one in listed if isinstance(one, str)])
+    rest = {key: sample[key] for key in _KEPT if sample.get(key)}
+    answer = _answer(sample.get("output"), attached)
+    if answer is None:
+        bundle.left_out["samples without an output"] += 1
+        return
+    bundle.unused.update(rest.keys())
+    extra: dict[str, Any] = {"as_found": rest} if rest else {}
+    data.answer(run, qid, answer, system=system, **extra)
+
+
+def _archive(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
+    archive = Archive(path)
+
+    def member(name: str) -> Any:
+        try:
+            return orjson.loads(archive.read(name))
+        except orjson.JSONDecodeError as error:
+            raise fail(path, f"its member {name!r:.80} is not JSON", "write the log again") from error
+
+    found = next((name for name in HEADERS if name in archive.names), None)
+    if found is None:
+        raise fail(path, f"is a zip archive without {HEADERS[0]}, and no log of Inspect", "name another file")
+    header = member(found)
+    names = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+    return header if isinstance(header, dict) else {}, (_short(member(name)) for name in names)
+
+
+def _short(sample: Any) -> dict[str, Any]:
+    """A sample without the parts of it that may be long and are not read."""
+    if not isinstance(sample, dict):
+        return {}
+    long = bool(sample.get("messages") or sample.get("events"))
+    return {key: value for key, value in sample.items() if key not in ("events", "store", "events_data")} | {
+        "messages": long
+    }
+
+
+def _document(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
+    document = read_document(path)
+    samples = document.get("samples") if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}, iter(samples if isinstance(samples, list) else [])
+
+
+def _epoch(sample: Any) -> int:
+    epoch = sample.get("epoch") if isinstance(sample, dict) else None
+    return epoch if isinstance(epoch, int) else 1
+
+
+def _asked(value: Any, attached: dict[str, Any]) -> tuple[str | None, int]:
+    """The question that an input asks, and how many messages are before it."""
+    if isinstance(value, str):
+        return _whole(value, attached), 0
+    messages = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    for place in reversed(range(len(messages))):
+        if messages[place].get("role") == "user" and (text := _content(messages[place].get("content"), attached)):
+            return text, place
+    return None, len(messages)
+
+
+def _answer(output: Any, attached: dict[str, Any]) -> str | None:
+    if not isinstance(output, dict):
+        return None
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = first.get("message")
+    text = _content(message.get("content"), attached) if isinstance(message, dict) else None
+    completion = output.get("completion")
+    return completion if not text and isinstance(completion, str) and completion else text
+
+
+def _content(value: Any, attached: dict[str, Any]) -> str | None:
+    """A message's text, which may be in several parts; thoughts and pictures are no part of it."""
+    if isinstance(value, str):
+        return _whole(value, attached)
+    parts = [one.get("text") for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    texts = [_whole(part, attached) for part in parts if isinstance(part, str)]
+    return "\n".join(texts) if texts else None
+
+
+def _whole(text: str, attached: dict[str, Any]) -> str:
+    whole = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
+    return whole if isinstance(whole, str) else text

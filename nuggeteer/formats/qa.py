@@ -1,0 +1,94 @@
+"""Questions and answers in rows: CSV, TSV, JSON or JSON Lines, of RAGAS, of DeepEval, or of anybody's own making.
+
+    question, answer, reference?, qid?, run?, docid?     and any other columns
+    user_input, response, reference, retrieved_contexts  RAGAS; question, answer, ground_truth in its older versions
+    input, actual_output, expected_output, ...           DeepEval's datasets
+    {"testCases": [{"input", "actualOutput", "expectedOutput", "metricsData", ...}]}  DeepEval's results of a test run
+
+`roles` says which names are which. Each row is an answer to a question; the run is named in the row, or called like the
+file. What becomes of references, and of questions without ids, `dataset` says. All other keys are kept under
+`as_found`, and counted: contexts and the scores of metrics are about whole answers, and no command uses them.
+Conversations of several turns are left out and counted.
+
+A run is written with `qid`, `question`, `answer`, `run` and what was kept: the responses to a question are joined by
+line feeds into one answer, which has the first docid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nuggeteer.formats.bundle import Bundle, kept
+from nuggeteer.formats.dataset import Dataset, rest_of, text_of
+from nuggeteer.formats.jsonl import bare_name
+from nuggeteer.formats.objects import Opening, read_objects
+from nuggeteer.formats.roles import choose, present, roles_of
+from nuggeteer.records import Question, Response
+
+INSIDE = ("testCases",)
+USED = ("qid", "row", "question", "answer", "reference", "run", "docid")
+_TALKS = "conversationalTestCases"
+
+
+def recognises(opening: Opening) -> bool:
+    """Whether its rows have a question and an answer."""
+    rows = opening.inside(*INSIDE) or opening.objects or [dict.fromkeys(opening.columns)]
+    roles = roles_of(rows[0] if isinstance(rows[0], dict) else {})
+    return "question" in roles and ("answer" in roles or "reference" in roles)
+
+
+def read_answers(
+    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
+) -> Bundle:
+    """Read rows of questions and answers."""
+    bundle, chosen = Bundle(), choose(columns)
+    rows = [(number, one, raw) for number, one, raw in read_objects(path, bundle, inside=INSIDE)]
+    data = Dataset(path, bundle, present_records or Bundle())
+    roles = roles_of(dict.fromkeys(key for _, row, _ in rows for key in row), chosen)
+    ids = _ids(rows, roles)
+    for number, row, raw in rows:
+        talks = row.get(_TALKS)
+        if isinstance(talks, list):
+            bundle.left_out["conversations of several turns"] += len(talks)
+            if row.get("testCases") == []:
+                continue
+        question, answer, qid = (present(row, roles, role) for role in ("question", "answer", "qid"))
+        if isinstance(question, list) or isinstance(row.get("turns"), list):
+            bundle.left_out["conversations of several turns"] += 1
+            continue
+        name = data.question(text_of(question) or "", qid, ids.get(number))
+        if name is None:
+            bundle.not_understood(path, number, raw, "no question, and no valid id of one")
+            continue
+        used = [roles[role] for role in USED if role in roles and (role != "row" or ids)]
+        rest = rest_of(row, used, bundle)
+        data.reference(name, present(row, roles, "reference"))
+        if answer is not None:
+            own = None if run else text_of(present(row, roles, "run"))
+            docid = text_of(present(row, roles, "docid"))
+            data.answer(own or run or bare_name(path), name, text_of(answer) or "", docid, own is not None, **rest)
+    return data.finish()
+
+
+def _ids(rows: Sequence[tuple[int, Mapping[str, Any], str]], roles: Mapping[str, str]) -> dict[int, Any]:
+    """The ids of rows, by their numbers, if they are ids of questions: each question has one, and each one question."""
+    if "row" not in roles or "qid" in roles:
+        return {}
+    found = {number: (present(row, roles, "row"), text_of(present(row, roles, "question"))) for number, row, _ in rows}
+    pairs = set(found.values()) if all(isinstance(one, str | int) for one, _ in found.values()) else {(None, None)}
+    both = len({one for one, _ in pairs}) == len(pairs) == len({text for _, text in pairs})
+    return {number: one for number, (one, _) in found.items()} if both and (None, None) not in pairs else {}
+
+
+def answer_rows(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
+    """A run as rows."""
+    grouped: dict[str, list[Response]] = {}
+    for response in bundle.responses[run]:
+        grouped.setdefault(response.qid, []).append(response)
+    for qid, responses in grouped.items():
+        question = bundle.questions.get(qid, Question(qid, ""))
+        docid = next((response.docid for response in responses if response.docid is not None), None)
+        row = {"qid": qid, "question": question.text, "answer": "\n".join(r.text for r in responses), "run": run}
+        yield row | ({"docid": docid} if docid is not None else {}) | kept(responses[0], "as_found")

@@ -1,0 +1,195 @@
+"""Inspect's logs, as zip archives and as JSON; archives that are meant to do harm."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from nuggeteer.errors import InputError
+from nuggeteer.formats import archive
+from nuggeteer.formats.archive import Archive
+from nuggeteer.formats.inspect_log import read_log, recognises
+from nuggeteer.formats.objects import open_file
+
+HEADER = {"version": 2, "status": "success", "eval": {"task": "facts", "model": "openai/gpt-5"}}
+
+
+def sample(name, epoch, asked, said, **more):
+    choice = {"message": {"role": "assistant", "content": said}, "stop_reason": "stop"}
+    return {
+        "id": name,
+        "epoch": epoch,
+        "input": asked,
+        "output": {"model": "m", "choices": [choice], "completion": "elsewhere"},
+        "messages": [{"role": "user", "content": "..."}],
+        "events": [{"event": "model"}] * 3,
+        "scores": {"includes": {"value": "C"}},
+        "metadata": {"topic": "geo"},
+        "attachments": {},
+        **more,
+    }
+
+
+TALK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "When?"}]}]
+PARTS = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "In"}, {"type": "text", "text": "1851."}]
+SAMPLES = [
+    sample("q1", 1, "Where?", "In London.", target="London"),
+    sample(2, 2, TALK, "Later.", target=["1851", "eighteen fifty-one"]),
+    sample(2, 1, TALK, PARTS, target=["1851", "eighteen fifty-one"]),
+    sample("c", 1, "attachment://ab", "A", target="A", attachments={"ab": "Which?"}, choices=["x", "y"]),
+    {"id": "failed", "epoch": 1, "input": "Why?", "target": "", "output": {"choices": [], "completion": ""}},
+]
+
+
+def write_archive(path, samples=SAMPLES, header="header.json", **options):
+    with zipfile.ZipFile(path, "w", **options) as file:
+        file.writestr(header, json.dumps(HEADER))
+        for one in samples:
+            file.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one))
+        file.writestr("summaries.json", "[]")
+    return path
+
+
+def write_document(path):
+    path.write_text(json.dumps({**HEADER, "samples": SAMPLES}, indent=1))
+    return path
+
+
+def zstandard(path):
+    """As Inspect 0.3.285 writes it. Members are compressed by hand, because zipfile does not before Python 3.14."""
+    compress = pytest.importorskip("zstandard").ZstdCompressor().compress
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.json", compress(json.dumps(HEADER).encode()))
+        for one in SAMPLES:
+            halves = json.dumps(one).encode().partition(b"epoch")  # in several frames
+            name = f"samples/{one['id']}_epoch_{one['epoch']}.json"
+            file.writestr(name, b"".join(compress(half) for half in halves))
+    content = bytearray(path.read_bytes())
+    for mark, method in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = content.find(mark)
+        while at >= 0:
+            content[at + method] = archive.ZSTANDARD
+            at = content.find(mark, at + 1)
+    path.write_bytes(content)
+    return path
+
+
+FORMS = {
+    "deflated": lambda path: write_archive(path, compression=zipfile.ZIP_DEFLATED),
+    "stored": write_archive,
+    "unfinished": lambda path: write_archive(path, header="_journal/start.json"),
+    "document": write_document,
+    "zstandard": zstandard,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_log_becomes_questions_runs_and_nuggets(tmp_path, form):
+    path = FORMS[form](tmp_path / "log.eval")
+    assert recognises(open_file(path))
+    bundle = read_log(path)
+    assert {q.qid: q.text for q in bundle.questions.values()} == {
+        "q1": "Where?",
+        "2": "When?",
+        "c": "Which?",
+        "failed": "Why?",
+    }
+    assert {run: {r.qid: r.text for r in some} for run, some in bundle.responses.items()} == {
+        "facts-openai-gpt-5": {"q1": "In London.", "2": "In\n1851.", "c": "A"},
+        "facts-openai-gpt-5-2": {"2": "Later."},
+    }
+    assert [(n.qid, n.descriptions) for n in bundle.nuggets] == [
+        ("q1", ("London",)),
+        ("2", ("1851", "eighteen fifty-one")),
+    ]
+    assert {what: count for what, count in bundle.left_out.items() if count} == {
+        "transcripts": 4,
+        "earlier messages of an input": 2,
+        "references that state no fact (a letter, yes or no)": 1,
+        "samples without an output": 1,
+    }
+    assert bundle.unused["scores"] == 4
+    assert "answers 1 questions again" in bundle.problems[0].what
+
+
+def test_other_archives_are_no_logs(tmp_path):
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("readme.txt", "hello")
+    assert not recognises(open_file(path))
+
+
+def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    """Also if its directory lies about the size."""
+    monkeypatch.setattr(archive, "UNPACKED", 10_000)
+    path = write_archive(
+        tmp_path / "x.eval",
+        [sample("q1", 1, "Where?", "x" * 5_000_000)],
+        compression=zipfile.ZIP_DEFLATED,
+    )
+    with pytest.raises(InputError, match="unpacks to far more"):
+        read_log(path)
+
+
+def test_members_that_together_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "UNPACKED", 50_000)
+    monkeypatch.setattr(archive, "UNPACKED_TIMES", 1)
+    samples = [sample(f"q{i}", 1, "Where?", "x" * 20_000) for i in range(5)]
+    with pytest.raises(InputError, match="unpacks to far more"):
+        read_log(write_archive(tmp_path / "x.eval", samples, compression=zipfile.ZIP_DEFLATED))
+
+
+def test_a_large_directory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "DIRECTORY", 100)
+    with pytest.raises(InputError, match="its directory has more than 100 bytes"):
+        Archive(write_archive(tmp_path / "x.eval"))
+
+
+@pytest.mark.parametrize("cut", [10, 200, -10, -200])
+def test_a_torn_archive_is_refused(tmp_path, cut):
+    path = write_archive(tmp_path / "x.eval", compression=zipfile.ZIP_DEFLATED)
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(InputError, match="damaged or cut off"):
+        read_log(path)
+
+
+def test_a_member_with_a_password_is_refused(tmp_path):
+    path = write_archive(tmp_path / "x.eval")
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")
+    while at >= 0:
+        content[at + 8] |= 1
+        at = content.find(b"PK\x01\x02", at + 1)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="has a password"):
+        read_log(path)
+
+
+def test_without_the_package_an_error_names_the_extra(tmp_path, monkeypatch):
+    path = zstandard(tmp_path / "x.eval")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(InputError, match=r"install nuggeteer\[inspect\]"):
+        read_log(path)
+
+
+def test_names_in_an_archive_are_never_written(tmp_path):
+    evil = {**SAMPLES[0], "id": "../../evil"}
+    read_log(write_archive(tmp_path / "x.eval", [evil]))
+    assert [one.name for one in tmp_path.iterdir()] == ["x.eval"]
+
+
+def test_logs_that_inspect_itself_wrote_are_read(tmp_path):
+    """With inspect_ai, if it is installed: its own writer, in both forms."""
+    inspect_log = pytest.importorskip("inspect_ai.log")
+    model = {**HEADER, "samples": [{**one, "messages": [], "events": [], "scores": {}} for one in SAMPLES[:1]]}
+    log = inspect_log.EvalLog.model_validate(
+        model | {"eval": {**HEADER["eval"], "created": "2026-11-19T05:00:00+00:00", "dataset": {}, "config": {}}}
+    )
+    for ending in ("eval", "json"):
+        inspect_log.write_eval_log(log, str(tmp_path / f"log.{ending}"))
+        bundle = read_log(Path(tmp_path / f"log.{ending}"))
+        assert bundle.responses["facts-openai-gpt-5"][0].text == "In London."
