@@ -45,22 +45,28 @@ class RandomRows:
 
     def __init__(self, count: int, seed: int) -> None:
         self.count, self._strata = count, _orders(count, seed)
+        self._windows = _windows(self._strata, count)
 
     def strata(self, keys: Keys) -> Ints:
         """keys × count: the strata 0, 1, ... of each row, in its order."""
-        return _read(self._strata, self.count, keys)
+        return self._read(self._windows, keys)
 
     def normal(self, keys: Keys) -> Vector:
         """keys × count: standard normal numbers."""
-        return _read(self._normal, self.count, keys)
+        return self._read(self._normal_windows, keys)
 
     def uniform(self, keys: Keys) -> Vector:
         """keys × count: numbers between 0 and 1."""
         return np.asarray((self.strata(keys) + np.float32(0.5)) / np.float32(self.count))
 
     @cached_property
-    def _normal(self) -> Vector:
-        return np.asarray(ndtri(self.middles).astype(np.float32)[self._strata])
+    def _normal_windows(self) -> Vector:
+        return _windows(ndtri(self.middles).astype(np.float32)[self._strata], self.count)
+
+    def _read(self, windows: npt.NDArray[Any], keys: Keys) -> npt.NDArray[Any]:
+        order = (keys >> np.uint64(40)) % np.uint64(ORDERS)
+        start = (keys & np.uint64(0xFFFFFFFF)) % np.uint64(self.count)
+        return np.array(windows[order.astype(np.int64), start.astype(np.int64)])
 
     @cached_property
     def middles(self) -> Vector:
@@ -77,8 +83,6 @@ def _orders(count: int, seed: int) -> npt.NDArray[np.signedinteger]:
     return np.concatenate([orders, orders], axis=1)
 
 
-def _read(table: npt.NDArray[Any], count: int, keys: Keys) -> npt.NDArray[Any]:
-    order = (keys >> np.uint64(40)) % np.uint64(ORDERS)
-    start = (keys & np.uint64(0xFFFFFFFF)) % np.uint64(count)
-    windows = np.lib.stride_tricks.sliding_window_view(table, count, axis=1)
-    return np.array(windows[order.astype(np.int64), start.astype(np.int64)])
+def _windows(table: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """What each order is from each start, without a copy."""
+    return np.lib.stride_tricks.sliding_window_view(table, count, axis=1)
