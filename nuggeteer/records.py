@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -284,6 +284,7 @@ class AnswerKey(Shown):
         return np.array(votes, dtype=float).reshape(len(self.assessors), len(self.nuggets))
 
 
+@lru_cache(maxsize=64)  # a whole answer is judged for one nugget after the other
 def _normalised(text: str, scope: Scope) -> str:
     """A normalised text has no line feed; one before it says that the text is a whole answer's."""
     return f"\n{normalised(text)}" if scope == "answer" else normalised(text)
