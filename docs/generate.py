@@ -21,6 +21,7 @@ TASKS = {
     "Ask a language model": ("ask", "plan"),
     "Compare, and check the tool itself": ("compare", "thresholds", "crossval", "experiment", "idf"),
     "Text, nuggets and distillers": ("nuggetize", "distill"),
+    "For agents": ("mcp",),
 }
 
 

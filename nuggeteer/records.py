@@ -64,7 +64,8 @@ Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised t
 class Judgement:
     """A verdict on one (nugget, response text) or, with the `scope` answer, on a nugget and a whole answer's text.
 
-    `partial` marks a no that the assessor called partly supported; only AutoNuggetizer's scores give credit for it.
+    `partial` marks a no that the assessor called partly supported; AutoNuggetizer's scores and a rubric's give credit
+    for it. `contradicts` marks a no to a text that says the opposite.
     `machine` marks a verdict that no human gave, such as a language model's. It is kept and compared with others, but
     never counts as known.
     """
@@ -82,12 +83,26 @@ class Judgement:
     span: Any = None
     machine: bool = False
     scope: Scope = "response"
+    contradicts: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pair(self) -> Pair:
         """The nugget and the normalised text that this is about."""
         return self.qid, self.nugget, _normalised(self.text, self.scope)
+
+    @property
+    def word(self) -> str:
+        """The verdict as one word."""
+        return "yes" if self.verdict else "partly" if self.partial else "contradicts" if self.contradicts else "no"
+
+    @property
+    def nonsense(self) -> str | None:
+        """What is wrong with the verdict in itself."""
+        marks = [word for word, marked in (("partial", self.partial), ("a contradiction", self.contradicts)) if marked]
+        if self.verdict and marks:
+            return f"a yes cannot be {marks[0]}"
+        return "a verdict cannot be partial and a contradiction" if len(marks) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

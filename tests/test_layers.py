@@ -29,7 +29,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Within these layers, who may import whom: the command line shows screens, and plugins hand out what tests use.
 WITHIN = {
-    *(("cli", "screens"), ("plugins", "testing"), ("__main__", "cli")),
+    *(("cli", "screens"), ("cli", "plugins"), ("plugins", "testing"), ("__main__", "cli")),
     *(("formats", "pairs"), ("thresholds", "pairs"), ("display", "text")),
 }
 GROUND_FLOOR = 10  # modules at the top of the package

@@ -106,7 +106,7 @@ def readable(name, line):
         record = layout.parse(line)
     except canonical.WrongLine:
         return False
-    return not (getattr(record, "partial", False) and record.verdict)  # refused when the folder is read
+    return not getattr(record, "nonsense", None)  # refused when the folder is read
 
 
 IDS = st.sampled_from(["q1", "é", "a b", " a", "a ", "a\n", "\x00", ""])
@@ -142,6 +142,7 @@ LIKELY = {
     "importance": st.just("vital"),
     "verdict": st.booleans(),
     "partial": st.booleans(),
+    "contradicts": st.booleans(),
     "assessor": st.just("ann"),
     "at": st.just("2026-01-31T09:30:00Z"),
     "retracted": st.just(True),

@@ -39,6 +39,7 @@ COMMANDS = (
     "experiment",
     "idf",
     "simulate",
+    "mcp",
 )
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering

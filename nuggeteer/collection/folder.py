@@ -281,7 +281,7 @@ def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
     """In an order of their own, whatever that of lines and files: sums depend on the order of what is added."""
 
     def content(j: Judgement) -> tuple[object, ...]:
-        said = (j.qid, j.nugget, j.text, j.verdict, j.partial, j.scope)
+        said = (j.qid, j.nugget, j.text, j.verdict, j.partial, j.contradicts, j.scope)
         return *said, j.run or "", j.assessor or "", j.at or "", j.reason or "", "" if j.span is None else str(j.span)
 
     return tuple(sorted(judgements, key=content))
@@ -384,9 +384,9 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
                 remedy = "the verdict is not used; correct the nugget"
             problems.append(Problem(file, line, what, remedy, "warning"))
             continue
-        if isinstance(record, Judgement) and record.partial and record.verdict:
-            what, remedy = "a yes cannot be partial", "a partly supported nugget has the verdict false"
-            problems.append(Problem(file, line, what, remedy))
+        if isinstance(record, Judgement) and (wrong := record.nonsense):
+            remedy = "what is partly supported or contradicted has the verdict false"
+            problems.append(Problem(file, line, wrong, remedy))
         entries.append(entry)
     return entries
 

@@ -134,8 +134,8 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
         elif (record.qid, record.nugget) not in key.nugget_position:
             what = f"question {record.qid!r} has no nugget {record.nugget!r}"
             problems.append(Problem(file, line, what, "correct the nugget"))
-        elif record.partial and record.verdict:
-            problems.append(Problem(file, line, "a yes cannot be partial", "write no, or leave partial out"))
+        elif wrong := record.nonsense:
+            problems.append(Problem(file, line, wrong, "write no, and partial or contradicts or neither"))
     return found
 
 
@@ -204,18 +204,14 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
         verdicts_of.setdefault(verdict.record.pair, []).append(verdict)
     for verdict in verdicts:
         before = verdicts_of.setdefault(verdict.record.pair, [])
-        words = _words(verdict.record)
+        words = verdict.record.word
         if not before:
             before.append(verdict)
             yield verdict.record
-        elif words not in {_words(previous.record) for previous in before}:
+        elif words not in {previous.record.word for previous in before}:
             what = f"{words} on nugget {verdict.record.nugget!r} of {verdict.record.qid!r} contradicts "
-            what += f"{before[0].location}, where the same assessor says {_words(before[0].record)}"
+            what += f"{before[0].location}, where the same assessor says {before[0].record.word}"
             problems.append(Problem(verdict.file, verdict.line, what, "correct it, or retract the other"))
-
-
-def _words(judgement: Judgement) -> str:
-    return "yes" if judgement.verdict else "partly" if judgement.partial else "no"
 
 
 def _refuse(problems: list[Problem]) -> None:

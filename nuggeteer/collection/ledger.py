@@ -72,8 +72,8 @@ class Ledger:
             if assessor not in (None, self.assessor):
                 raise NuggeteerError(f"a verdict of {assessor!r} is not for the ledger of {self.assessor!r}")
         for judgement in judgements:
-            if judgement.partial and judgement.verdict:
-                raise NuggeteerError("a yes cannot be partial")
+            if wrong := judgement.nonsense:
+                raise NuggeteerError(wrong)
         written: list[Judgement] = []
         if not judgements and not retractions:
             return written

@@ -50,7 +50,7 @@ class Passage(Shown):
 
 @dataclass(frozen=True, repr=False)
 class Sighting(Shown):
-    """A nugget in the answer of one run.
+    """A nugget in the answer of one run, `contradicted` if the answer, by a verdict, says the opposite.
 
     `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
     response has a marked word of it. `probability` is None if the model gives none. `why` makes the explanation of the
@@ -62,6 +62,7 @@ class Sighting(Shown):
     score: float | None
     passage: Passage | None
     why: Callable[[], Explanation | None] | None = field(default=None, compare=False)
+    contradicted: bool = False
 
     @property
     def explanation(self) -> Explanation | None:
@@ -108,6 +109,11 @@ class NuggetChange(Shown):
         return self.nugget.importance == "forbidden"
 
     @property
+    def contradicted(self) -> bool:
+        """Whether the nugget is lost, and the new answer says the opposite."""
+        return self.kind == "lost" and self.new.contradicted and not self.forbidden
+
+    @property
     def worse(self) -> bool:
         """Whether a vital nugget is lost, or what is forbidden is claimed now."""
         return (self.vital and self.kind == "lost") or (self.forbidden and self.kind == "gained")
@@ -152,7 +158,8 @@ class Delta(Shown):
 class Diff(Framed):
     """Two runs of one collection; arrays are in the order of the key's questions and nuggets.
 
-    `gained` and `lost` are the changes that are more probably real than not, sorted by their weight in the score.
+    `gained` and `lost` are the changes that are more probably real than not, sorted by their weight in the score; lost
+    nuggets of which the new answer says the opposite stand first.
     `doubtful` are less probable ones of either kind, of nuggets that are decided otherwise in the two runs. `kept` is
     in the order of the key. `gain` and `loss` are the probabilities for each nugget, NaN if the model gives none.
     `identical` marks the questions to which both runs return the same texts."""
@@ -430,6 +437,7 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
     result = {}
     for i in shown.tolist():
         response = int(outcome.response[i]) if outcome.found[i] else -1
+        response = max(response, outcome.contradicted.get(i, -1))
         if response < 0 and (outcome.found[i] or outcome.best[i] > 0):
             response = int(nearest[i])
         passage = None
@@ -437,7 +445,7 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
             text = run.texts[response]
             rank = response - int(run.offsets[run.question[response]]) + 1
             passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
-            if not (outcome.found[i] or passage.marks):
+            if not (outcome.found[i] or passage.marks or i in outcome.contradicted):
                 passage = None
         result[i] = Sighting(
             bool(outcome.found[i]),
@@ -445,6 +453,7 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
             number_or_none(outcome.probability[i]),
             number_or_none(outcome.best[i]),
             passage,
+            contradicted=i in outcome.contradicted,
         )
     return result
 
@@ -481,10 +490,10 @@ def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
     return np.asarray(np.nan_to_num(whole - measure(side.answers(without))[turn, question]))
 
 
-def _by_weight(change: NuggetChange) -> tuple[bool, float, float]:
+def _by_weight(change: NuggetChange) -> tuple[bool, bool, float, float]:
     probability = 1.0 if change.probability is None else change.probability
     effect = abs(change.effect) if change.forbidden else change.effect
-    return not (change.vital or change.forbidden), -effect * probability, -probability
+    return not change.contradicted, not (change.vital or change.forbidden), -effect * probability, -probability
 
 
 def _longer(shorter: Outcome, longer: Outcome) -> Ints:

@@ -3,7 +3,8 @@
 A collection may come from somebody else. So nothing here is written through a link that it holds, and a cache counts
 only if this user made it: its first line has a keyed hash (HMAC) of everything below. The key is random and lies in the
 user's state folder, `$XDG_STATE_HOME/nuggeteer/key` or `~/.local/state/nuggeteer/key`. Where no key can be kept, no
-cache is used. A cache is checked before it is parsed, and what is larger than it can be is not read.
+cache is used. A cache is checked before it is parsed, and what is larger than it can be is not read. Within
+`reading_only`, none is written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import os
 import secrets
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from nuggeteer.errors import NuggeteerError, fail
@@ -23,6 +26,23 @@ FOLDER = ".nuggeteer"
 _HEAD = b"nuggeteer cache 1 "
 _KEY_BYTES = 32
 _HASH_DIGITS = 64
+
+
+_reading_only: ContextVar[bool] = ContextVar("reading_only", default=False)
+
+
+@contextmanager
+def reading_only() -> Iterator[None]:
+    """Within it, nothing is written into a collection: no cache, and none of SQLite's own files beside a history."""
+    before = _reading_only.set(True)
+    try:
+        yield
+    finally:
+        _reading_only.reset(before)
+
+
+def only_reads() -> bool:
+    return _reading_only.get()
 
 
 class DamagedFile(NuggeteerError):
@@ -40,13 +60,18 @@ def own_path(root: Path, name: str) -> Path:
 
 def write_own(root: Path, name: str, content: bytes) -> Path:
     """Write a file of ours, all or nothing. If a link has its name, the link is replaced, not what it leads to."""
+    if only_reads():
+        raise fail(root / name, "is not written", "only reading is allowed here")
     path = own_path(root, name)
     write_whole(path, lambda file: file.write(content), follow=False)
     return path
 
 
 def write_cache(root: Path, name: str, content: bytes) -> None:
-    """Write `.nuggeteer/NAME`; raises `InputError` if that is impossible. A `.gitignore` keeps git away from it."""
+    """Write `.nuggeteer/NAME`; raises `InputError` if that is impossible. A `.gitignore` keeps git away from it.
+    Nothing is written where only reading is allowed."""
+    if only_reads():
+        return
     key = _key(create=True)
     if key is None:
         raise fail(_key_path() or "the home folder", "cannot be written", "set XDG_STATE_HOME to a folder of yours")

@@ -5,7 +5,7 @@
     runs.jsonl          run, group?, judged?, official?
     runs/NAME.jsonl     qid, text, docid?, rank?
     judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?,
-                        scope?
+                        scope?, contradicts?
     or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, scope?, retracted
 
 Other keys are kept unchanged in `extra`. A retraction has no `verdict`, so a program that does not know retractions
@@ -179,6 +179,7 @@ JUDGEMENTS = Layout(
         "span": fields.anything,
         "machine": fields.boolean,
         "scope": fields.one_of("response", "answer"),
+        "contradicts": fields.boolean,
     },
 )
 RETRACTIONS = Layout(
@@ -198,7 +199,7 @@ RETRACTIONS = Layout(
 )
 
 
-_DEFAULTS = (("partial", False), ("machine", False), ("scope", "response"), ("judged", "none"))
+_DEFAULTS = (("partial", False), ("contradicts", False), ("machine", False), ("scope", "response"), ("judged", "none"))
 
 
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Verdicts from a spreadsheet: CSV or TSV in UTF-8, with or without a byte-order mark.
 
-The first row names the columns, in any order. qid, nugget, text and verdict are required. partial, docid, run,
-assessor, at, reason, span and machine are optional, and other columns are kept. Cells are separated by commas, by
+The first row names the columns, in any order. qid, nugget, text and verdict are required. partial, contradicts, docid,
+run, assessor, at, reason, span and machine are optional, and other columns are kept. Cells are separated by commas, by
 semicolons (as in Excel in many countries) or by tabs. A verdict is yes, no, true, false, y, n, 1 or 0, in upper or
-lower case, and so are partial and machine. A row without a verdict is not judged yet.
+lower case, and so are partial, contradicts and machine. A verdict can also be the word contradicts. A row without a
+verdict is not judged yet.
 """
 
 from __future__ import annotations
@@ -32,11 +33,14 @@ def read_verdicts(path: Path, problems: list[Problem]) -> tuple[list[Verdict], i
             continue
         line: dict[str, Any] = dict(row)
         bad = []
-        for key in ("verdict", "partial", "machine"):
+        if row["verdict"].strip().casefold() == "contradicts":
+            row = {**row, "verdict": "no", "contradicts": row.get("contradicts", "yes")}
+        for key in ("verdict", "partial", "contradicts", "machine"):
             if key in row:
                 value = WORDS.get(row[key].strip().casefold())
                 if value is None:
-                    bad.append((f"{key!r} is {row[key]!r:.60}", "write yes or no"))
+                    also = ", or contradicts" if key == "verdict" else ""
+                    bad.append((f"{key!r} is {row[key]!r:.60}", f"write yes or no{also}"))
                 line[key] = value
         try:
             if bad:

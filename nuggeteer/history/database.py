@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from nuggeteer.errors import NuggeteerError, fail
+from nuggeteer.formats.cache import only_reads
 from nuggeteer.history.soundness import read_through_views
 
 T = TypeVar("T")
@@ -94,6 +95,8 @@ class Database:
     def write(self, act: Callable[[sqlite3.Connection], T]) -> T:
         """The result of what `act` does in one transaction. A new file takes its place when it is complete, so that a
         failure leaves none; if another process is faster, `act` is called again for that one's file."""
+        if only_reads():
+            raise fail(self.path, "is not written", "only reading is allowed here")
         self._check_kind()
         with self._told():
             if not self.path.exists():
@@ -166,7 +169,8 @@ class Database:
 
     def _readable(self) -> sqlite3.Connection:
         try:
-            return self._ready(self._connect(self.path, "mode=rw"))
+            if not only_reads():
+                return self._ready(self._connect(self.path, "mode=rw"))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
@@ -175,7 +179,8 @@ class Database:
         if not Path(f"{self.path}-wal").exists():
             return self._ready(self._connect(self.path, "immutable=1"))
         try:
-            return self._ready(self._connect(self.path, "mode=ro"))
+            if not only_reads():
+                return self._ready(self._connect(self.path, "mode=ro"))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise

@@ -87,9 +87,11 @@ class Night(Shown):
 
     @property
     def surest_lost(self) -> tuple[NuggetChange, ...]:
-        """The vital nuggets lost and the forbidden ones claimed now, the surest first."""
+        """The vital nuggets lost and the forbidden ones claimed now, those that are contradicted and then the surest
+        first."""
         lost = (*self.diff.claimed, *self.diff.vital_lost) if self.diff else ()
-        return tuple(sorted(lost, key=lambda c: (-(1.0 if c.probability is None else c.probability), -abs(c.effect))))
+        sure = {id(change): 1.0 if change.probability is None else change.probability for change in lost}
+        return tuple(sorted(lost, key=lambda c: (not c.contradicted, -sure[id(c)], -abs(c.effect))))
 
 
 def nightly(

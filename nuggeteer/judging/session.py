@@ -237,9 +237,12 @@ class Session:
 
     # What the assessor does.
 
-    def judge(self, verdict: bool, whole: bool = False, span: Span | None = None) -> list[Judgement]:
+    def judge(
+        self, verdict: bool, whole: bool = False, span: Span | None = None, contradicts: bool = False
+    ) -> list[Judgement]:
         """Write a verdict and go on. It is on the response in view or, for a `whole` answer, on every response without
-        a known verdict. `span` is the part of the text that carries the nugget."""
+        a known verdict. `span` is the part of the text that carries the nugget. A no may say that the response
+        `contradicts` the nugget."""
         if self.pending is None:
             raise NuggeteerError("there is nothing left to judge")
         pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
@@ -261,6 +264,7 @@ class Session:
                     run=run.name,
                     reason=self.reason,
                     span=list(span) if span else None,
+                    contradicts=contradicts,
                     extra=self._extra(pair, *guess),
                 )
                 for position, guess in zip(asked, guesses, strict=True)

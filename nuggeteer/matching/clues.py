@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuggeteer.matching.idf import Idf
+from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.text import find_words, matching_form
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
 CLUES = (
     "regression",  # kernel ridge regression of the verdicts on the texts
@@ -96,11 +97,12 @@ class ClueBreakdown:
 
 @dataclass(frozen=True)
 class ComparedText:
-    """A text beside the judged texts of its question: the grams that it shares with them and their weights, its
-    similarity to each judged text, and those that are similar at all, the most similar first."""
+    """A text beside the judged texts of its question: the grams that it shares with them, with their numbers there and
+    their weights, its similarity to each judged text, and those that are similar at all, the most similar first."""
 
     grams: list[str]
-    vector: csr_array
+    numbers: Ints
+    weights: Vector
     similarity: Vector
     near: list[int]
 
@@ -144,14 +146,19 @@ class QuestionClues:
 
     def compare(self, text: TextGrams) -> ComparedText:
         """A text compared with the judged texts of this question."""
-        vector = self._as_vectors([text])
-        similarity = (vector @ self._vectors.T).toarray()[0]
-        near = [i for i in np.argsort(-similarity, kind="stable").tolist() if similarity[i] > 0]
-        return ComparedText([self._grams[gram] for gram in vector.indices.tolist()], vector, similarity, near)
+        vector, judged = self._as_vectors([text]), self._vectors_by_gram
+        begin, count = judged.indptr[vector.indices], np.diff(judged.indptr)[vector.indices]
+        _, entry = ragged(begin, count)
+        products = judged.data[entry] * np.repeat(vector.data, count)
+        similarity = np.asarray(np.bincount(judged.indices[entry], products, len(self._rows)), dtype=float)
+        near = np.flatnonzero(similarity > 0)
+        near = near[np.argsort(-similarity[near], kind="stable")]
+        grams = [self._grams[gram] for gram in vector.indices.tolist()]
+        return ComparedText(grams, vector.indices, vector.data, similarity, near.tolist())
 
     def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
         """What a text says of a nugget of this question, and which judged texts speak."""
-        parts = text.vector.data * self._worth[text.vector.indices, nugget]
+        parts = text.weights * self._worth[text.numbers, nugget]
         decided, yes = self._decided[:, nugget], self._yes[:, nugget]
         near = [(int(self._rows[i]), float(text.similarity[i]), bool(yes[i])) for i in text.near if decided[i]]
         return ClueBreakdown(parts, near)
@@ -160,6 +167,10 @@ class QuestionClues:
     def _worth(self) -> Vector:
         """grams × nuggets: what having a gram adds."""
         return np.asarray(self._vectors.T @ self._regression)
+
+    @cached_property
+    def _vectors_by_gram(self) -> csc_array:
+        return self._vectors.tocsc()
 
     @cached_property
     def _grams(self) -> list[str]:

@@ -47,7 +47,9 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
 
     def counted(kind: str, found: Sequence[NuggetChange]) -> str:
         vital, forbidden = (sum(getattr(c, what) for c in found) for what in ("vital", "forbidden"))
+        opposed = sum(change.contradicted for change in found)
         which = f"{vital} vital" + (f", {forbidden} forbidden" if forbidden else "")
+        which += f", {opposed} contradicted" if opposed else ""
         return f"{len(found)} {kind}" + (f" ({which})" if found else "")
 
     kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} doubtful" if result.doubtful else "")
@@ -62,12 +64,15 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:
-    """The nuggets lost and gained under their titles. What is forbidden stands apart: gaining it is no gain."""
+    """The nuggets lost and gained under their titles, the worst first. What is forbidden stands apart: gaining it is no
+    gain."""
     wanted = [tuple(change for change in found if not change.forbidden) for found in (result.lost, result.gained)]
     dropped = tuple(change for change in result.lost if change.forbidden)
+    opposed = tuple(change for change in wanted[0] if change.contradicted)
     return [
+        ("Lost and contradicted", opposed),
         ("Forbidden, and now claimed", result.claimed),
-        ("Lost", wanted[0]),
+        ("Lost", wanted[0][len(opposed) :]),
         ("Gained", wanted[1]),
         ("Forbidden, and no longer claimed", dropped),
     ]
@@ -107,9 +112,9 @@ def sureness(change: NuggetChange) -> Text:
 
 def verdict(sighting: Sighting) -> Text:
     """A word if the verdict is known, a probability if it is guessed."""
-    word = "yes" if sighting.found else "no"
-    if sighting.known:
-        return Text(word, "bold")
+    word = "yes" if sighting.found else "opposite" if sighting.contradicted else "no"
+    if sighting.known or sighting.contradicted:
+        return Text(word, "bold red" if sighting.contradicted else "bold")
     if sighting.probability is None:
         return Text(f"{word}?", "italic yellow")
     return Text(chance(sighting.probability), "italic yellow")

@@ -131,6 +131,7 @@ def sighting_as_json(sighting: Sighting) -> dict[str, Any]:
         "text": None if passage is None else passage.text,
         "marks": None if passage is None else [list(mark) for mark in passage.marks],
         "explanation": explanation.as_json(sighting.explanation),
+        **({"contradicted": True} if sighting.contradicted else {}),
     }
 
 
@@ -249,7 +250,8 @@ def _change(out: Console, result: Diff, change: NuggetChange, explain: bool = Fa
     whole.add_row(sign, heading)
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
-    grid.add_column(width=5, no_wrap=True)
+    sides = change.old, change.new
+    grid.add_column(width=8 if any(side.contradicted for side in sides) else 5, no_wrap=True)
     grid.add_column()
     width = min(out.width, 120) - 14
     # Only one guess of a change is explained: that the nugget is there or, if that is known, that it is not.

@@ -1,8 +1,8 @@
 """What changed between two runs, as JUnit XML for build servers.
 
-There is a test case for each gate, for each vital nugget lost and for each forbidden one that is claimed now. Such a
-nugget is a failure if a failed gate counted it. Otherwise it is skipped, which build servers show but do not count as a
-failure.
+There is a test case for each gate, for each vital nugget lost, for each nugget lost of which the new answer says the
+opposite, and for each forbidden one that is claimed now. Such a nugget is a failure if a failed gate counted it.
+Otherwise it is skipped, which build servers show but do not count as a failure.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> Non
         elif not gate.decided:
             xml.SubElement(case, "skipped", message=escaped(f"undecided: {gate.why}"))
     failed = [change for gate in gates if not gate.passed for change in gate.lost if not change.probable]
-    for change in (*result.claimed, *result.vital_lost, *failed):
+    opposed = [change for change in result.lost if change.contradicted]
+    vital = [change for change in result.vital_lost if not change.contradicted]
+    for change in (*opposed, *result.claimed, *vital, *failed):
         place = escaped(f"{change.question.qid}/{change.nugget.nugget}")
-        case = _case(suite, "nuggeteer.forbidden-claimed" if change.forbidden else "nuggeteer.vital-lost", place)
+        kind = "contradicted" if change.contradicted else "forbidden-claimed" if change.forbidden else "vital-lost"
+        case = _case(suite, f"nuggeteer.{kind}", place)
         first, *rest = in_words(change)
         if id(change) in blamed:
             xml.SubElement(case, "failure", message=first, type="lost").text = "\n".join(rest)

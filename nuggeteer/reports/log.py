@@ -36,6 +36,7 @@ def _line_as_json(line: LogLine) -> dict[str, Any]:
         "nugget": record.nugget,
         "verdict": record.verdict if isinstance(record, Judgement) else None,
         "partial": record.partial if isinstance(record, Judgement) else None,
+        **({"contradicts": True} if isinstance(record, Judgement) and record.contradicts else {}),
         "machine": record.machine if isinstance(record, Judgement) else None,
         "retraction": not verdict,
         "stands": line.stands if verdict else None,
@@ -92,7 +93,7 @@ def _rows(line: LogLine) -> Iterator[list[Text]]:
     record = line.entry.record
     style = ""
     if isinstance(record, Judgement):
-        verdict = "yes" if record.verdict else "partly" if record.partial else "no"
+        verdict = record.word
         if not line.stands:
             verdict, style = f"({verdict})", "dim"
     else:

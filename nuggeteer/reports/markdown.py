@@ -47,11 +47,13 @@ def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
     parts = [f"<h3>{code(result.old_run.name)} → {code(result.new_run.name)}</h3>"]
     parts += [f"<p>{SIGN[gate.decision]} {code(str(gate))}</p>" for gate in gates]
     parts += [_scores(result), " ".join(nuggets_in_words(result))]
-    if vital := result.vital_lost:
-        parts.append(f"<h4>{len(vital)} vital nugget{'' if len(vital) == 1 else 's'} lost</h4>\n{_table(vital, VITAL)}")
-    (_, claimed), (_, lost), (_, gained), (_, dropped) = by_news(result)
+    (_, opposed), (_, claimed), (_, lost), (_, gained), (_, dropped) = by_news(result)
+    if opposed:
+        parts.append(f"<h4>{len(opposed)} lost and contradicted</h4>\n{_table(opposed, VITAL)}")
     if claimed:
         parts.append(f"<h4>{len(claimed)} forbidden and now claimed</h4>\n{_table(claimed, VITAL)}")
+    if vital := [change for change in lost if change.vital]:
+        parts.append(f"<h4>{len(vital)} vital nugget{'' if len(vital) == 1 else 's'} lost</h4>\n{_table(vital, VITAL)}")
     others = [change for change in lost if not change.vital]
     folded = ("Other nuggets lost", others), ("Nuggets gained", gained), ("Forbidden, and no longer claimed", dropped)
     for title, found in folded:

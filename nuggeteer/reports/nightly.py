@@ -68,6 +68,7 @@ def _lost_as_json(change: NuggetChange) -> dict[str, Any]:
         "probability": change.probability,
         "source": "known" if change.known else "guessed",
         "effect": change.effect,
+        **({"contradicted": True} if change.contradicted else {}),
     }
 
 
@@ -122,8 +123,12 @@ def _draw_lost(out: Console, night: Night) -> None:
     what += f"{' and ' if what else ''}{len(lost) - vital} forbidden claimed" if len(lost) > vital else ""
     _line(out, Text(f"{what}{shown}:"))
     for change in lost[:LOST]:
-        name = plain(f"  {change.question.qid}/{change.nugget.nugget}  {'forbidden  ' if change.forbidden else ''}")
+        name = plain(f"  {change.question.qid}/{change.nugget.nugget}  {_remark(change)}")
         _line(out, Text.assemble(name, sureness(change), "  ", beginning(change.nugget.descriptions[0], WIDTH)))
+
+
+def _remark(change: NuggetChange) -> str:
+    return "forbidden  " if change.forbidden else "contradicted  " if change.contradicted else ""
 
 
 def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:

@@ -13,6 +13,7 @@ from nuggeteer.records import AnswerKey, number_or_none
 from nuggeteer.reports.formatting import (
     between,
     chance,
+    counted,
     judging_share,
     lacks_interval,
     listed,
@@ -87,6 +88,7 @@ def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
             "probability": number_or_none(probability),
             **({"partial": float(outcome.partial[i])} if says_partly else {}),
             "source": "known" if known else "guessed",
+            **({"contradicted": True} if i in outcome.contradicted else {}),
             "rank": int(rank) or None,
             "score": number_or_none(best),
             "threshold": number_or_none(threshold),
@@ -146,6 +148,9 @@ def remarks(result: Scores) -> list[str]:
         qids = listed([q.qid for q, missing in zip(result.key.questions, undefined, strict=True) if missing])
         lines.append(f"{result.measures[0].title} is undefined for {qids}, which the mean leaves out.")
     for score in result.runs:
+        if opposed := [result.key.nuggets[i] for i in sorted(score.outcome.contradicted)]:
+            names = listed([f"{nugget.qid}/{nugget.nugget}" for nugget in opposed])
+            lines.append(f"{score.name} says the opposite of {counted(len(opposed), 'nugget')}, by verdicts: {names}.")
         silent = [
             q.qid for q, answered in zip(result.key.questions, score.outcome.answered, strict=True) if not answered
         ]
@@ -189,7 +194,8 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
         found, known = bool(outcome.found[i]), bool(outcome.known[i])
         row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
         style = "bold red" if nugget.importance == "forbidden" else "bold green"
-        row.append(Text("yes", style) if found else Text("no"))
+        no = Text("opposite", "bold red") if i in outcome.contradicted else Text("no")
+        row.append(Text("yes", style) if found else no)
         row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
         row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
         rows.append([*row, plain(nugget.descriptions[0])])

@@ -34,6 +34,7 @@ from nuggeteer.scoring.answers import (
     AnswerVerdicts,
     States,
 )
+from nuggeteer.scoring.contradicted import ContradictedNuggets
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
 
@@ -48,13 +49,14 @@ class VerdictIndex:
     `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs of
     which a verdict says partly, on the text or on the answer around it, and `whole` has the number of that text or
     answer; both are None if no verdict says so. `answers` has the verdicts on whole answers, which `split` cuts into
-    responses.
+    responses. `contradicted` has the verdicts that say a text or an answer says the opposite.
     """
 
     def __init__(
         self, key: AnswerKey, judgements: Sequence[Judgement], judged_runs: Sequence[Run], split: Split = "none"
     ) -> None:
         self._key = key
+        self.contradicted = ContradictedNuggets(key, judgements)
         self.answers = AnswerVerdicts(key, judgements)
         of_answers, judgements = self.answers.judgements, [j for j in judgements if j.scope == "response"]
         # The verdict forms of each question's judged texts with their rows, and the question of each row.

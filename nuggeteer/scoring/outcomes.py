@@ -57,6 +57,7 @@ class MatchedRun(Shown):
     answers: States | None = None  # of each nugget, by verdicts on whole answers; None if there are no such verdicts
     groups: tuple[str, ...] = ()
     owner: Ints | None = None
+    contradicted: Mapping[int, int] = field(default_factory=dict)  # nuggets, by responses that say the opposite
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -148,7 +149,8 @@ class Outcome(Shown):
     matched only when somebody asks for the `credit`.
 
     `partly` marks nuggets that are not found and are supported in part: more probably that or found than neither.
-    `partial` is the probability of it.
+    `partial` is the probability of it. `contradicted` are nuggets that are not found and that some response, by a
+    verdict, says the opposite of: this response, or −1 where the verdict is on the whole answer.
     """
 
     found: Bools
@@ -164,6 +166,7 @@ class Outcome(Shown):
     partial: Vector
     drawn_partly: Bools | None  # draws × nuggets, or one row for all draws: supported in part and not found
     by_text: Mapping[str, Vector] = field(default_factory=dict)  # of measures that compare texts, by question
+    contradicted: Mapping[int, int] = field(default_factory=dict)
 
     def answers(self, key: AnswerKey) -> Answers:
         """As decided."""
@@ -208,6 +211,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     del where
     repeats = _repeats(forms, run.offsets)
     numbers = np.array(list(map(key_of, forms)), dtype=np.int64)
+    contradicted = known.contradicted.of_run(run, forms)
     del forms, counts
     is_repeat = np.repeat(repeats, np.diff(begin)) if repeats is not None else None
 
@@ -216,7 +220,17 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
 
     answers = known.answers.of_run(run)
     later = MatchedRun(
-        run, group, begin, nugget, lambda: match(run.normalised_texts), states, numbers, length, is_repeat, answers
+        run,
+        group,
+        begin,
+        nugget,
+        lambda: match(run.normalised_texts),
+        states,
+        numbers,
+        length,
+        is_repeat,
+        answers,
+        contradicted=contradicted,
     )
     if later.decided:
         return later
@@ -321,6 +335,7 @@ def find(
             drawn=None,
             partial=(partly & ~certain).astype(float),
             drawn_partly=None,
+            contradicted=_not_found(matched.contradicted, certain),
         )
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget = pairs.scores, matched.nugget
@@ -377,7 +392,12 @@ def find(
         drawn=drawn,
         partial=np.where(found & ~open_, 0.0, in_part),
         drawn_partly=drawn_partly,
+        contradicted=_not_found(matched.contradicted, found),
     )
+
+
+def _not_found(contradicted: Mapping[int, int], found: Bools) -> dict[int, int]:
+    return {nugget: response for nugget, response in contradicted.items() if not found[nugget]}
 
 
 def _partial_support(matched: MatchedRun, model: ThresholdModel, draws: Draws, open_: Bools) -> PartialSupport | None:

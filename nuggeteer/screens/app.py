@@ -43,6 +43,7 @@ class JudgeApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "judge(True)"),
         Binding("n", "judge(False)"),
+        Binding("c", "contradicts"),
         Binding("N", "none"),
         Binding("w", "judge_answer"),
         Binding("s", "skip"),
@@ -168,19 +169,22 @@ class JudgeApp(App[None]):
     def action_judge(self, verdict: bool) -> None:
         self._judge(verdict)
 
+    def action_contradicts(self) -> None:
+        self._judge(False, contradicts=True)
+
     def action_none(self) -> None:
         self._judge(False, whole=True)
 
-    def _judge(self, verdict: bool, whole: bool = False, span: Span | None = None) -> None:
+    def _judge(self, verdict: bool, whole: bool = False, span: Span | None = None, contradicts: bool = False) -> None:
         card = self.session.card()
         if card is None:
             return
 
         def act() -> str:
-            written = self.session.judge(verdict, whole, span)
+            written = self.session.judge(verdict, whole, span, contradicts)
             many = f" to {len(written)} responses" if whole else ""
             where = f"{card.question.qid}/{card.nugget.nugget}"
-            return f"{'yes' if verdict else 'no'}{many}: {where}, written. u takes it back"
+            return f"{written[0].word}{many}: {where}, written. u takes it back"
 
         self._attempt(act)
         self.call_after_refresh(self._refresh_state)
@@ -207,7 +211,7 @@ class JudgeApp(App[None]):
             back = self.session.undo()
             if not back:
                 return "there is no verdict of yours to take back here"
-            return f"taken back: {'yes' if back[0].verdict else 'no'} on {back[0].qid}/{back[0].nugget}; asked again"
+            return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}; asked again"
 
         self._attempt(act)
         self._refresh_state()

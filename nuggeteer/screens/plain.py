@@ -19,9 +19,10 @@ from nuggeteer.screens.layout import audit_headline, forecast_line, headline, la
 from nuggeteer.text import escaped
 
 WIDTH = 78
-PROMPT = "y n N w s u r p f g + - ? q > "
+PROMPT = "y n c N w s u r p f g + - ? q > "
 HELP = """\
-y yes; n no; N no to all responses of this answer that are not judged yet; s skip, it comes back last
+y yes; n no; c no, for the response contradicts the nugget: it says the opposite
+N no to all responses of this answer that are not judged yet; s skip, it comes back last
 w          yes to the whole answer, wherever in it the nugget is
 u          take back the last verdict
 y WORDS    yes, and these words of the response carry the nugget
@@ -47,6 +48,7 @@ class PlainScreen:
         self._commands: dict[str, Callable[[str], str]] = {
             "y": self._yes,
             "n": lambda rest: self._judge(False),
+            "c": lambda rest: self._judge(False, contradicts=True),
             "N": lambda rest: self._judge(False, whole=True),
             "w": self._judge_answer,
             "s": self._skip,
@@ -85,12 +87,12 @@ class PlainScreen:
             try:
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += word in "ynNwubp"
+                self.failed += word in "yncNwubp"
                 self._write(f"not done: {error}")
                 continue
             for part in message.split("\n"):
                 self._write(part)
-            if word in "ynNwub":
+            if word in "yncNwub":
                 self._follow()
             if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
                 self._show()
@@ -145,11 +147,13 @@ class PlainScreen:
             raise NuggeteerError("the response does not have these words in this form; copy them, or answer y alone")
         return self._judge(True, span=(start, start + len(rest)))
 
-    def _judge(self, verdict: bool, whole: bool = False, span: tuple[int, int] | None = None) -> str:
-        written = self.session.judge(verdict, whole, span)
+    def _judge(
+        self, verdict: bool, whole: bool = False, span: tuple[int, int] | None = None, contradicts: bool = False
+    ) -> str:
+        written = self.session.judge(verdict, whole, span, contradicts)
         first = written[0]
         many = f" to {len(written)} responses" if whole else ""
-        return f"{'yes' if verdict else 'no'}{many}: {first.qid}/{first.nugget}, written"
+        return f"{first.word}{many}: {first.qid}/{first.nugget}, written"
 
     def _judge_answer(self, rest: str) -> str:
         written = self.session.judge_answer()
@@ -163,7 +167,7 @@ class PlainScreen:
         back = self.session.undo()
         if not back:
             return "there is no verdict of yours to take back here"
-        return f"taken back: {'yes' if back[0].verdict else 'no'} on {back[0].qid}/{back[0].nugget}"
+        return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}"
 
     def _reason(self, rest: str) -> str:
         self.session.reason = rest or None

@@ -14,13 +14,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-KEYS = "y yes  n no  N none of them  s skip  u undo  m mark  r reason  ? help  q quit"
+KEYS = "y yes  n no  c contradicts  N none of them  s skip  u undo  m mark  ? help  q quit"
 MARKING = "←→ word  ↑↓ ten words  space from here on  Enter yes, these  Esc leave"
 HELP = """\
 Does the response between the bars carry the nugget? A paraphrase does; a hint that the reader must finish does not.
 
   y        yes
   n        no, not this response
+  c        no, and worse: this response contradicts the nugget, it says the opposite
   N        no to all responses of this answer that are not judged yet
   w        yes to the whole answer, wherever in it the nugget is
   s        skip; the question comes back after all others

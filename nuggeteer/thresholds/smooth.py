@@ -34,7 +34,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
@@ -60,9 +59,10 @@ EFFECTS = 3  # of a system: v, k and g
 DIRECTIONS = 3  # of the uncertainty about the curve that are drawn
 JUDGES = 2  # and as many more, at most, of the uncertainty about what judges are worth
 JUDGED = 0.5  # about what a judge's clue is after a yes, and less after a no
-BLOCK = 8192  # kinds of pairs whose probability is worked out at once
+BLOCK = 1024  # kinds of pairs whose probability is worked out at once
 CELLS = 128  # whose chances are worked out at once: a megabyte, which the processor keeps at hand
 MOST = np.float32(80.0)  # of logits, whose exponential single precision can hold
+FAR = 700.0  # the same in double precision
 NARROW = 0.05  # a posterior standard deviation of logits that is not worth drawing
 
 
@@ -223,7 +223,8 @@ class SmoothFit(Shown):
             away = (shift + t * rises - self.level)[:, None] + GRID
             scale = 1 / np.sqrt(1 + np.pi * (noise[:, None] + (with_g[:, None] + covariance[2, 2] * away) * away) / 8)
             logit = self.level + (v + k * x)[:, None] + (1 + g) * away
-            result += (own * expit(logit * scale)).sum(axis=1)
+            logit *= scale
+            result += _mean_chance(own, logit)
         return result
 
     def threshold(self, nugget: Ints) -> Vector:
@@ -250,6 +251,14 @@ class SmoothFit(Shown):
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, which give chances."""
         return SmoothDraws(self, count, seed)
+
+
+def _mean_chance(weights: Matrix, logit: Matrix) -> Vector:
+    """The mean of 1 / (1 + exp −logit) in each row; changes `logit`."""
+    np.negative(np.maximum(logit, -FAR, out=logit), out=logit)
+    np.exp(logit, out=logit)
+    logit += 1
+    return np.asarray(np.divide(weights, logit, out=logit).sum(axis=1))
 
 
 class SmoothDraws:

@@ -77,6 +77,9 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         shutil.copytree(sample_folder(), folder / "my-collection")
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
+    if command == "mcp":
+        pytest.importorskip("mcp")
+        shutil.copytree(sample_folder(), folder / "qa")
     if command == "nightly":
         shutil.copy(folder / "runs" / "build-102.jsonl", folder / "runs" / "accepted.jsonl")
     if command == "judge":
@@ -162,7 +165,7 @@ def test_every_example_runs(command, model, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
     prepare(command, tmp_path, model.url)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert examples(command)
     for arguments in examples(command):
         expanded = []

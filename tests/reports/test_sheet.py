@@ -146,6 +146,27 @@ def test_what_comes_back_is_imported_as_that_assessor_s(fermi, open_page, tmp_pa
     assert again.already == len(own)
 
 
+def test_a_response_that_says_the_opposite(fermi, open_page, tmp_path):
+    """By its key, by its button, and taken back."""
+    seen = open_page(fermi.root)
+    first = asked(seen)
+    seen.page.keyboard.press("c")
+    assert "opposite" in seen.page.locator("#said").inner_text()
+    second = asked(seen)
+    assert second != first
+    seen.page.keyboard.press("c")
+    seen.page.keyboard.press("u")
+    assert asked(seen) == second
+    seen.page.locator("[data-act=no]").click()
+    path = tmp_path / "back.jsonl"
+    opposite, no = handed_back(seen, path)
+    assert (opposite["verdict"], opposite["contradicts"], opposite["text"]) == (False, True, first[1])
+    assert (no["verdict"], "contradicts" in no) == (False, False)
+    assert main(["judge", "--collection", str(fermi.root), "--import", str(path), "--assessor", "ann"]) == 0
+    own = [j for j in read_collection(fermi.root).judgements if j.assessor == "ann"]
+    assert sorted(j.word for j in own) == ["contradicts", "no"]
+
+
 def test_undo_takes_back_and_asks_again(fermi, open_page):
     seen = open_page(fermi.root)
     first = asked(seen)

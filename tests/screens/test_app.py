@@ -92,6 +92,15 @@ def test_one_key_is_a_verdict(begin, key, verdict):
     assert in_view(session) != asked
 
 
+def test_a_contradiction_is_a_no_with_a_mark(begin):
+    session = begin()
+    seen = drive(session, "c")
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.extra.get("source") == "judge"]
+    (judgement,) = own
+    assert (judgement.verdict, judgement.contradicts) == (False, True)
+    assert any("contradicts: " in line for line in seen[-1])
+
+
 def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recompute):
     """Neither words nor a score that moves with a verdict tell what is guessed."""
     asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]

@@ -37,6 +37,16 @@ def test_verdicts_are_written(judge, begin):
     assert f"yes: {asked[0]}/{asked[1]}, written" in said
 
 
+def test_a_contradiction_is_a_no_with_a_mark(judge, begin):
+    asked = in_view(begin())
+    session, said = judge("c", "u", "c")
+    assert f"contradicts: {asked[0]}/{asked[1]}, written" in said
+    assert f"taken back: contradicts on {asked[0]}/{asked[1]}" in said
+    own = [j for j in read_collection(session.state.collection.root).judgements if j.extra.get("source") == "judge"]
+    (judgement,) = own
+    assert (judgement.verdict, judgement.contradicts, judgement.text) == (False, True, asked[2])
+
+
 class Keyboard(io.StringIO):
     """Somebody who types each line when the score of the line before is there."""
 

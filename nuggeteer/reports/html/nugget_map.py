@@ -84,7 +84,9 @@ class NuggetMap:
     def _cell(self, position: int) -> Cell:
         sighting, nugget = self.briefing.sightings[position], self.key.nuggets[position]
         sign, turned = self._turn(position)
-        if sighting.known:
+        if sighting.contradicted:
+            mark, look = "≠", "no contradicted"
+        elif sighting.known:
             mark, look = ("✓", "yes") if sighting.found else ("×", "no")
         elif sighting.probability is None:
             mark, look = ("y?", "g4") if sighting.found else ("n?", "g1")
@@ -145,6 +147,8 @@ class NuggetMap:
 
 def _status(sighting: Sighting) -> str:
     probability = float("nan") if sighting.probability is None else sighting.probability
+    if sighting.contradicted:
+        return "contradicted: the answer says the opposite, known"
     return _outcome_in_words(sighting.found, sighting.known, probability)
 
 

@@ -14,7 +14,7 @@ let reason = "", span = null, marking = null, pieces = [], shownAnswer = -1;
 function isWork(found) {
   const lists = [found.steps, found.skipped, found.proposals];
   const has = (step, i) => Boolean(answerOf(data.asked[step.asked]).responses[i]);
-  const fits = (step) => data.asked[step.asked] && ["yes", "no", "none", "whole"].includes(step.kind)
+  const fits = (step) => data.asked[step.asked] && ["yes", "no", "opposite", "none", "whole"].includes(step.kind)
     && has(step, step.response) && step.on.every((i) => has(step, i)) && typeof step.at === "string";
   return lists.every(Array.isArray) && found.steps.every(fits) && found.skipped.every((i) => data.asked[i]);
 }
@@ -115,7 +115,7 @@ function judge(kind) {
   }
   // A text that occurs twice in an answer gets one verdict.
   const same = (i) => answerOf(asked).responses[i].same;
-  const on = { yes: [response], no: [response], whole: [], none: open.filter((i) => !open.some((k) => k < i && same(k) === same(i))) };
+  const on = { yes: [response], no: [response], opposite: [response], whole: [], none: open.filter((i) => !open.some((k) => k < i && same(k) === same(i))) };
   const step = { asked: index, kind, response, on: on[kind], at: time() };
   if (reason) step.reason = reason;
   // The browser tells of a selection a moment later, which may be after the key.
@@ -125,7 +125,7 @@ function judge(kind) {
   if (asked.response < 0 && !settled(asked, verdicts())) goTo(index);
   else goOn();
   save();
-  const words = { yes: "Yes", no: "No", none: `No to ${many(step.on.length, "response")}`, whole: "Yes to the whole answer" };
+  const words = { yes: "Yes", no: "No", opposite: "No, it says the opposite", none: `No to ${many(step.on.length, "response")}`, whole: "Yes to the whole answer" };
   return `${words[kind]}${kept ? ", kept" : ""}. Undo takes it back.`;
 }
 
@@ -156,7 +156,7 @@ function turn(by) {
 }
 
 const acts = {
-  yes: () => judge("yes"), no: () => judge("no"), none: () => judge("none"), whole: () => judge("whole"),
+  yes: () => judge("yes"), no: () => judge("no"), opposite: () => judge("opposite"), none: () => judge("none"), whole: () => judge("whole"),
   skip, undo, mark: startMarking, reason: askWhy, propose: askProposal,
 };
 
@@ -165,7 +165,7 @@ function act(name) {
   const said = acts[name]();
   draw();
   if (said !== undefined) say(said);
-  if (["yes", "no", "none", "whole", "skip", "undo"].includes(name)) {
+  if (["yes", "no", "opposite", "none", "whole", "skip", "undo"].includes(name)) {
     get(work.now ? "nugget" : "done-head").focus({ preventScroll: true });
   }
 }
@@ -185,7 +185,7 @@ function lines() {
       if (step.gone) result.push({ ...named, text: text.text, scope: text.scope, retracted: true, run: answer.run, at: step.gone, ...about });
       else {
         const drawn = asked.response < 0 || asked.response === response ? asked.recorded : {};
-        const said = { verdict: positive, at: step.at, reason: step.reason, span: step.span };
+        const said = { verdict: positive, contradicts: step.kind === "opposite" || undefined, at: step.at, reason: step.reason, span: step.span };
         result.push({ ...drawn, ...named, ...text, run: answer.run, ...said, ...about });
       }
     }
@@ -477,7 +477,7 @@ function openHelp() {
   get("help-head").focus(); // else the last lines would come first
 }
 
-const KEYS = { y: "yes", n: "no", N: "none", w: "whole", s: "skip", u: "undo", b: "undo", m: "mark", r: "reason", p: "propose" };
+const KEYS = { y: "yes", n: "no", c: "opposite", N: "none", w: "whole", s: "skip", u: "undo", b: "undo", m: "mark", r: "reason", p: "propose" };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;

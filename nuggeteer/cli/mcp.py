@@ -1,0 +1,30 @@
+"""`nuggeteer mcp`"""
+
+from __future__ import annotations
+
+import argparse
+
+from nuggeteer.cli import options
+
+SUMMARY = "serve a collection to agents over the Model Context Protocol, to be read only"
+EXAMPLES = """\
+  nuggeteer mcp --collection qa
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.collection(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from nuggeteer.collection.names import find_collection, require_collection
+    from nuggeteer.errors import NuggeteerError
+
+    folder = args.collection or find_collection()
+    require_collection(folder)
+    try:
+        from nuggeteer.plugins.mcp import make_server
+    except ImportError as error:
+        raise NuggeteerError("nuggeteer mcp needs the package mcp: install nuggeteer[mcp]") from error
+    make_server(folder).run("stdio")
+    return 0
