@@ -1,8 +1,9 @@
 """Import verdicts that were made elsewhere into one assessor's ledger: all of them or none.
 
 A file is canonical JSON Lines, a spreadsheet as CSV or TSV (formats/spreadsheet.py), or AutoNuggetizer's assignments,
-which a machine made. Nuggets have no ids in these; they are found by their texts. Garbled assignments, and those of
-nuggets that the key does not have, are reported and left out.
+which a machine made. These are read as `convert` reads them: nuggets have no ids and are found by their texts, a
+garbled assignment is a no, and assignments of nuggets that the key does not have are reported and left out. Without
+another name, the machine is called as `convert` calls it.
 What an assessor hands back from a page (formats/handed_in.py) also withdraws verdicts that an earlier file of that page
 brought, and proposes nuggets.
 A verdict that the assessor has already given, or has retracted since, is not written. A verdict that contradicts the
@@ -16,18 +17,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import orjson
-
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import propose_again
 from nuggeteer.errors import NuggeteerError, Problem, fail
 from nuggeteer.formats.append import torn
-from nuggeteer.formats.autonuggetizer import read_assignments
-from nuggeteer.formats.bundle import KEPT_ASIDE, as_id
+from nuggeteer.formats.autonuggetizer import ASSESSOR, read_assignments, recognises_assignments
+from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle, as_id
 from nuggeteer.formats.handed_in import Proposed, is_handed_in, read_handed_in
-from nuggeteer.formats.jsonl import BOM, read_jsonl, write_whole
+from nuggeteer.formats.jsonl import BOM, write_whole
 from nuggeteer.formats.judgements import Entry, Verdict, read_file, read_folder, unretracted
+from nuggeteer.formats.objects import open_file, read_objects, read_whole
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
 from nuggeteer.settings import Split, with_truth
@@ -105,11 +105,11 @@ class _Content:
 
 def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> _Content:
     """What a file says about nuggets of the key."""
-    found, content = _Content(), _content(path)
+    if recognises_assignments(open_file(path)):
+        return _Content(_assignments(path, key, split, problems))
+    found, content = _Content(), read_whole(path)
     if not content.strip(_BLANKS).startswith(b"{"):
         found.verdicts, found.unjudged = read_verdicts(path, problems)
-    elif _has_answers(content):
-        return _Content(_assignments(path, key, split, problems))
     elif is_handed_in(content):
         for handed in read_handed_in(path, problems):
             if isinstance(handed.record, Judgement):
@@ -139,30 +139,16 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
     return found
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        what = f"cannot be read: {getattr(error, 'strerror', error)}"
-        raise fail(path, what, "check the name and the permissions") from error
-
-
-def _has_answers(content: bytes) -> bool:
-    """Whether the first line is AutoNuggetizer's."""
-    try:
-        first = orjson.loads(content.strip(_BLANKS).split(b"\n", 1)[0])
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(first, dict) and "answer_text" in first and "nuggets" in first
-
-
 def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> list[Verdict]:
     """AutoNuggetizer's assignments, which are a machine's verdicts. Its nuggets are found by their texts."""
     (bundle,) = read_assignments([path], key.nuggets)
-    remedy = "it was not imported; correct it and import the file again"
-    problems.extend(replace(p, remedy=remedy) if p.remedy == KEPT_ASIDE else p for p in bundle.problems)
+    remedies = {
+        KEPT_ASIDE: "it was not imported; correct it and import the file again",
+        USED: "it was imported so; correct the file first if it matters",
+    }
+    problems.extend(replace(p, remedy=remedies.get(p.remedy, p.remedy)) for p in bundle.problems)
     lines: dict[tuple[str | None, str | None], int] = {}
-    for line, record in read_jsonl(path, []):
+    for line, record, _ in read_objects(path, Bundle()):
         lines.setdefault((as_id(record.get("run_id")), as_id(record.get("qid"))), line)
     for qid in bundle.questions:
         if qid not in key.position:
@@ -172,7 +158,7 @@ def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Proble
     verdicts = [
         Entry(str(path), lines[j.run, j.qid], replace(j, assessor=None, scope=scope))
         for j in bundle.judgements
-        if j.qid in key.position and "assignment" not in j.extra
+        if j.qid in key.position
     ]
     if not verdicts:
         problems.append(Problem(str(path), None, "no verdict on a nugget of the key", "check that the key is the same"))
@@ -188,6 +174,8 @@ def _assessor_of(path: Path, verdicts: list[Verdict], assessor: str | None) -> s
         what = f"its verdicts are by {', '.join(map(repr, others[:5]))}{' and others' if len(others) > 5 else ''}"
         what += f", not by {assessor!r}" if assessor else ""
         raise fail(path, what, "import one file for each assessor; nothing was imported")
+    if assessor is None and verdicts and all(verdict.record.machine for verdict in verdicts):
+        return ASSESSOR
     if assessor is None:
         raise fail(path, "it does not name the assessor of the verdicts", "name the assessor with --assessor NAME")
     return assessor
@@ -211,6 +199,12 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
         elif words not in {previous.record.word for previous in before}:
             what = f"{words} on nugget {verdict.record.nugget!r} of {verdict.record.qid!r} contradicts "
             what += f"{before[0].location}, where the same assessor says {before[0].record.word}"
+            if verdict.record.machine and verdict.record.run not in {previous.record.run for previous in before}:
+                # A machine that read the same text in another run. `convert` takes both, too.
+                problems.append(Problem(verdict.file, verdict.line, what, "both are kept; a yes counts", "warning"))
+                before.append(verdict)
+                yield verdict.record
+                continue
             problems.append(Problem(verdict.file, verdict.line, what, "correct it, or retract the other"))
 
 

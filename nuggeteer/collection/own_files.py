@@ -25,7 +25,7 @@ class OwnFile:
     about: str
     recognises: Callable[[Opening], bool]
     count: Callable[[Path, list[Problem]], Counts]
-    steps: Callable[[str, str], list[Step]]  # for the file and the collection, as a command line names them
+    steps: Callable[[str, str, Opening], list[Step]]  # for the file and the collection, as a command line names them
 
 
 def own_kind(opening: Opening) -> str | None:
@@ -95,9 +95,11 @@ def _is_judge(opening: Opening) -> bool:
     return _has("qid", "nugget", "text")(opening) and bool(scored)
 
 
-def _judged(file: str, folder: str) -> list[Step]:
+def _judged(file: str, folder: str, opening: Opening) -> list[Step]:
+    named = any("assessor" in one for one in opening.objects[:1])
+    who = "" if named else " --assessor NAME"
     return [
-        ("to count its verdicts as known", f"nuggeteer judge --import {file} --assessor NAME --collection {folder}"),
+        ("to count its verdicts as known", f"nuggeteer judge --import {file}{who} --collection {folder}"),
         ("to see what they change", f"nuggeteer score --collection {folder}"),
     ]
 
@@ -119,7 +121,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "verdicts or scores of a judge, such as a language model",
         _is_judge,
         _objects("verdicts"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             (
                 f"to make them evidence beside the words, write in {folder}/nuggeteer.toml",
                 f'[match]\njudges = ["{Path(file).name}"]',
@@ -137,7 +139,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "nuggets: the answer key of a collection",
         lambda opening: _has("qid", "nugget")(opening) and bool({"text", "descriptions"} & opening.keys),
         _lines_of(canonical.NUGGETS, "nuggets"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             ("to make it the key of a collection, copy it there", f"cp {file} {folder}/nuggets.jsonl"),
             ("to score runs in the collection's folder runs/", f"nuggeteer score --collection {folder}"),
         ],
@@ -146,7 +148,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "nuggets that somebody proposed",
         _has("qid", "text", "importance", "from"),
         _objects("proposals"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             (
                 f"to accept one, give it an id and move it to {folder}/nuggets.jsonl; then",
                 f"nuggeteer check --collection {folder}",
@@ -157,7 +159,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "annotated snippets",
         _has("snippet", "text", "nuggets"),
         _objects("snippets"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             ("to see how two annotators agree", f"nuggeteer agree {file} OTHER"),
             ("to score distillers that it names", f"nuggeteer distill {file}"),
         ],
@@ -166,7 +168,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "judged snippets",
         _has("qid", "distiller", "text", "judged"),
         _objects("snippets"),
-        lambda file, folder: [("to compute precision and recall", f"nuggeteer nuggetize --score {file}")],
+        lambda file, folder, opening: [("to compute precision and recall", f"nuggeteer nuggetize --score {file}")],
     ),
     "distillers": OwnFile(
         "an evaluation of distillers",
@@ -175,19 +177,19 @@ OWN_FILES: Mapping[str, OwnFile] = {
             and {one["type"] for one in opening.objects} <= {"corpus", "query", "distiller", "nug", "nugget", "answer"}
         ),
         _objects("records"),
-        lambda file, folder: [("to score the distillers", f"nuggeteer distill {file}")],
+        lambda file, folder, opening: [("to score the distillers", f"nuggeteer distill {file}")],
     ),
     "manifest": OwnFile(
         "the manifest of a collection's runs",
         _has("run", without=("qid", "text", "run_id")),
         _lines_of(canonical.MANIFEST, "runs"),
-        lambda file, folder: [("to add it to a collection, copy it there", f"cp {file} {folder}/runs.jsonl")],
+        lambda file, folder, opening: [("to add it to a collection, copy it there", f"cp {file} {folder}/runs.jsonl")],
     ),
     "questions": OwnFile(
         "questions of a collection",
         _is_questions,
         _lines_of(canonical.QUESTIONS, "questions"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             ("to add them to a collection, copy them there", f"cp {file} {folder}/questions.jsonl"),
         ],
     ),
@@ -195,7 +197,7 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "a run: responses to questions",
         _has("qid", "text", without=("nugget",)),
         _lines_of(canonical.RESPONSES, "responses"),
-        lambda file, folder: [
+        lambda file, folder, opening: [
             ("to score it", f"nuggeteer score {file} --collection {folder}"),
             ("to propose nuggets from it, if there are none", f"nuggeteer nuggetize {file} --propose proposed.jsonl"),
         ],
@@ -204,6 +206,6 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "the recorded builds of a collection",
         lambda opening: opening.head.startswith(b"SQLite format 3\0"),
         lambda path, problems: {},
-        lambda file, folder: [("to see the trend", f"nuggeteer history --collection {folder}")],
+        lambda file, folder, opening: [("to see the trend", f"nuggeteer history --collection {folder}")],
     ),
 }

@@ -33,13 +33,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.bundle import Bundle, as_id, as_json, kept
-from nuggeteer.formats.nugget_lists import BETWEEN, places
+from nuggeteer.formats.bundle import USED, Bundle, as_id, as_json, kept
+from nuggeteer.formats.nugget_lists import BETWEEN, NOT_ASSIGNED, places
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
 
 ASSIGNMENTS = {"support": (True, False), "partial_support": (False, True), "not_support": (False, False)}
-NOT_ASSIGNED = "not_assigned"
 ASSESSOR = "autonuggetizer"
 _AS_FOUND = "as_found"
 _IMPORTANCE_AS_FOUND = "importance_as_found"
@@ -165,12 +164,14 @@ def _add_answer(bundle: Bundle, answer: _Answer, key: Sequence[Nugget]) -> None:
         own = key[place]
         if _importance(nugget) != _importance(own):
             here, before = _importance(nugget), _importance(own)
-            aside(as_json(found), f"nugget {own.nugget} of {qid} is {here!r:.40} here and {before!r:.40} before")
+            what = f"nugget {own.nugget} of {qid} is {here!r:.40} here and {before!r:.40} before, which counts"
+            aside(as_json(found), what, USED)
         if assignment == NOT_ASSIGNED:
             continue
         extra = _rest(found, text=BETWEEN.join(own.descriptions), importance=_importance(own), assignment=assignment)
         if not isinstance(assignment, str) or assignment not in ASSIGNMENTS:
-            aside(as_json(found), f"nugget {own.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no")
+            what = f"nugget {own.nugget} of {qid} has the assignment {assignment!r:.80}, kept as a no"
+            aside(as_json(found), what, USED)
             extra, assignment = {**extra, "assignment": assignment}, "not_support"
         verdict, partly = ASSIGNMENTS[assignment]
         bundle.judgements.append(
@@ -216,7 +217,7 @@ def _report_garbled(bundle: Bundle, path: Path, number: int, nuggets: list[Nugge
         if _IMPORTANCE_AS_FOUND in nugget.extra:
             found = nugget.extra[_IMPORTANCE_AS_FOUND]
             what = f"nugget {nugget.nugget} of {nugget.qid} has the importance {found!r:.80}, kept as unrated"
-            bundle.not_understood(path, number, as_json(_nugget_object(nugget)), what)
+            bundle.not_understood(path, number, as_json(_nugget_object(nugget)), what, USED)
 
 
 def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:

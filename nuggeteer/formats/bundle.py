@@ -25,6 +25,7 @@ from nuggeteer.settings import read_settings
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
 KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line
+USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
 _SHOWN = 5
 _LONGEST_NAME = 200
 
@@ -59,9 +60,9 @@ class Bundle:
         self.runs.setdefault(info.run, info)
         self.responses.setdefault(info.run, []).append(response)
 
-    def not_understood(self, path: Path, line: int, raw: str, what: str) -> None:
+    def not_understood(self, path: Path, line: int, raw: str, what: str, remedy: str = KEPT_ASIDE) -> None:
         self.garbled.append(raw)
-        self.warn(path, line, what, KEPT_ASIDE)
+        self.warn(path, line, what, remedy)
 
     def warn(self, path: Path, line: int | None, what: str, remedy: str) -> None:
         """A warning about a line, or about an object of a document that has no lines of its own."""

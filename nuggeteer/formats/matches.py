@@ -9,22 +9,24 @@ A verdict scores 1 or 0, and so do support and not_support; partial_support scor
 weighed in the same way. A probability beside an assignment says more, so it counts. With "scope": "answer", and in
 AutoNuggetizer's files, `text` is the whole answer.
 
-AutoNuggetizer's nuggets have no ids. Each is recognised as the nugget of its question that has the same words. An
-assignment that an LLM garbled scores 0 with a warning, as in AutoNuggetizer. Other keys are ignored. Lines on unknown
-questions or nuggets are not used, with a warning. Of two lines with `at` about one pair, the later one counts. Two
-different scores of one pair without `at` are an error.
+AutoNuggetizer's nuggets have no ids. Each is recognised by its text (`nugget_lists`), as `convert` does. An assignment
+that an LLM garbled scores 0 with a warning, as in AutoNuggetizer; `not_assigned` says nothing. Of two answers with the
+same text, the higher score counts, with a warning. Other keys are ignored. Lines on unknown questions or nuggets are
+not used, with a warning. Of two lines with `at` about one pair, the later one counts. Two different scores of one pair
+without `at` are an error.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.fields import WrongField
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
-from nuggeteer.records import AnswerKey
+from nuggeteer.formats.nugget_lists import NOT_ASSIGNED, places
+from nuggeteer.records import AnswerKey, Nugget
 from nuggeteer.text import normalised
 
 KEYS = (
@@ -77,10 +79,9 @@ class _Reader:
         self.key, self.problems, self.file, self.line = key, problems, file, 0
         # By nugget and text: what was said, when, and in which line.
         self.found: dict[tuple[int, str], tuple[Match, str, int]] = {}
-        self.described: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self.nuggets: dict[str, list[Nugget]] = defaultdict(list)
         for nugget in key.nuggets:
-            for words in dict.fromkeys(map(normalised, nugget.descriptions)):
-                self.described[nugget.qid, words].append(nugget.nugget)
+            self.nuggets[nugget.qid].append(nugget)
         self.lines: list[Match] = []
         self._normalised: dict[str, str] = {}  # a text has a line for each nugget
 
@@ -108,25 +109,31 @@ class _Reader:
             if (when, self.line) > (before, line):
                 self.found[position, same] = match, when, self.line
         elif first.score != score:
-            raise WrongField(
-                f"line {line} has a different score of nugget {nugget!r} and this text", "keep one of them"
-            )
+            what = f"line {line} has a different score of nugget {nugget!r} and this text"
+            if "nuggets" not in record:
+                raise WrongField(what, "keep one of them")
+            self.warn(what, "the higher one counts")
+            self.found[position, same] = max((match, when or "", self.line), self.found[position, same], key=_height)
 
     def assignments(self, record: dict[str, Any]) -> None:
-        """A line of AutoNuggetizer. Nuggets with the same words are taken in the order of the key."""
+        """A line of AutoNuggetizer, whose nuggets are found by their texts, as `convert` finds them."""
         qid, text, listed = str(record.get("qid")), _string(record, "answer_text"), record["nuggets"]
         if not isinstance(listed, list) or not all(isinstance(nugget, dict) for nugget in listed):
             raise WrongField("'nuggets' is not a list of objects", 'write [{"text", "assignment"}, ...]')
-        count = Counter[str]()
-        for nugget in listed:
-            words = normalised(_string(nugget, "text"))
-            nuggets, assignment = self.described.get((qid, words), []), nugget.get("assignment")
+        texts = [_string(nugget, "text") for nugget in listed]
+        own = self.nuggets.get(qid, [])
+        for nugget, words, place in zip(listed, texts, places(texts, own), strict=True):
+            assignment = nugget.get("assignment")
+            if assignment == NOT_ASSIGNED:
+                continue
             if assignment not in tuple(ASSIGNED):
                 self.warn(f"unknown assignment {assignment!r:.60}", f"it scores 0; write one of {', '.join(ASSIGNED)}")
             score = ASSIGNED.get(assignment, 0.0) if isinstance(assignment, str) else 0.0
-            name = nuggets[count[words]] if count[words] < len(nuggets) else words
-            self.add(record, qid, name, text, score, float(score == 1))
-            count[words] += 1
+            self.add(record, qid, words if place is None else own[place].nugget, text, score, float(score == 1))
+
+
+def _height(found: tuple[Match, str, int]) -> float:
+    return found[0].score
 
 
 def _string(record: dict[str, Any], key: str) -> str:

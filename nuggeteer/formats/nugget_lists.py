@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from nuggeteer.records import Nugget
 from nuggeteer.text import normalised, verdict_form
 
+NOT_ASSIGNED = "not_assigned"  # which we write for a nugget that nobody judged
 BETWEEN = " / "  # joins several descriptions of a nugget
 
 

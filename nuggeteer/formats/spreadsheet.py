@@ -19,6 +19,7 @@ from nuggeteer.errors import Problem, fail
 from nuggeteer.formats.canonical import JUDGEMENTS, WrongLine
 from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.formats.judgements import Entry, Verdict
+from nuggeteer.formats.objects import read_whole
 
 WORDS = {**dict.fromkeys(("yes", "y", "true", "1"), True), **dict.fromkeys(("no", "n", "false", "0"), False)}
 
@@ -75,11 +76,9 @@ def _rows(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, 
 
 
 def _text(path: Path) -> str:
+    content = read_whole(path)
     try:
-        content = path.read_bytes()
         return content.decode("utf-8-sig")
-    except OSError as error:
-        raise fail(path, f"cannot be read: {error.strerror}", "check the name and the permissions") from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise fail(path, "is not UTF-8", "save it as CSV UTF-8", line) from error

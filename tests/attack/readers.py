@@ -626,7 +626,7 @@ READERS: dict[str, list[Reader]] = {
 def takers() -> Iterator[str]:
     """Every public function of the package that takes a path or bytes, except those that are called write."""
     for module in pkgutil.walk_packages(nuggeteer.__path__, "nuggeteer."):
-        if module.name.endswith(("__main__", "pymc_models")):
+        if module.name.endswith(("__main__", "pymc_models", "plugins.inspect")):
             continue
         members = vars(importlib.import_module(module.name))
         for name, member in members.items():

@@ -241,9 +241,10 @@ def test_assignments_are_a_machine_s_and_their_nuggets_are_found_by_their_texts(
     assert check(folder) == []
 
 
-def test_a_garbled_assignment_says_nothing_and_is_told(take, tmp_path):
+def test_a_garbled_assignment_is_a_no_as_convert_has_it_and_is_told(take, tmp_path):
     done = take(answers("support", "ming_dynasty_support", importance="failed"), "gpt")
-    assert [j.nugget for j in done.written] == ["a"]
+    assert [(j.nugget, j.verdict) for j in done.written] == [("a", True), ("b", False)]
+    assert done.written[1].extra["assignment"] == "ming_dynasty_support"
     told = [str(problem) for problem in done.problems]
     assert any(text.startswith(f"{tmp_path}/verdicts:1: ") and "ming_dynasty_support" in text for text in told)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nuggeteer.formats import autonuggetizer
 from nuggeteer.formats.autonuggetizer import assignment_objects, nugget_objects, read_nuggets
-from nuggeteer.formats.bundle import KEPT_ASIDE, Bundle
+from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Object = dict[str, Any]
@@ -178,7 +178,7 @@ def test_with_a_key_other_texts_are_kept_aside_and_another_importance_is_reporte
     assert [(j.nugget, j.verdict) for j in bundle.judgements] == [("n2", True), ("n1", False)]
     assert [orjson.loads(raw) for raw in bundle.garbled] == line["nuggets"][:2]
     assert [problem.what for problem in bundle.problems] == [
-        "nugget n2 of q is 'vital' here and 'okay' before",
+        "nugget n2 of q is 'vital' here and 'okay' before, which counts",
         "q has no nugget 'x', so its assignment has no place",
     ]
     assert next(assignment_objects(bundle, "r"))["nuggets"] == [line["nuggets"][2], line["nuggets"][0]]
@@ -385,7 +385,7 @@ changed = st.fixed_dictionaries(
 
 def told(bundle: Bundle) -> list[bytes]:
     """What was kept aside, after a look that each piece has its problem."""
-    assert sum(problem.remedy == KEPT_ASIDE for problem in bundle.problems) == len(bundle.garbled)
+    assert sum(problem.remedy in (KEPT_ASIDE, USED) for problem in bundle.problems) == len(bundle.garbled)
     return canonical(orjson.loads(raw) for raw in bundle.garbled)
 
 
