@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "write one build's scores, changes and evidence as an HTML page"
+if TYPE_CHECKING:
+    from nuggeteer.collection.folder import Collection
+
+SUMMARY = "write an HTML page of one build: its scores, changes and evidence"
 EXAMPLES = """\
   nuggeteer report
   nuggeteer report build-102 --against build-101 --output tonight.html
+  nuggeteer report --site public
 """
 
 
@@ -26,12 +31,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         help="the run to compare it with (default: the build or run before it)",
     )
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
         "--output",
         type=Path,
         default=Path("report.html"),
         metavar="FILE",
         help="the page to write (default: report.html)",
+    )
+    where.add_argument(
+        "--site",
+        type=Path,
+        metavar="DIR",
+        help="write a page for each recorded build that has none yet, and index.html, which lists them",
     )
     options.collection(parser)
     options.report(parser)
@@ -40,10 +52,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
     from nuggeteer.reports import briefing, html
 
+    if args.site is not None and (args.run, args.against) != (None, None):
+        raise NuggeteerError("--site writes the pages of recorded builds: leave out RUN and --against")
     collection = options.read(args)
+    if args.site is not None:
+        return _site(args, collection)
     found = brief(collection, args.run, args.against, args.seed, args.jobs, output.write_status)
     output.warn([*collection.problems, *found.problems])
     html.write(args.output, found)
@@ -53,4 +70,15 @@ def run(args: argparse.Namespace) -> int:
         against = f" against {found.old.title}" if found.old else ""
         output.say(f"{found.new.title}{against}")
         output.say(f"The page is in {args.output}.")
+    return 0
+
+
+def _site(args: argparse.Namespace, collection: Collection) -> int:
+    from nuggeteer.reports import site as report
+    from nuggeteer.reports.html.site import write_site
+
+    with output.progress("pages") as progress:
+        site, history = write_site(args.site, collection, args.seed, args.jobs, output.write_status, progress)
+    output.warn([*collection.problems, *history.problems])
+    output.show(args, report, site)
     return 0

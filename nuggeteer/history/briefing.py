@@ -6,7 +6,7 @@ Everything is computed here. `reports.html` draws it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,12 @@ from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_m
 from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.baseline import BriefedRun, newest_readable
+from nuggeteer.history.ruling import Ruling, nightly_measure, nightly_scorer, rule
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import NuggetTimelines, Trend, nugget_timelines, trends_if_any
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_if_any
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
-from nuggeteer.measures import DEFAULT, Measure
+from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.outcomes import MatchedRun
@@ -42,7 +43,7 @@ class SuggestedPair:
 class Briefing(Shown):
     """One build in the morning. `sightings` has an entry for each nugget of the key; `diff` is None where there is
     nothing to compare with, `trend` and `timelines` where no build of this group is recorded, `trust` where nobody has
-    judged anything."""
+    judged anything. The trend ends with the build."""
 
     collection: str
     new: BriefedRun
@@ -50,6 +51,7 @@ class Briefing(Shown):
     scores: Scores
     sightings: tuple[Sighting, ...]
     diff: Diff | None
+    ruling: Ruling
     trend: Trend | None
     timelines: NuggetTimelines | None
     suggested: tuple[SuggestedPair, ...]
@@ -83,15 +85,56 @@ def brief(
     It is compared with `against`; by default with the build recorded before it, or with the run before it in
     its group, else in the collection."""
     history = History.of(collection.root)
-    recorded = trends_if_any(history)
+    recorded = trends_if_any(history, nightly_measure(collection).name)
     new, trend = _newest(collection, history, recorded, run)
     old = _before(collection, history, trend, new, against)
 
-    scorer = Scorer(collection, DEFAULT, seed=seed, jobs=jobs)
+    scorer = nightly_scorer(collection, seed, jobs)
     matched = scorer.read(new.run)
+    matched_old = scorer.read(old.run) if old else None
+    return _brief(scorer, matched, matched_old, new, old, trend, history, notify)
+
+
+def brief_builds(
+    collection: Collection,
+    history: History,
+    wanted: Sequence[tuple[Trend, Build]],
+    seed: int = 0,
+    jobs: int = 1,
+    notify: Callable[[str], None] = lambda line: None,
+) -> Iterator[Briefing]:
+    """The briefings on recorded builds, each compared with the one recorded before it. Builds whose answers are damaged
+    are left out."""
+    scorer = nightly_scorer(collection, seed, jobs)
+    last: tuple[Build, MatchedRun] | None = None
+    for trend, build in wanted:
+        if not (new := newest_readable(history, collection, [build])):
+            continue
+        old = newest_readable(history, collection, trend.builds[: trend.builds.index(build)])
+        matched_old = None
+        if old:
+            matched_old = last[1] if last and last[0] is old.build else scorer.read(old.run)
+        matched = scorer.read(new.run)
+        last = build, matched
+        yield _brief(scorer, matched, matched_old, new, old, trend, history, notify)
+
+
+def _brief(
+    scorer: Scorer,
+    matched: MatchedRun,
+    matched_old: MatchedRun | None,
+    new: BriefedRun,
+    old: BriefedRun | None,
+    trend: Trend | None,
+    history: History,
+    notify: Callable[[str], None],
+) -> Briefing:
     score = scorer.score(matched)
-    diff = diff_matched_runs(scorer, scorer.read(old.run), matched, explain=True) if old else None
-    return brief_matched_run(scorer, matched, score, new, old, diff, trend, history, notify)
+    diff = None
+    if matched_old:
+        diff = diff_matched_runs(scorer, matched_old, matched, explain=True, new_outcome=score.outcome)
+    ruling = rule(scorer.collection, history, old, diff)
+    return brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify)
 
 
 def brief_matched_run(
@@ -101,6 +144,7 @@ def brief_matched_run(
     new: BriefedRun,
     old: BriefedRun | None,
     diff: Diff | None,
+    ruling: Ruling,
     trend: Trend | None,
     history: History,
     notify: Callable[[str], None] = lambda line: None,
@@ -114,6 +158,8 @@ def brief_matched_run(
     sightings = sightings_of(marker, DecidedRun(scorer.key, matched, outcome, None), every)
     explainer = Explainer(scorer.matcher, marker, collection)
     suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
+    if trend and new.build:
+        trend = trend.until(new.build)
     return Briefing(
         collection.root.resolve().name,
         new,
@@ -121,6 +167,7 @@ def brief_matched_run(
         scorer.scores([score]),
         tuple(explained(explainer, sightings[i], i) for i in every.tolist()),
         diff,
+        ruling,
         trend,
         nugget_timelines(history, trend.builds) if trend else None,
         tuple(SuggestedPair(suggestion, _passage(marker, new.run, suggestion)) for suggestion in suggestions),

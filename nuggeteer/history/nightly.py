@@ -5,7 +5,7 @@ The answers are matched and scored once. What is recorded, compared and drawn on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
@@ -14,14 +14,15 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import Diff, NuggetChange, diff_matched_runs
-from nuggeteer.comparing.gate import Decision, Gate, decide, possibly_lost, surely_kept, surely_not_worse
+from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
-from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.errors import Problem
 from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
+from nuggeteer.history.ruling import Ruling, nightly_scorer, rule
 from nuggeteer.history.store import History, RecordedRun
 from nuggeteer.history.trend import Trend, trends
 from nuggeteer.judging.suggest import Forecast, forecast
-from nuggeteer.measures import DEFAULT, Measure, headline, parse
+from nuggeteer.measures import Measure
 from nuggeteer.records import Run
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import RunScore, Scorer
@@ -44,9 +45,8 @@ class Needed:
 
 @dataclass(frozen=True, repr=False)
 class Night(Shown):
-    """One night's result. `old`, `diff` and the gates are absent on the first night, when there is nothing to compare
-    with. `new_questions` were not asked in the old build; with any of them the gates cannot be applied. `asked`
-    and `against` are the runs as the command line names them."""
+    """One night's result. `old` and `diff` are absent on the first night, when there is nothing to compare with.
+    `asked` and `against` are the runs as the command line names them."""
 
     asked: str
     against: str | None
@@ -55,9 +55,8 @@ class Night(Shown):
     measure: Measure
     score: RunScore
     diff: Diff | None
-    gates: tuple[Gate, ...]
+    ruling: Ruling
     needed: Needed | None
-    new_questions: tuple[str, ...]
     verdicts: int
     earlier_runs: tuple[str, ...]
     recorded: RecordedRun
@@ -68,18 +67,20 @@ class Night(Shown):
     problems: tuple[Problem, ...]  # of the history
 
     @property
+    def gates(self) -> tuple[Gate, ...]:
+        return self.ruling.gates
+
+    @property
+    def new_questions(self) -> tuple[str, ...]:
+        return self.ruling.new_questions
+
+    @property
     def decision(self) -> Decision:
-        return decide(self.gates) if self.gates else "UNDECIDED"
+        return self.ruling.decision
 
     @property
     def reason(self) -> str:
-        if self.old is None:
-            return "This is the first night, and there is nothing to compare it with."
-        if self.new_questions:
-            one = len(self.new_questions) == 1
-            what = "1 question is" if one else f"{len(self.new_questions)} questions are"
-            return f"{what} new since {self.old.title}. The next night can be compared."
-        return ". ".join(gate.why for gate in self.gates if gate.decision == self.decision) + "."
+        return self.ruling.reason
 
     @property
     def interval(self) -> Interval:
@@ -109,26 +110,18 @@ def nightly(
     default with the build of its group that was recorded before it.
 
     A `summary` compares by all measures, not only by that of the settings; a `page` has the briefing too."""
-    settings, history = collection.settings.nightly, History.of(collection.root)
-    first = parse(settings.measure) if settings.measure else headline(collection.key)
-    measures = [first, *(measure for measure in DEFAULT if measure.name != first.name)]
-    scorer = Scorer(collection, measures, seed=seed, jobs=jobs)
-    if first not in scorer.measures:
-        raise NuggeteerError(f"[nightly] measure {first}: these nuggets have no votes or weights to measure it by")
+    history, scorer = History.of(collection.root), nightly_scorer(collection, seed, jobs)
+    first = scorer.measures[0]
     loaded = collection.run(run)
     old = find_old_run(collection, history, loaded, against) if against is not None else None
     matched = scorer.read(loaded)
     score = scorer.score(matched)
     (recorded,) = history.record(scorer.scores([score]), label, rerun=True)
-    trend = _trend_of(history, recorded.build)
+    trend = _trend_of(history, recorded.build, first)
     at = next(i for i, build in enumerate(trend.builds) if build.scoring.build == recorded.build)
     new = BriefedRun(loaded, trend.builds[at])
     if old is None:
         old = newest_readable(history, collection, trend.builds[:at])
-    new_questions: tuple[str, ...] = ()
-    if old and old.build:
-        asked = history.asked(old.build.scoring.build)
-        new_questions = tuple(q.qid for q in collection.key.questions if q.qid not in asked)
     matched_old = scorer.read(old.run) if old else None
     compared = scorer.measures if summary or page else scorer.measures[:1]
     diff = None
@@ -136,19 +129,15 @@ def nightly(
         diff = diff_matched_runs(
             scorer, matched_old, matched, explain=page, measures=compared, new_outcome=score.outcome
         )
-    gates = list[Gate]()
-    if diff and not new_questions:
-        gates.append(surely_not_worse(diff, settings.fail_if_worse))
-        if settings.max_lost_vital != "any":
-            gates.append(surely_kept(diff, settings.max_lost_vital, settings.sure))
+    ruling = rule(collection, history, old, diff)
     needed = None
-    if diff and matched_old and gates and decide(gates) == "UNDECIDED":
-        needed = _needed(scorer, matched, matched_old, diff, gates)
+    if diff and matched_old and ruling.gates and ruling.decision == "UNDECIDED":
+        needed = _needed(scorer, matched, matched_old, diff, ruling.gates)
     briefing = None
     if page:
         from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
 
-        briefing = brief_matched_run(scorer, matched, score, new, old, diff, trend, history, notify)
+        briefing = brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify)
     return Night(
         run,
         against,
@@ -157,9 +146,8 @@ def nightly(
         first,
         score,
         diff,
-        tuple(gates),
+        ruling,
         needed,
-        new_questions,
         len(collection.judgements),
         _earlier_runs(collection, loaded) if old is None else (),
         recorded,
@@ -199,7 +187,7 @@ def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:
     return sum(open_answers[: len(possible) - most])
 
 
-def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates: list[Gate]) -> Needed:
+def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates: Sequence[Gate]) -> Needed:
     """What decides all the gates that are undecided."""
     settings, found = scorer.collection.settings.nightly, list[Needed]()
     if gates[0].decision == "UNDECIDED":
@@ -216,8 +204,8 @@ def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates:
     return found[0] if len(found) == 1 else Needed(None)  # questions alone do not settle losses
 
 
-def _trend_of(history: History, build: int) -> Trend:
-    return next(trend for trend in trends(history) if any(b.scoring.build == build for b in trend.builds))
+def _trend_of(history: History, build: int, measure: Measure) -> Trend:
+    return next(trend for trend in trends(history, measure.name) if any(b.scoring.build == build for b in trend.builds))
 
 
 def _earlier_runs(collection: Collection, new: Run) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ scoring never replaces an old one. The reference page on files lists tables and 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -209,9 +209,9 @@ class History:
             db.executemany("INSERT OR REPLACE INTO main.question_scores VALUES (?, ?, ?, ?, ?)", rows)
         return added
 
-    def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1) -> int:
-        """Score the stored builds with the verdicts known today, by every measure that any build was scored by. Returns
-        how many builds needed it.
+    def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1, only: Container[int] | None = None) -> int:
+        """Score the stored builds, or `only` these, with the verdicts known today, by every measure that any build was
+        scored by. Returns how many builds needed it.
 
         Scores that are damaged are made anew; a build whose responses are damaged is left out. The group of a build is
         the one the manifest names for its run, or else the one recorded with it."""
@@ -226,7 +226,7 @@ class History:
         stale = [
             (build, scoring if signature == today.signature else None)
             for build, _, _, scoring, signature, by in latest
-            if signature != today.signature or wanted - set(by.split())
+            if (only is None or build in only) and (signature != today.signature or wanted - set(by.split()))
         ]
         done = 0
         for start in range(0, len(stale), RESCORE_BATCH):

@@ -77,6 +77,12 @@ class Trend(Framed):
             row |= {"value": build.interval.value, "low": build.interval.low, "high": build.interval.high}
             yield row | {"delta": float(self.delta[i]), "comparable": build.comparable}
 
+    def until(self, build: Build) -> Trend:
+        """The trend as far as a build. The alarm looks at no later build, so this is what it said then."""
+        end = self.builds.index(build) + 1
+        changes = tuple(change for change in self.alarm.changes if change.at < end)
+        return replace(self, builds=self.builds[:end], alarm=Alarm(self.alarm.evidence[:end], changes))
+
     @cached_property
     def value(self) -> Vector:
         return _numbers([build.interval.value for build in self.builds])
@@ -224,9 +230,10 @@ def trends(history: History, measure: str | None = None) -> tuple[Trend, ...]:
     return tuple(_trend(history, group, measure, own) for group, own in groups.items())
 
 
-def trends_if_any(history: History) -> tuple[Trend, ...]:
-    """The trends of all groups; none where no sound build is recorded."""
-    return trends(history) if history.path.exists() and history.measures() else ()
+def trends_if_any(history: History, measure: str | None = None) -> tuple[Trend, ...]:
+    """The trends of all groups, by the measure if any build was scored by it; none where no sound build is recorded."""
+    names = history.measures() if history.path.exists() else []
+    return trends(history, measure if measure in names else None) if names else ()
 
 
 def _trend(history: History, group: str | None, measure: str, scorings: Sequence[Sequence[Scoring]]) -> Trend:

@@ -8,7 +8,7 @@ from typing import Any
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores, thresholds
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.json_values import file_name, gates_as_json
 
 
 def as_json(found: Briefing) -> dict[str, Any]:
@@ -19,6 +19,9 @@ def as_json(found: Briefing) -> dict[str, Any]:
         "collection": file_name(found.collection),
         "new": _subject(found.new),
         "old": _subject(found.old) if found.old else None,
+        "decision": found.ruling.decision,
+        "reason": found.ruling.reason,
+        "gates": gates_as_json(found.ruling.gates),
         "scores": scores.as_json(found.scores),
         "changes": changes.as_json(found.diff) if found.diff else None,
         "history": history.as_json([(found.trend, found.timelines)], len(found.trend.builds))

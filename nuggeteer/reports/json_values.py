@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from nuggeteer.comparing.gate import Gate
 from nuggeteer.statistics.intervals import Interval
 
 
@@ -23,3 +25,7 @@ def interval_as_json(interval: Interval | None) -> dict[str, Any] | None:
         "judging": interval.judging,
         "sampling": interval.sampling,
     }
+
+
+def gates_as_json(gates: Sequence[Gate]) -> list[dict[str, Any]]:
+    return [{"rule": gate.rule, "decision": gate.decision, "why": gate.why} for gate in gates]

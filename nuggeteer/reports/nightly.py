@@ -15,7 +15,7 @@ from nuggeteer.history.nightly import Night
 from nuggeteer.reports import recording
 from nuggeteer.reports.change_words import difference, difference_span, sureness
 from nuggeteer.reports.formatting import between, counted, number, percent
-from nuggeteer.reports.json_values import file_name, interval_as_json
+from nuggeteer.reports.json_values import file_name, gates_as_json, interval_as_json
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain
 
@@ -41,7 +41,7 @@ def as_json(night: Night) -> dict[str, Any]:
         "change": {**(interval_as_json(delta.interval) or {}), "old": delta.old, "new": delta.new, "p": delta.p}
         if delta
         else None,
-        "gates": [{"rule": gate.rule, "decision": gate.decision, "why": gate.why} for gate in night.gates],
+        "gates": gates_as_json(night.gates),
         "lost_vital": [_lost_as_json(change) for change in night.surest_lost if change.vital],
         **({"claimed": claimed} if (claimed := [_lost_as_json(c) for c in night.surest_lost if c.forbidden]) else {}),
         "needed": {"verdicts": needed.verdicts, "questions": needed.questions} if needed else None,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.briefing import brief
+from nuggeteer.history.briefing import brief, brief_builds
+from nuggeteer.history.nightly import nightly
 from nuggeteer.history.store import History
+from nuggeteer.history.trend import trends
 from nuggeteer.judging.suggest import suggest
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.conftest import write_lines
@@ -119,3 +122,42 @@ def test_a_collection_without_runs_says_so(tmp_path):
 def test_against_nobody_is_an_error(folder):
     with pytest.raises(NuggeteerError, match="nobody"):
         brief(read_collection(folder), "build-102", "nobody")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["", "measure = 'recall'\nfail_if_worse = 0.2\nmax_lost_vital = 2\nsure = 0.5"])
+def test_the_gates_say_what_they_said_that_night(folder, settings):
+    """With the same headline, the same reasons, and the builds that were there."""
+    with (folder / "nuggeteer.toml").open("a") as file:
+        file.write(f"\n[nightly]\n{settings}\n")
+    nights = [nightly(read_collection(folder), f"build-{n}", label=str(n)) for n in (101, 102, 103)]
+    assert nights[-1].gates
+    collection = read_collection(folder)
+    wanted = [(trend, build) for trend in trends(History.of(folder), nights[0].measure.name) for build in trend.builds]
+    each = list(brief_builds(collection, History.of(folder), wanted))
+    for number, (night, found) in enumerate(zip(nights, each, strict=True), 1):
+        assert (found.ruling.decision, found.ruling.reason) == (night.decision, night.reason)
+        assert [(gate.rule, gate.why) for gate in found.ruling.gates] == [(g.rule, g.why) for g in night.gates]
+        assert found.headline.name == night.measure.name
+        assert found.score.measures[found.headline.name] == night.interval
+        assert (len(found.trend.builds), found.trend.measure) == (number, night.measure.name)
+    assert brief(collection).ruling.reason == nights[-1].reason
+    assert brief(collection, "build-102").ruling.reason == nights[1].reason
+
+
+def test_a_trend_until_a_build_is_what_it_was_then(folder):
+    """With an alarm that comes, and one that is still to come."""
+    history, seen = History.of(folder), []
+    values = [0.5] * 12 + [0.2] * 6 + [0.8] * 9
+    scores = score(read_collection(folder), ["build-101"])
+    for i, value in enumerate(values):
+        run = replace(scores.runs[0], measures={"f3": replace(scores.runs[0].measures["f3"], value=value + i / 1000)})
+        history.record(replace(scores, runs=(run,)), label=str(i))
+        seen.append(trends(history)[0])
+    (last,) = trends(history)
+    assert len(last.alarm.changes) > len(seen[len(values) // 2].alarm.changes)
+    for then, build in zip(seen, last.builds, strict=True):
+        until = last.until(build)
+        assert until.builds == then.builds
+        assert until.alarm.changes == then.alarm.changes
+        assert until.alarm.evidence == pytest.approx(then.alarm.evidence)

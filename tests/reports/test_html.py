@@ -12,18 +12,21 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.comparing.gate import Gate
 from nuggeteer.history.briefing import brief
+from nuggeteer.history.ruling import Ruling
 from nuggeteer.history.store import History
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
-from nuggeteer.reports.html import nugget_map
+from nuggeteer.reports.html import evidence
 from nuggeteer.reports.html.judge_next import JudgeNext
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
@@ -163,23 +166,78 @@ def test_the_map_has_each_nugget_once_and_tells_known_from_guessed_without_colou
     assert not outcome.known.all()
 
 
-def test_the_evidence_is_of_the_nugget_that_it_names(page, found):
+def units(text):
+    """A text as browsers count it: a list of its UTF-16 code units."""
+    return [text.encode("utf-16-le")[i : i + 2] for i in range(0, len(text.encode("utf-16-le")), 2)]
+
+
+def between(text, start, end):
+    return b"".join(units(text)[start:end]).decode("utf-16-le")
+
+
+def visible(text):
+    return "\n".join(map(escaped, text.replace("\r", "").replace("\t", " ").split("\n")))
+
+
+def test_the_evidence_is_of_the_nugget_that_it_names_and_stands_in_the_whole_answer(page, found):
     data = island(page)
     assert len(data["nuggets"]) == len(found.key.nuggets)
     for row, nugget, sighting in zip(data["nuggets"], found.key.nuggets, found.sightings, strict=True):
-        question, name, importance, description, _, now, _, _, _, words, why = row
-        assert data["questions"][question][0] == nugget.qid
+        question, name, importance, description, _, (now, _, place, why), _ = row
+        qid, _, answer, _ = data["questions"][question]
+        assert qid == nugget.qid
         assert (name, importance) == (nugget.nugget, nugget.importance)
         assert description.rstrip("…") in escaped(nugget.descriptions[0])
         assert now.startswith("found" if sighting.found else "not found")
         assert ("known" in now) == sighting.known
         if sighting.known:
             assert why == [], "what is known needs no explanation"
-        if sighting.passage and len(sighting.passage.text) < nugget_map.SIZE:
-            assert "".join(words) == escaped(re.sub(r"\s+", " ", sighting.passage.text))
-            marked = [escaped(re.sub(r"\s+", " ", sighting.passage.text[a:b])) for a, b in sighting.passage.marks]
-            assert [word for word in words[1::2] if word] == marked
-    assert any(row[-1] for row in data["nuggets"]), "similar judged texts explain guesses"
+        assert (place is None) == (sighting.passage is None)
+        if sighting.passage:
+            record, start, end, marks, where = place
+            assert between(answer[record][0], start, end) == visible(sighting.passage.text)
+            marked = [between(answer[record][0], *marks[i : i + 2]) for i in range(0, len(marks), 2)]
+            assert marked == [visible(sighting.passage.text[a:b]) for a, b in sighting.passage.marks]
+            assert where.startswith(f"response {sighting.passage.rank}")
+    assert any(row[5][3] for row in data["nuggets"]), "similar judged texts explain guesses"
+
+
+def test_both_answers_are_there_whole_and_once(page, found):
+    for q, (_, _, new, old) in enumerate(island(page)["questions"]):
+        assert "\n".join(text for text, *_ in new) == visible(found.new.run.answer(q))
+        if old == "same":
+            assert found.diff.identical[q]
+        else:
+            assert "\n".join(text for text, *_ in old) == visible(found.old.run.answer(q))
+
+
+def test_a_nugget_of_either_run_has_its_old_passage(page, found):
+    data = island(page)
+    for change in (*found.diff.lost, *found.diff.kept):
+        row = data["nuggets"][found.key.nugget_position[change.question.qid, change.nugget.nugget]]
+        said, _, place, _ = row[6]
+        assert said.startswith("found")
+        answer = data["questions"][row[0]][3]
+        answer = data["questions"][row[0]][2] if answer == "same" else answer
+        assert between(answer[place[0]][0], *place[1:3]) == visible(change.old.passage.text)
+
+
+def test_places_are_counted_as_browsers_count_them_whatever_stands_before_them(collect):
+    strange = "a\tb 𝒳 \u202e \r\n x\x07 alpha 𝒳 beta. "
+    collection = collect(
+        [{"qid": "q", "nugget": "1", "text": "alpha beta gamma"}, {"qid": "r", "nugget": "1", "text": "delta"}],
+        {"a": [("q", f"{strange}\n\nand gamma"), ("r", "delta")], "b": [("q", "x"), ("r", "delta")]},
+        [{"qid": "q", "nugget": "1", "text": "other", "verdict": True}],
+    )
+    found = brief(collection, "a", "b")
+    data = island(html.page(found))
+    _, _, _, _, _, (_, _, (record, start, end, marks, _), _), _ = data["nuggets"][0]
+    text = data["questions"][0][2][record][0]
+    assert between(text, start, end) == visible(found.sightings[0].passage.text)
+    said = [between(text, *marks[i : i + 2]) for i in range(0, len(marks), 2)]
+    assert said == ["alpha", "beta", "gamma"]
+    assert "\\u202e" in text
+    assert "\n\nand" in text
 
 
 @pytest.mark.slow
@@ -191,9 +249,9 @@ def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
     sightings[place] = replace(sightings[place], why=lambda: why)
     page = html.page(replace(found, sightings=tuple(sightings)))
     rows = island(page)["nuggets"]
-    assert [i for i, row in enumerate(rows) if row[-1]] == [place]
-    assert rows[place][-1][0].startswith("words: ran aground; lacking: <script>")
-    assert rows[place][-1][1].startswith("like a judged yes (0.83): “It ran aground. </script>")
+    assert [i for i, row in enumerate(rows) if row[5][3]] == [place]
+    assert rows[place][5][3][0].startswith("words: ran aground; lacking: <script>")
+    assert rows[place][5][3][1].startswith("like a judged yes (0.83): “It ran aground. </script>")
     assert Counter(tag for tag, _ in Reader(page).elements)["script"] == 2
     assert "owned" not in re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)
 
@@ -202,16 +260,38 @@ def island(page):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
-@pytest.mark.slow
-def test_long_passages_are_cut_around_the_marked_words_and_this_is_said(folder, monkeypatch):
-    monkeypatch.setattr(nugget_map, "EVIDENCE", 1000)
-    found = brief(read_collection(folder))
+def test_of_answers_that_are_too_long_only_passages_are_there_and_this_is_said(found, monkeypatch):
+    """The shortest answers stay whole."""
+    runs = (found.new.run, found.diff.old_run)
+    lengths = sorted(len(run.answer(q)) for run in runs for q in range(len(found.key.questions)))
+    monkeypatch.setattr(evidence, "ANSWERS", sum(lengths) // 2)
+    monkeypatch.setattr(evidence, "SIZE", 80)
     page = html.page(found)
-    cut = [s for s in found.sightings if s.passage and len(s.passage.text) > nugget_map.LEAST]
-    assert cut
-    assert f"{len(cut)} passages are cut to about {nugget_map.LEAST} characters" in Reader(page).text
-    for row in island(page)["nuggets"]:
-        assert len("".join(row[-2])) <= nugget_map.LEAST + 2
+    data = island(page)
+    answers = [answer for _, _, *both in data["questions"] for answer in both if answer != "same"]
+    cut = [answer for answer in answers if answer and isinstance(answer[0], int)]
+    whole = ["\n".join(text for text, *_ in answer) for answer in answers if answer not in cut]
+    assert f"{len(cut)} long answers are left out" in Reader(page).text
+    assert max(map(len, whole)) < min(answer[0] for answer in cut)
+    assert sum(map(len, whole)) <= sum(lengths) // 2
+    for row, sighting in zip(data["nuggets"], found.sightings, strict=True):
+        answer = data["questions"][row[0]][2]
+        if answer in cut and sighting.passage:
+            record, start, end, marks, _ = row[5][2]
+            text = answer[1 + record][0]
+            assert (start, end) == (0, len(text))
+            assert len(text) <= 82
+            said = "".join(text[marks[i] : marks[i + 1]] for i in range(0, len(marks), 2))
+            assert not sighting.passage.marks or said
+            assert text.strip("…")[:20] in re.sub(r"\s+", " ", sighting.passage.text)
+
+
+@pytest.mark.parametrize("most", range(20))
+def test_the_answers_that_stay_whole_are_the_shortest_ones_that_fit(most):
+    """Against trying every limit; answers of one length stay or go together."""
+    lengths = np.array([3, 0, 5, 3, 1])
+    fitting = [limit for limit in [0, 1, 3, 5] if lengths[lengths <= limit].sum() <= most]
+    assert evidence._longest_whole(lengths, most) == max(fitting, default=0)
 
 
 def test_the_policy_names_this_style_and_this_script_and_nothing_else(page):
@@ -350,8 +430,42 @@ def test_a_fixed_threshold_has_guesses_without_probabilities(collect):
     runs = {"a": [("q", "alpha q beta"), ("r", "nothing")], "b": [("q", "nothing"), ("r", "nothing")]}
     collection = collect(nuggets, runs, toml='[threshold]\nmodel = "fixed"\nvalue = 0.3\n')
     reader = Reader(html.page(brief(collection, "a", "b")))
-    assert [mark for mark in reader.inside["button"] if "?" in mark] == ["+y?", "n?"]
+    assert sorted(mark for mark in reader.inside["button"] if "?" in mark) == ["+y?", "n?"]
     assert "no pair is more worth judging than another" in reader.text
+
+
+def test_the_decision_comes_first_in_a_word_a_sign_and_its_reason(found):
+    """The same as `nightly` takes, by the settings."""
+    for decided, sign in (("PASS", "✓"), ("FAIL", "✗"), ("UNDECIDED", "?")):
+        gate = Gate("F(3) kept", decided == "PASS", "because", decided=decided != "UNDECIDED")
+        other = Gate("nuggets <b>kept</b>", True, "none lost")
+        page = html.page(replace(found, ruling=Ruling((gate, other), found.old)))
+        text = Reader(page).text
+        assert page.index(f'class="decision {decided.lower()}"') < page.index('id="score"')
+        assert f"{sign} {decided}" in text
+        assert f"{sign} {decided} F(3) kept. because." in text
+        assert "✓ PASS nuggets <b>kept</b>. none lost." in text
+        assert f"<title>{decided}: build-102" in page
+    assert "FAIL" not in Reader(html.page(found)).text
+    assert found.ruling.reason in Reader(html.page(found)).text
+
+
+def test_the_questions_that_lost_most_come_first_each_with_its_text(page, found):
+    reader = Reader(page)
+    rows = [attrs for tag, attrs in reader.elements if tag == "tr" and "data-q" in attrs]
+    change = found.diff.headline.by_question
+    order = [int(row["data-q"]) for row in rows]
+    assert sorted(order) == list(range(len(found.key.questions)))
+    said = [np.inf if np.isnan(change[q]) else round(float(change[q]), 3) for q in order]
+    assert said == sorted(said)
+    for row, q in zip(rows, order, strict=True):
+        question = found.key.questions[q]
+        assert row["id"] == f"question/{quote(question.qid, safe='')}"
+        assert html.questions.beginning(question.text) in reader.text
+    figures = [attrs for tag, attrs in reader.elements if tag == "td" and attrs.get("data-name") == "F(3)"]
+    by_question = found.score.by_question["f3"]
+    for figure, q in zip(figures, order, strict=True):
+        assert float(figure.get("data-v", "nan")) == pytest.approx(by_question[q], nan_ok=True)
 
 
 @pytest.mark.slow

@@ -20,14 +20,17 @@ from nuggeteer.history.store import History, Scoring
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
+from nuggeteer.reports.html import permalinks
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.alarm import watch_trend
 from nuggeteer.statistics.intervals import Interval
+from nuggeteer.text import escaped
 from tests.reports.browsing import Visit, browser, needs_chromium
 from tests.reports.hostile import TRICKS, hostile
 
 __all__ = ["browser"]
 pytestmark = needs_chromium
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(visit):
     assert [url for url in visit.requests if url != visit.url and not url.startswith("data:")] == []
     assert visit.page.locator("h1").inner_text() == "build-102 (night of build-102)"
     assert visit.page.locator("svg.chart").count() == 3
+    visit.page.evaluate(UNFOLD)
     for chart in visit.page.locator("svg.chart").all():
         assert chart.bounding_box()["height"] > 60
 
@@ -76,6 +80,7 @@ def test_the_watcher_sees_what_a_page_does(browser, tmp_path):
 
 def test_a_press_shows_the_evidence_of_that_nugget(visit, demo):
     page, panel = visit.page, visit.page.locator("#evidence")
+    page.locator("#every").click()
     assert not panel.is_visible()
     places = [i for i, one in enumerate(demo.sightings) if one.passage and one.passage.marks and one.found][:3]
     assert places
@@ -85,13 +90,156 @@ def test_a_press_shows_the_evidence_of_that_nugget(visit, demo):
         assert panel.is_visible()
         assert nugget.descriptions[0] in panel.inner_text()
         assert f"{nugget.qid}/{nugget.nugget}" in panel.inner_text()
-        assert panel.locator("blockquote").inner_text() == re.sub(r"\s+", " ", passage.text)
+        now = panel.locator(".now")
+        quote = now.locator("blockquote").inner_text().strip("…")
+        assert quote == re.sub(r"\s+", " ", passage.text).strip("…")
         marked = [passage.text[a:b] for a, b in passage.marks]
-        assert panel.locator("mark").all_inner_texts() == marked
+        assert now.locator("blockquote mark").all_inner_texts() == marked
+        now.locator("summary").click()
+        answer = demo.new.run.answer(int(demo.key.question[place]))
+        assert squeezed(words(now.locator(".record"))) == squeezed(escaped_lines(answer))
+        assert now.locator(".record mark").all_inner_texts() == marked
         assert page.locator("[aria-pressed=true]").get_attribute("data-n") == str(place)
     panel.locator(".close").click()
     assert not panel.is_visible()
     assert visit.complaints == []
+
+
+def words(records):
+    """Their texts without the docids behind them."""
+    said = "[...p.childNodes].filter(n => n.className !== 'docid').map(n => n.textContent).join('')"
+    take = f"all => all.map(p => {said})"
+    return "\n".join(records.evaluate_all(take))
+
+
+def escaped_lines(text):
+    return "\n".join(map(escaped, text.split("\n")))
+
+
+def squeezed(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def test_a_question_has_its_nuggets_and_both_whole_answers(visit, demo):
+    page, panel = visit.page, visit.page.locator("#evidence")
+    q = next(q for q in range(len(demo.key.questions)) if not demo.diff.identical[q] and demo.diff.old.answered[q])
+    page.locator("#every").click()
+    page.locator(f"tr[data-q='{q}'] th a").click()
+    assert panel.locator("h3").inner_text() == demo.key.questions[q].text
+    assert panel.locator(".nuggets li").count() == demo.key.counts[q]
+    panel.locator(".before summary").click()
+    for side, run in (("now", demo.new.run), ("before", demo.old.run)):
+        assert squeezed(words(panel.locator(f".{side} .record"))) == squeezed(escaped_lines(run.answer(q)))
+    panel.locator(".nuggets a").first.click()
+    assert panel.locator("h3").inner_text() == demo.key.nuggets[int(demo.key.offsets[q])].descriptions[0]
+    page.go_back()
+    assert panel.locator("h3").inner_text() == demo.key.questions[q].text
+    assert visit.complaints == []
+
+
+def test_a_link_to_a_question_or_a_nugget_opens_it_wherever_it_is(browser, demo_page, demo):
+    """Also one that is not among the first rows."""
+    seen = Visit(browser, demo_page)
+    page = seen.page
+    last = int(page.locator("#cells tbody tr").last.get_attribute("data-q"))
+    assert not page.locator("#cells tbody tr").last.is_visible()
+    nugget = demo.key.nuggets[int(demo.key.offsets[last])]
+    for place, heading in (
+        (permalinks.of_question(nugget.qid), demo.key.questions[last].text),
+        (permalinks.of_nugget(nugget.qid, nugget.nugget), nugget.descriptions[0]),
+    ):
+        page.goto("about:blank")
+        page.goto(f"{seen.url}#{place}")
+        assert page.locator("#evidence h3").inner_text() == heading
+        row = page.locator(f"tr[data-q='{last}']")
+        assert row.is_visible()
+        assert page.locator("#evidence .links a").first.get_attribute("href") == f"#{place}"
+    change = demo.diff.lost[-1]
+    page.goto("about:blank")
+    page.goto(f"{seen.url}#{permalinks.of_nugget(change.question.qid, change.nugget.nugget)}")
+    lost = page.locator(".change.lost").last
+    assert lost.get_attribute("open") is not None
+    box = lost.bounding_box()
+    assert 0 <= box["y"] < 900, "what changed is in sight"
+    page.goto("about:blank")
+    page.goto(f"{seen.url}#question/nobody%")
+    assert not page.locator("#evidence").is_visible()
+    page.goto(f"{seen.url}#guesses")
+    assert page.locator("#guesses figure").is_visible()
+    assert seen.complaints == []
+    page.close()
+
+
+def test_pressing_a_cell_writes_the_address_and_closing_takes_it_back(visit, demo):
+    page = visit.page
+    cell = page.locator("button.cell").first
+    nugget = demo.key.nuggets[int(cell.get_attribute("data-n"))]
+    cell.click()
+    assert page.url == f"{visit.url}#{permalinks.of_nugget(nugget.qid, nugget.nugget)}"
+    page.keyboard.press("Escape")
+    assert page.url.rstrip("#") == visit.url
+    more = page.locator(".change .more a").first
+    for _ in range(2):  # the same link works again
+        more.click()
+        assert page.locator("#evidence").is_visible()
+        assert page.evaluate("document.activeElement.id") == "evidence"
+        page.keyboard.press("Escape")
+        assert not page.locator("#evidence").is_visible()
+        assert page.evaluate("document.activeElement.textContent").startswith("Whole answers")
+
+
+def test_every_column_sorts_both_ways_and_undefined_comes_last(visit, demo):
+    page = visit.page
+    page.locator("#every").click()
+    heads = page.locator("#cells th[data-by]")
+    assert heads.count() == 6
+    figures = "rows => rows.map(r => [r.cells[0].textContent, ...[...r.cells].slice(2).map(c => c.dataset.v ?? '')])"
+    for column in range(heads.count()):
+        for direction in ("ascending", "descending"):
+            if heads.nth(column).get_attribute("aria-sort") != direction:
+                heads.nth(column).locator("button").click()
+            assert heads.nth(column).get_attribute("aria-sort") == direction
+            assert page.locator("#cells [aria-sort]").count() == 1
+            found = [row[column] for row in page.locator("#cells tbody tr").evaluate_all(figures)]
+            assert len(found) == len(demo.key.questions)
+            if column:
+                defined = [float(value) for value in found if value]
+                assert found[len(defined) :] == [""] * (len(found) - len(defined))
+                assert defined == sorted(defined, reverse=direction == "descending")
+    page.locator("#cells th[data-by=question] button").press("Enter")
+    said = [row[0].lower() for row in page.locator("#cells tbody tr").evaluate_all(figures)]
+    assert said[0] < said[-1]
+    assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("width", "rows"), [(1280, 20), (400, 10)])
+def test_only_the_first_questions_are_shown_until_more_are_asked_for(browser, demo_page, demo, width, rows):
+    seen = Visit(browser, demo_page, viewport={"width": width, "height": 800})
+    shown = seen.page.locator("#cells tbody tr:visible")
+    assert shown.count() == rows
+    seen.page.locator("#every").click()
+    assert shown.count() == len(demo.key.questions)
+    assert not seen.page.locator("#every").is_visible()
+    seen.page.close()
+
+
+def test_a_narrow_page_is_short_and_its_table_is_still_one(browser, demo_page, demo):
+    """It was 15,000 pixels tall. Rows are laid out as cards, and remain rows to those who listen."""
+    seen = Visit(browser, demo_page, viewport={"width": 400, "height": 800})
+    page = seen.page
+    assert page.evaluate("document.documentElement.scrollHeight") < 8000
+    assert page.locator("#cells").get_by_role("row").count() >= 10
+    assert page.locator("#cells").get_by_role("rowheader").count() == 10
+    row = page.locator("#cells tbody tr").first
+    assert row.bounding_box()["width"] <= 400
+    assert page.evaluate("document.querySelector('.from-the-end').scrollLeft") == 0, "the newest build is in sight"
+    edge = page.locator("#trend svg").bounding_box()
+    assert edge["x"] + edge["width"] <= 401
+    row.locator("button.cell").first.click()
+    panel = page.locator("#evidence").bounding_box()
+    assert (panel["x"], panel["width"]) == (0, 400)
+    assert panel["height"] <= 481
+    page.close()
 
 
 def test_all_of_it_can_be_done_with_the_keyboard(visit, demo):
@@ -99,7 +247,7 @@ def test_all_of_it_can_be_done_with_the_keyboard(visit, demo):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.locator("#changed").focus()
-    for _ in range(3):
+    for _ in range(9):  # past the heads that sort
         page.keyboard.press("Tab")
         if visit.focused.isdigit():
             break
@@ -113,7 +261,8 @@ def test_all_of_it_can_be_done_with_the_keyboard(visit, demo):
     assert visit.focused == start
     page.keyboard.press("ArrowDown")
     below = visit.focused
-    assert demo.key.question[int(below)] == demo.key.question[int(start)] + 1
+    rows = page.locator("#cells tbody tr").evaluate_all("rows => rows.map(row => Number(row.dataset.q))")
+    assert rows.index(demo.key.question[int(below)]) == rows.index(demo.key.question[int(start)]) + 1
     page.keyboard.press("Enter")
     assert page.locator("#evidence").is_visible()
     before = page.locator("#evidence h3").inner_text()
@@ -125,15 +274,17 @@ def test_all_of_it_can_be_done_with_the_keyboard(visit, demo):
     page.keyboard.press("Escape")
     assert not page.locator("#evidence").is_visible()
     assert visit.focused == below
-    page.keyboard.press("Tab")
-    assert not visit.focused.isdigit()
+    page.keyboard.press("Tab")  # on to the next question, which is a link
+    assert visit.focused == "A"
 
 
 def test_the_focus_can_be_seen(visit):
     cell = visit.page.locator("button.cell").first
     visit.page.locator("#changed").focus()
-    visit.page.keyboard.press("Tab")
-    visit.page.keyboard.press("Tab")
+    for _ in range(9):
+        visit.page.keyboard.press("Tab")
+        if visit.focused.isdigit():
+            break
     assert visit.focused.isdigit()
     assert cell.evaluate("e => getComputedStyle(e).outlineStyle + getComputedStyle(e).outlineWidth") == "solid3px"
 
@@ -141,6 +292,7 @@ def test_the_focus_can_be_seen(visit):
 def test_questions_can_be_sought_and_those_without_a_change_left_out(visit, demo):
     page = visit.page
     rows = page.locator("#cells tbody tr:visible")
+    page.locator("#every").click()
     assert rows.count() == len(demo.key.questions)
     page.locator("#wanted").fill("DEF-0")
     assert rows.count() == sum("def-0" in q.qid.lower() for q in demo.key.questions)
@@ -173,14 +325,14 @@ def test_on_paper_all_is_dark_on_white_and_tables_are_open(browser, demo_page):
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not seen.page.locator("#evidence").is_visible()
     assert not seen.page.locator("nav").is_visible()
-    height = seen.page.evaluate(
-        "document.querySelector('.tall').clientHeight - document.querySelector('#cells').clientHeight"
-    )
-    assert abs(height) < 5
+    rows = seen.page.locator("#cells tbody tr:visible")
+    assert rows.count() == 20
     seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert seen.page.locator("#trend details table").is_visible()
+    assert rows.count() == seen.page.locator("#cells tbody tr").count() > 20
     seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert not seen.page.locator("#trend details table").is_visible()
+    assert rows.count() == 20
     assert seen.page.pdf().startswith(b"%PDF")
     seen.page.close()
 
@@ -191,10 +343,14 @@ def test_it_says_the_same_to_those_who_listen(visit, demo):
     assert page.get_by_role("main").count() == 1
     assert page.get_by_role("navigation", name="Sections").count() == 1
     assert page.get_by_role("heading", level=1).count() == 1
+    assert page.get_by_role("heading", name=demo.ruling.decision).count() == 1
+    page.locator("#every").click()
+    assert page.get_by_role("rowheader").count() >= len(demo.key.questions)
+    assert page.get_by_role("columnheader", name="change").get_attribute("aria-sort") == "ascending"
     assert page.get_by_role("button", name=re.compile("^nugget ")).count() == len(demo.key.nuggets)
     assert page.get_by_role("button", name=re.compile("guessed: ")).count() == int((~demo.diff.new.known).sum())
     assert page.get_by_role("img", name=re.compile("Scores of the last")).count() == 1
-    assert page.locator("#evidence").get_attribute("aria-live") == "polite"
+    assert page.locator("#evidence .told").get_attribute("aria-live") == "polite"
 
 
 @pytest.mark.slow
@@ -215,13 +371,24 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
     html.write(path, replace(found, sightings=tuple(sightings)))
     seen = Visit(browser, path)
     page = seen.page
-    for summary in page.locator("summary").all():
-        summary.click()
+    page.evaluate(UNFOLD)
+    if page.locator("#every").is_visible():
+        page.locator("#every").click()
     for cell in page.locator("button.cell").all():
-        cell.click()
-        assert page.locator("#evidence blockquote :not(mark, span)").count() == 0
+        cell.evaluate("one => one.click()")
+        assert page.locator("#evidence blockquote :not(mark), #evidence .record :not(mark, .docid)").count() == 0
         assert page.locator("#evidence .why li").count() == 2
         assert page.locator("#evidence .why :not(li)").count() == 0
+    for question in page.locator("#cells tbody th a").all():
+        question.evaluate("one => one.click()")
+        assert page.locator("#evidence .nuggets li").count() == 3
+        assert page.locator("#evidence .record :not(.docid)").count() == 0
+        assert page.evaluate("[...document.links].every(a => a.getAttribute('href').startsWith('#'))")
+        there = page.url
+        page.goto("about:blank")
+        page.goto(there)  # the address itself is a text of somebody's
+        assert page.locator("#evidence .nuggets li").count() == 3
+    seen.requests = [url for url in seen.requests if not url.startswith((seen.url, "about:"))]
     page.locator("#wanted").fill("<script>")
     page.wait_for_timeout(100)
     assert seen.owned() is None
@@ -229,6 +396,7 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
     assert [url for url in seen.requests if url != seen.url and not url.startswith("data:")] == []
     assert page.evaluate("[...document.links].every(a => a.getAttribute('href').startsWith('#'))")
     assert page.url.partition("#")[0] == seen.url
+    page.evaluate(UNFOLD)
     assert "<script>window.owned = 1</script>" in page.locator("#changes").inner_text()
     page.close()
 
@@ -293,6 +461,7 @@ def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
     seen = Visit(browser, big_page)
     assert seen.page.locator("button.cell").count() == 5000
     assert seen.complaints == []
+    assert seen.page.locator("#cells tbody tr:visible").count() == 20
     seen.page.evaluate("document.querySelectorAll('button.cell')[2500].click()")
     assert seen.page.locator("#evidence").is_visible()
     seen.page.close()
@@ -314,6 +483,7 @@ def test_labels_of_a_chart_do_not_overlap_in_a_browser(visit):
                 }).map((other) => `${text.textContent} | ${other.textContent}`),
             ]);
         })"""
+    visit.page.evaluate(UNFOLD)
     assert visit.page.locator("svg.chart text").count() > 20
     assert visit.page.evaluate(overlapping) == []
     visit.page.evaluate("document.querySelectorAll('svg.chart text').forEach((t) => t.setAttribute('x', 0))")

@@ -9,50 +9,61 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import orjson
+from markupsafe import Markup
 
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import charts
 from nuggeteer.reports.html.changes import Changes
+from nuggeteer.reports.html.evidence import Evidence
 from nuggeteer.reports.html.guesses import Guesses
 from nuggeteer.reports.html.headline import Headline
 from nuggeteer.reports.html.judge_next import JudgeNext
-from nuggeteer.reports.html.nugget_map import NuggetMap
-from nuggeteer.reports.html.trend import BUILDS, TrendSection
+from nuggeteer.reports.html.questions import Questions
+from nuggeteer.reports.html.trend import TrendSection
 from nuggeteer.text import escaped
 
 
-def write(path: Path, briefing: Briefing) -> None:
+@dataclass(frozen=True)
+class Place:
+    """Where a page is in a folder of pages: the file that lists them, and the page of the build before with its
+    title."""
+
+    index: str
+    before: tuple[str, str] | None = None
+
+
+def write(path: Path, briefing: Briefing, place: Place | None = None) -> None:
     """The page as a file, whole or not at all."""
-    body = page(briefing).encode()
+    body = page(briefing, place).encode()
     write_whole(path, lambda file: file.write(body))
 
 
-def page(briefing: Briefing) -> str:
+def page(briefing: Briefing, place: Place | None = None) -> str:
     """The page."""
-    from markupsafe import Markup
-
-    style, script, template = part("theme.css") + part("style.css"), part("script.js"), part("page.html")
-    nugget_map = NuggetMap(briefing)
-    trend = TrendSection(briefing)
+    style, script = part("theme.css") + part("style.css"), part("script.js")
+    evidence = Evidence(briefing)
     return render(
-        template,
+        part("page.html"),
         briefing=briefing,
+        place=place,
         headline=Headline(briefing),
-        trend=trend,
+        trend=TrendSection(briefing.trend, briefing.timelines) if briefing.trend and briefing.timelines else None,
         changes=Changes(briefing.diff) if briefing.diff else None,
-        map=nugget_map,
+        questions=Questions(briefing),
+        evidence=evidence,
         judge_next=JudgeNext(briefing),
         guesses=Guesses(briefing.trust) if briefing.trust else None,
         style=Markup(style),
         script=Markup(script),
-        data=Markup(in_script(nugget_map.evidence)),
-        drawn={name: Markup(svg) for name, svg in _draw_charts(briefing, trend.drawn).items()},
+        data=Markup(in_script(evidence.data)),
+        drawn={name: Markup(svg) for name, svg in _draw_charts(briefing).items()},
         policy=policy(style, script),
     )
 
@@ -75,10 +86,8 @@ def render(template: str, **values: Any) -> str:
     return environment.from_string(template).render(**values)
 
 
-def _draw_charts(briefing: Briefing, with_trend: bool) -> dict[str, str]:
+def _draw_charts(briefing: Briefing) -> dict[str, str]:
     drawn = {"parts": charts.parts(briefing.score.measures[briefing.headline.name]) or ""}
-    if with_trend and briefing.trend:
-        drawn["trend"] = charts.trend(briefing.trend, BUILDS)
     if briefing.trust and briefing.trust.reliability:
         drawn["reliability"] = charts.reliability(briefing.trust.reliability)
     return drawn

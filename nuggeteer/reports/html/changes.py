@@ -1,4 +1,4 @@
-"""What changed, on the page: nuggets lost and gained, and the questions that changed most."""
+"""What changed, on the page: nuggets lost and gained."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from nuggeteer.reports.change_words import (
     verdict,
     worth,
 )
-from nuggeteer.reports.formatting import number, signed
+from nuggeteer.reports.html import permalinks
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 
-LISTED = 8  # changes of a kind at once; more are folded away
+OPEN = 2  # changes of a kind that are shown with both answers; of the others only the nugget, until it is pressed
+LISTED = 6  # changes of a kind at once; more are folded away
 MOST = 200  # of a kind in all
 SIZE = 360  # characters of a passage
 
@@ -38,22 +39,25 @@ class Changes:
         kinds = []
         for title, found in by_news(self.diff):
             cut = max(len(found) - MOST, 0)
+            listed = [self._change(change, i < OPEN) for i, change in enumerate(found[:MOST])]
             kinds.append(
                 {
                     "title": title,
                     "count": len(found),
                     "vital": sum(change.vital for change in found),
-                    "shown": [self._change(change) for change in found[:LISTED]],
-                    "folded": [self._change(change) for change in found[LISTED:MOST]],
+                    "shown": listed[:LISTED],
+                    "folded": listed[LISTED:],
                     "rest": f"{cut} more" if cut else "",
                 }
             )
         return kinds
 
-    def _change(self, change: NuggetChange) -> dict[str, Any]:
+    def _change(self, change: NuggetChange, is_open: bool) -> dict[str, Any]:
         at = self.key.position[change.question.qid]
         return {
             "name": f"{change.question.qid}/{change.nugget.nugget}",
+            "place": permalinks.of_nugget(change.question.qid, change.nugget.nugget),
+            "open": is_open,
             "importance": change.nugget.importance,
             "look": "gained" if (change.kind == "gained") != change.forbidden else "lost",
             "sign": "−" if change.kind == "lost" else "+",
@@ -67,25 +71,6 @@ class Changes:
                 _side("new", change.new, bool(self.diff.new.answered[at])),
             ],
         }
-
-    @property
-    def questions(self) -> list[dict[str, str]]:
-        """The questions whose score changed most."""
-        delta = self.diff.headline
-        rows = []
-        for i in delta.most_changed[:10].tolist():
-            old, new = (round(float(each[i]), 3) for each in (delta.old_by_question, delta.new_by_question))
-            rows.append(
-                {
-                    "qid": self.key.questions[i].qid,
-                    "text": beginning(self.key.questions[i].text),
-                    "old": number(old),
-                    "new": number(new),
-                    "change": signed(round(new - old, 3)),
-                    "length": f"{self.diff.old.length[i]:,} → {self.diff.new.length[i]:,}",
-                }
-            )
-        return rows
 
 
 def _side(name: str, sighting: Sighting, answered: bool) -> dict[str, Any]:

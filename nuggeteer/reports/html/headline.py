@@ -1,4 +1,5 @@
-"""The headline of the page: the score, its interval, all measures, and how the build stands to the one before it."""
+"""The headline of the page: what the gates say, the score, its interval, all measures, and how the build stands to the
+one before it."""
 
 from __future__ import annotations
 
@@ -19,14 +20,29 @@ from nuggeteer.reports.formatting import (
 )
 from nuggeteer.reports.scores import remarks
 
+SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody has to see the colour
+
 
 class Headline:
-    """The first section."""
+    """The first sections."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.briefing = briefing
         self.measure = briefing.headline
         self.interval = briefing.score.measures[self.measure.name]
+
+    @property
+    def decision(self) -> str:
+        return self.briefing.ruling.decision
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.decision]
+
+    @property
+    def gates(self) -> list[tuple[str, str, str, str]]:
+        """Of each gate: its sign, decision, rule and reason."""
+        return [(SIGNS[gate.decision], gate.decision, gate.rule, gate.why) for gate in self.briefing.ruling.gates]
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -89,8 +105,15 @@ class Headline:
         return "same", f"Not clearly different: {change}."
 
     @property
+    def notes(self) -> list[str]:
+        """What must be known to read the score at all."""
+        found = self.briefing.scores
+        machines = f"Verdicts of machines count as a human's: {', '.join(found.as_truth)}." if found.as_truth else ""
+        return [*found.notes, *filter(None, [machines])]
+
+    @property
     def remarks(self) -> list[str]:
-        return remarks(self.briefing.scores)
+        return [line for line in remarks(self.briefing.scores) if line not in self.briefing.scores.notes]
 
 
 def _of(found: Bools, those: Bools) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
-from nuggeteer.history.briefing import Briefing
-from nuggeteer.history.trend import Build
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.measures import parse
+from nuggeteer.reports import charts
 from nuggeteer.reports.formatting import (
     between,
     number,
@@ -20,34 +21,34 @@ BUILDS = 60  # of the trend
 
 
 class TrendSection:
-    """The builds of the group that the build belongs to."""
+    """The builds of one group: all that are given, or the last of them."""
 
-    def __init__(self, briefing: Briefing) -> None:
-        self.briefing = briefing
+    def __init__(self, trend: Trend, timelines: NuggetTimelines, last: int | None = BUILDS) -> None:
+        self.trend, self.timelines = trend, timelines
+        self.last = last or len(trend.builds)
 
     @property
-    def drawn(self) -> bool:
-        return self.briefing.trend is not None and len(self.briefing.trend.builds) > 1
+    def chart(self) -> Markup:
+        """Nothing if there is no more than one build."""
+        return Markup(charts.trend(self.trend, BUILDS) if len(self.trend.builds) > 1 else "")
 
     @property
     def title(self) -> str:
-        assert self.briefing.trend
-        return parse(self.briefing.trend.measure).title
+        return parse(self.trend.measure).title
 
     @property
     def builds(self) -> list[dict[str, Any]]:
         """The recorded builds, the newest first."""
-        trend, timelines = self.briefing.trend, self.briefing.timelines
-        assert trend
-        assert timelines
+        trend, timelines = self.trend, self.timelines
         gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
         rows: list[dict[str, Any]] = []
-        for i in range(max(len(trend.builds) - BUILDS, 0), len(trend.builds)):
+        for i in range(max(len(trend.builds) - self.last, 0), len(trend.builds)):
             build, scoring = trend.builds[i], trend.builds[i].scoring
             rows.append(
                 {
+                    "build": scoring.build,
                     "time": scoring.time[:16].replace("T", " "),
-                    "name": _build_title(build),
+                    "name": title_of(build),
                     "value": number(build.interval.value),
                     "span": between(build.interval),
                     "change": "" if np.isnan(trend.delta[i]) else signed(float(trend.delta[i])),
@@ -60,15 +61,14 @@ class TrendSection:
 
     @property
     def alarms(self) -> list[str]:
-        trend = self.briefing.trend
-        assert trend
+        trend = self.trend
         return [
-            f"{'Worse' if change.worse else 'Better'} since {_build_title(trend.builds[change.since])}: from "
-            f"{change.before:.3f} to {change.after:.3f}; noticed with {_build_title(trend.builds[change.at])}."
+            f"{'Worse' if change.worse else 'Better'} since {title_of(trend.builds[change.since])}: from "
+            f"{change.before:.3f} to {change.after:.3f}; noticed with {title_of(trend.builds[change.at])}."
             for change in trend.alarm.changes
         ]
 
 
-def _build_title(build: Build) -> str:
+def title_of(build: Build) -> str:
     scoring = build.scoring
     return f"{scoring.run} ({scoring.label})" if scoring.label else scoring.run

@@ -1,0 +1,130 @@
+"""The table of questions on the page: what was asked, the score, and a cell for each nugget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from nuggeteer.history.briefing import Briefing
+from nuggeteer.reports.formatting import number, signed
+from nuggeteer.reports.html import permalinks
+from nuggeteer.reports.html.evidence import status, turn
+from nuggeteer.reports.passages import beginning
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A nugget: what is written in its cell, what a screen reader says, how it looks."""
+
+    position: int
+    mark: str
+    label: str
+    look: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a question: as it is written, and as rows are sorted by it; None if it is undefined."""
+
+    name: str
+    written: str
+    value: float | None
+    total: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question."""
+
+    position: int
+    qid: str
+    place: str
+    text: str
+    figures: tuple[Figure, ...]
+    changed: bool
+    cells: tuple[Cell, ...]
+
+
+class Questions:
+    """Every question and every nugget of the key, as the build has them. The questions that lost most come first, or
+    where there is nothing to compare with, those with the lowest score."""
+
+    def __init__(self, briefing: Briefing) -> None:
+        self.briefing, self.key, self.diff = briefing, briefing.key, briefing.diff
+
+    @property
+    def columns(self) -> list[str]:
+        return [figure.name for figure in self._figures(0)] if self.key.questions else []
+
+    @property
+    def sorted_by(self) -> str:
+        """The column that sorts the rows at first, upwards."""
+        return "change" if self.diff else self.briefing.headline.title
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        def order(row: Row) -> tuple[bool, float]:
+            value = next(figure.value for figure in row.figures if figure.name == self.sorted_by)
+            return value is None, value or 0.0
+
+        return sorted((self._row(q) for q in range(len(self.key.questions))), key=order)
+
+    def _row(self, q: int) -> Row:
+        question = self.key.questions[q]
+        nuggets = range(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
+        cells = tuple(self._cell(i) for i in sorted(nuggets, key=lambda i: _rank(self.key.nuggets[i].importance)))
+        return Row(
+            q,
+            question.qid,
+            permalinks.of_question(question.qid),
+            beginning(question.text),
+            self._figures(q),
+            any(cell.look.endswith(("gained", "lost")) for cell in cells),
+            cells,
+        )
+
+    def _figures(self, q: int) -> tuple[Figure, ...]:
+        score, outcome = self.briefing.score, self.briefing.score.outcome
+        value = float(score.by_question[self.briefing.headline.name][q])
+        own = slice(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
+        vital, forbidden, found = self.key.vital[own], self.key.forbidden[own], outcome.found[own]
+        figures = [_figure(self.briefing.headline.title, number(value), value)]
+        if self.diff:
+            moved = float(self.diff.headline.by_question[q])
+            figures.append(_figure("change", "" if not round(moved, 3) else signed(moved), round(moved, 3)))
+        kinds = [("vital", vital), ("others", ~vital & ~forbidden)]
+        if self.key.forbidden.any():
+            kinds.append(("forbidden", forbidden))
+        for name, which in kinds:
+            count, total = int((found & which).sum()), int(which.sum())
+            figures.append(Figure(name, str(count) if total else "–", count if total else None, total or None))
+        return (*figures, _figure("length", f"{int(outcome.length[q]):,}", float(outcome.length[q])))
+
+    def _cell(self, position: int) -> Cell:
+        sighting, nugget = self.briefing.sightings[position], self.key.nuggets[position]
+        turned = turn(self.diff, position)
+        if sighting.contradicted:
+            mark, look = "≠", "no contradicted"
+        elif sighting.known:
+            mark, look = ("✓", "yes") if sighting.found else ("×", "no")
+        elif sighting.probability is None:
+            mark, look = ("y?", "g4") if sighting.found else ("n?", "g1")
+        else:
+            mark = f"{min(max(round(100 * sighting.probability), 1), 99)}"
+            look = f"g{min(int(5 * sighting.probability), 4)}"
+        sign = {"gained": "+", "lost": "−", "": ""}[turned]
+        label = f"nugget {nugget.nugget}, {nugget.importance}: {status(sighting)}"
+        if nugget.importance in ("vital", "forbidden"):
+            look += f" {nugget.importance}"
+        return Cell(position, sign + mark, label + (f", {turned}" if turned else ""), f"{look} {turned}".strip())
+
+
+def _rank(importance: str) -> int:
+    """The vital nuggets come first, and what is forbidden last."""
+    return {"vital": 0, "forbidden": 2}.get(importance, 1)
+
+
+def _figure(name: str, written: str, value: float) -> Figure:
+    return Figure(name, written, None if np.isnan(value) else value)

@@ -1,0 +1,153 @@
+"""A folder of pages: one for each recorded build, and `index.html`, which lists them and draws their trend.
+
+A page is made once and then stays as it is, with what was known then; so a link to it keeps its meaning. It is made
+again if the build was scored again, and the newest one always. `site.json` says with which scores each was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+from markupsafe import Markup
+
+from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.gate import Decision
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.history.briefing import Briefing, brief_builds
+from nuggeteer.history.ruling import nightly_measure
+from nuggeteer.history.store import History
+from nuggeteer.history.trend import Build, Trend, nugget_timelines, trends_if_any
+from nuggeteer.reports.builds import group_name
+from nuggeteer.reports.html import Place, part, policy, render, write
+from nuggeteer.reports.html.headline import SIGNS
+from nuggeteer.reports.html.trend import TrendSection, title_of
+
+INDEX, STATE = "index.html", "site.json"
+LARGEST = 50_000_000  # bytes of the state
+
+
+@dataclass(frozen=True)
+class Page:
+    """How the page of a build was made."""
+
+    signature: str
+    decision: Decision
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.signature, str) or self.decision not in get_args(Decision):
+            raise ValueError("not the state of a page")
+
+
+class Site:
+    """The folder. `made` are the builds whose pages were made this time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.made = folder, list[int]()
+        self.pages = self._read()
+
+    @property
+    def index(self) -> Path:
+        return self.folder / INDEX
+
+    def _read(self) -> dict[int, Page]:
+        """The pages that are there. Without a sound state all are made again."""
+        path = self.folder / STATE
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            if path.stat().st_size <= LARGEST:
+                pages = {int(build): Page(**page) for build, page in orjson.loads(path.read_bytes())["pages"].items()}
+                return {build: page for build, page in pages.items() if (self.folder / file_of(build)).is_file()}
+        return {}
+
+    def lacking(self, found: Sequence[Trend]) -> Iterator[int]:
+        """The builds whose pages are missing, of other scores, or the newest of their group."""
+        for trend in found:
+            for build in trend.builds:
+                page = self.pages.get(build.scoring.build)
+                if page is None or page.signature != build.scoring.signature or build is trend.builds[-1]:
+                    yield build.scoring.build
+
+    def add(self, found: Briefing) -> None:
+        """The page of a build."""
+        assert found.new.build
+        assert found.trend
+        build = found.new.build.scoring.build
+        write(self.folder / file_of(build), found, Place(INDEX, self._before(found.trend.builds)))
+        self.pages[build] = Page(found.scores.signature, found.ruling.decision)
+        self.made.append(build)
+        state = {"pages": {str(build): asdict(page) for build, page in sorted(self.pages.items())}}
+        _write(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
+
+    def _before(self, builds: Sequence[Build]) -> tuple[str, str] | None:
+        """The page before that of the last of some builds."""
+        for build in builds[-2:-1]:
+            if build.scoring.build in self.pages:
+                return file_of(build.scoring.build), title_of(build)
+        return None
+
+    def write_index(self, collection: str, history: History, found: Sequence[Trend]) -> None:
+        style = part("theme.css") + part("style.css")
+        groups = [
+            {
+                "name": group_name(trend.group),
+                "id": f"group-{i}",
+                "section": TrendSection(trend, nugget_timelines(history, trend.builds), None),
+            }
+            for i, trend in enumerate(reversed(found))
+        ]
+        pages = {
+            build: {"file": file_of(build), "decision": page.decision, "sign": SIGNS[page.decision]}
+            for build, page in self.pages.items()
+        }
+        newest = pages.get(found[-1].builds[-1].scoring.build)
+        values: dict[str, Any] = {"collection": collection, "groups": groups, "pages": pages, "newest": newest}
+        values |= {"style": Markup(style), "policy": policy(style)}
+        _write(self.index, render(part("site.html"), **values).encode())
+
+
+def write_site(
+    folder: Path,
+    collection: Collection,
+    seed: int = 0,
+    jobs: int = 1,
+    notify: Callable[[str], None] = lambda line: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Site, History]:
+    """The pages of all recorded builds that are not there yet, and the list of all. A build whose page is made is
+    scored with the verdicts known today, and these scores are recorded, so that page and trend show the same."""
+    history, measure = History.of(collection.root), nightly_measure(collection).name
+    found = _by_time(trends_if_any(history, measure))
+    if not found:
+        if history.problems:
+            raise InputError(history.problems)
+        raise NuggeteerError(f"{history.path}: no build is recorded yet; nuggeteer nightly or score --record keeps one")
+    site = Site(folder)
+    lacking = set(site.lacking(found))
+    history.rescore(collection, seed, jobs, lacking)
+    found = _by_time(trends_if_any(history, measure))
+    wanted = [(trend, build) for trend in found for build in trend.builds if build.scoring.build in lacking]
+    progress(0, len(wanted))
+    for briefing in brief_builds(collection, history, wanted, seed, jobs, notify):
+        site.add(briefing)
+        progress(len(site.made), len(wanted))
+    site.write_index(collection.root.resolve().name, history, found)
+    return site, history
+
+
+def _by_time(found: Sequence[Trend]) -> list[Trend]:
+    """The group with the newest build comes last."""
+    return sorted(found, key=lambda trend: (trend.builds[-1].scoring.time, trend.builds[-1].scoring.build))
+
+
+def file_of(build: int) -> str:
+    """The file of a build's page, by its number in the history, which never changes."""
+    return f"build-{build}.html"
+
+
+def _write(path: Path, body: bytes) -> None:
+    write_whole(path, lambda file: file.write(body))
