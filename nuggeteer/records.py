@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.display import Shown, counted
+from nuggeteer.groups import Grouping
 from nuggeteer.text import normalised
 
 Importance = Literal["vital", "okay", "unrated", "forbidden"]
@@ -45,6 +46,8 @@ class Nugget:
     `unrated` is neither vital nor okay; it is used if another tool's file has an importance that cannot be read. Such a
     nugget counts only in measures where all nuggets count alike. `forbidden` is what an answer must not claim. Its
     weight is negative, and only a rubric's measures count it.
+
+    A group has no description. It names its members, nuggets or other groups: `any_of` or `all_of` them.
     """
 
     qid: str
@@ -55,6 +58,13 @@ class Nugget:
     votes: Mapping[str, Vote] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    any_of: tuple[str, ...] = ()
+    all_of: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The ids of what is in a group; empty for a nugget."""
+        return self.any_of or self.all_of
 
 
 Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised text
@@ -209,11 +219,13 @@ class Run(Shown):
 
 @dataclass(frozen=True, repr=False)
 class AnswerKey(Shown):
-    """All nuggets, grouped by question: those of question i are `offsets[i]:offsets[i + 1]`."""
+    """All nuggets, by question: those of question i are `offsets[i]:offsets[i + 1]`. `groups` are nuggets that count as
+    one. What counts (`vital`, `weight` and so on) is a group at its carrier, and nothing at its other nuggets."""
 
     questions: tuple[Question, ...]
     nuggets: tuple[Nugget, ...]
     offsets: Ints
+    groups: tuple[Nugget, ...] = ()
 
     def _summary(self) -> str:
         sizes = f"{counted(len(self.questions), 'question')}, {counted(len(self.nuggets), 'nugget')}"
@@ -239,6 +251,21 @@ class AnswerKey(Shown):
         return {(nugget.qid, nugget.nugget): i for i, nugget in enumerate(self.nuggets)}
 
     @cached_property
+    def grouping(self) -> Grouping:
+        """Which nuggets count as one."""
+        return Grouping.of(self.nuggets, self.groups)
+
+    @cached_property
+    def counted(self) -> Bools:
+        """Where something counts: nuggets that are in no group, and the carriers of groups."""
+        return np.array([n is not None for n in self.grouping.counted], dtype=bool)
+
+    @cached_property
+    def counted_position(self) -> dict[tuple[str, str], int]:
+        """The position of what counts, by question id and the id of the nugget or group."""
+        return {(n.qid, n.nugget): i for i, n in enumerate(self.grouping.counted) if n is not None}
+
+    @cached_property
     def counts(self) -> Ints:
         """The number of nuggets of each question."""
         return np.diff(self.offsets)
@@ -250,32 +277,36 @@ class AnswerKey(Shown):
 
     @cached_property
     def vital(self) -> Bools:
-        return np.array([n.importance == "vital" for n in self.nuggets], dtype=bool)
+        return self._rated("vital")
 
     @cached_property
     def okay(self) -> Bools:
-        return np.array([n.importance == "okay" for n in self.nuggets], dtype=bool)
+        return self._rated("okay")
+
+    def _rated(self, importance: Importance) -> Bools:
+        counted = self.grouping.counted
+        return np.array([n is not None and n.importance == importance for n in counted], dtype=bool)
 
     @cached_property
     def forbidden(self) -> Bools:
         """What answers must not claim."""
-        return np.array([n.importance == "forbidden" for n in self.nuggets], dtype=bool)
+        return self._rated("forbidden")
 
     @cached_property
     def world_knowledge(self) -> Bools:
         """Nuggets that earn credit if found and cost no recall if missed (Babko-Malaya 2008, §4)."""
-        return np.array([WORLD_KNOWLEDGE in n.tags for n in self.nuggets], dtype=bool)
+        return np.array([n is not None and WORLD_KNOWLEDGE in n.tags for n in self.grouping.counted], dtype=bool)
 
     @cached_property
     def weighted(self) -> bool:
         """Whether any nugget has votes or a weight."""
-        return any(n.votes or n.weight is not None for n in self.nuggets)
+        return any(n is not None and (n.votes or n.weight is not None) for n in self.grouping.counted)
 
     @cached_property
     def points(self) -> Vector:
         """A rubric's weights: the mean of the assessors' votes; without votes, the `weight`, which is negative for what
         is forbidden; without either, 1 for vital and 0 for okay (Dang & Lin 2007, footnote 1)."""
-        return np.array([_weight(n) for n in self.nuggets], dtype=float)
+        return np.array([0.0 if n is None else _weight(n) for n in self.grouping.counted], dtype=float)
 
     @cached_property
     def weight(self) -> Vector:
@@ -290,12 +321,13 @@ class AnswerKey(Shown):
     @cached_property
     def assessors(self) -> tuple[str, ...]:
         """Everyone who voted on any nugget."""
-        return tuple(sorted({assessor for n in self.nuggets for assessor in n.votes}))
+        return tuple(sorted({assessor for n in self.grouping.counted if n is not None for assessor in n.votes}))
 
     @cached_property
     def votes(self) -> Vector:
         """assessors × nuggets: 1 for vital, 0 for okay and for no vote, or the number between that was given."""
-        votes = [[share_of(n.votes.get(a, "okay")) for n in self.nuggets] for a in self.assessors]
+        counted = self.grouping.counted
+        votes = [[0.0 if n is None else share_of(n.votes.get(a, "okay")) for n in counted] for a in self.assessors]
         return np.array(votes, dtype=float).reshape(len(self.assessors), len(self.nuggets))
 
 

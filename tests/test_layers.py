@@ -13,7 +13,7 @@ import nuggeteer
 PACKAGE = Path(nuggeteer.__file__).parent
 # A module may import from its own room and from rooms of layers before it.
 LAYERS = [
-    ["errors", "text", "display"],
+    ["errors", "text", "display", "groups"],
     ["records", "settings"],
     ["pairs", "formats", "measures", "statistics", "thresholds"],
     ["matching"],

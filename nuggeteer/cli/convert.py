@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.convert import convert_into, convert_out, groups_in
     from nuggeteer.collection.foreign import FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
     from nuggeteer.display import counted
@@ -84,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         folder = args.collection or find_collection()
         written = convert_out(args.format, folder, args.out, args.run)
         output.say(f"{args.out}: {counted(written, 'line')}")
+        if groups := groups_in(folder):
+            output.say(f"  without {counted(groups, 'group')} of nuggets, for which the format has no place")
         if format_of(args.format).machine and (left_out := len(read_collection(folder).machine)):
             output.say(f"  without {left_out:,} verdicts of machines, which are not the standard here")
         return 0

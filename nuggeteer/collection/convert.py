@@ -10,8 +10,9 @@ from pathlib import Path
 from nuggeteer.collection.foreign import format_of
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.formats import canonical
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import bare_name, write_whole
+from nuggeteer.formats.jsonl import bare_name, stored, write_whole
 from nuggeteer.formats.objects import as_table
 from nuggeteer.settings import read_settings, with_truth
 
@@ -59,7 +60,7 @@ def convert_into(
     if run is not None and not format_.dataset:
         raise NuggeteerError(f"the format {name} names its runs itself; leave out --run")
     read = partial(format_.read, columns=columns) if columns else format_.read
-    present = read_bundle(folder) if folder.is_dir() else Bundle()
+    present = _without_groups(read_bundle(folder) if folder.is_dir() else Bundle())
     if format_.read_together:
         bundles = format_.read_together(files, present.nuggets)
     elif format_.dataset:
@@ -143,7 +144,7 @@ def convert_out(name: str, folder: Path | str, target: Path | str, run: str | No
     """Write a collection's key, or one of its runs, as a foreign file. Returns the number of lines."""
     format_, folder, target = format_of(name), Path(folder), Path(target)
     _refuse_own_file(folder, target)
-    bundle = read_bundle(folder)
+    bundle = _without_groups(read_bundle(folder))
     if format_.of_run:
         if run is None or run not in bundle.responses:
             known = ", ".join(bundle.responses) or "none"
@@ -164,6 +165,18 @@ def convert_out(name: str, folder: Path | str, target: Path | str, run: str | No
         encoded = [(line if isinstance(line, str) else as_json(line)).encode() + b"\n" for line in found]
     write_whole(target, lambda file: file.writelines(encoded))
     return len(found)
+
+
+def _without_groups(bundle: Bundle) -> Bundle:
+    """Other projects' files have no place for groups of nuggets."""
+    bundle.nuggets = [nugget for nugget in bundle.nuggets if not nugget.members]
+    return bundle
+
+
+def groups_in(folder: Path | str) -> int:
+    """How many groups of nuggets a collection has."""
+    path = stored(Path(folder) / "nuggets.jsonl", [])
+    return sum(bool(nugget.members) for _, nugget in canonical.NUGGETS.read(path, []))
 
 
 def _refuse_own_file(folder: Path, target: Path) -> None:

@@ -23,6 +23,7 @@ from nuggeteer.collection.contradictions import (
     set_aside,
     unknown_runs,
 )
+from nuggeteer.collection.groups import group_problems
 from nuggeteer.collection.manifest import read_manifest, runs_without_file
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
@@ -302,7 +303,9 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     path = stored(root / "nuggets.jsonl", problems)
     nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
     lines: dict[tuple[str, str], int] = {}
-    for line, nugget in canonical.NUGGETS.read(path, problems) if is_regular(path, problems, root) else ():
+    members: set[tuple[str, str]] = set()  # of groups, whose importance is the group's
+    read = canonical.NUGGETS.read(path, problems, lambda nugget: (nugget.qid, nugget.nugget) in members)
+    for line, nugget in read if is_regular(path, problems, root) else ():
 
         def warn(what: str, remedy: str, line: int = line) -> None:
             problems.append(Problem(str(path), line, what, remedy, "warning"))
@@ -318,6 +321,7 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
             continue
         nuggets[nugget.qid][nugget.nugget] = nugget
         lines[nugget.qid, nugget.nugget] = line
+        members.update((nugget.qid, member) for member in nugget.members)
         if not all(map(words, nugget.descriptions)):
             warn(
                 f"a description of {nugget.nugget!r} has no word",
@@ -328,6 +332,10 @@ def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
         if nugget.votes and nugget.weight is not None:
             warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
     _check_votes(path, nuggets, lines, problems)
+    wrong = list(group_problems(path, nuggets, lines))
+    problems.extend(wrong)
+    if any(problem.severity == "error" for problem in wrong):  # the caller stops; until then there are no groups
+        nuggets = {qid: {name: n for name, n in own.items() if not n.members} for qid, own in nuggets.items()}
     for qid, found in nuggets.items():
         if not found:
             what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
@@ -347,12 +355,23 @@ def natural(name: str) -> list[tuple[bool, int, str]]:
 
 
 def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> AnswerKey:
-    """An answer key from questions and their nuggets, in any order of nuggets."""
-    grouped: dict[str, list[Nugget]] = {question.qid: [] for question in questions}
+    """An answer key from questions and their nuggets, in any order. A nugget in a group has the importance of the
+    outermost group."""
+    own: dict[str, list[Nugget]] = {question.qid: [] for question in questions}
+    groups: list[Nugget] = []
     for nugget in nuggets:
-        grouped[nugget.qid].append(nugget)
-    offsets = np.cumsum([0, *map(len, grouped.values())], dtype=np.int64)
-    return AnswerKey(tuple(questions), tuple(n for group in grouped.values() for n in group), offsets)
+        (groups if nugget.members else own[nugget.qid]).append(nugget)
+    outer = {(group.qid, member): group for group in groups for member in group.members}
+
+    def rated(nugget: Nugget) -> Nugget:
+        group = nugget
+        while above := outer.get((group.qid, group.nugget)):
+            group = above
+        return nugget if group is nugget else replace(nugget, importance=group.importance)
+
+    offsets = np.cumsum([0, *map(len, own.values())], dtype=np.int64)
+    kept = tuple(rated(nugget) for nuggets in own.values() for nugget in nuggets)
+    return AnswerKey(tuple(questions), kept, offsets, tuple(groups))
 
 
 def _check_votes(
@@ -362,8 +381,10 @@ def _check_votes(
     problems: list[Problem],
 ) -> None:
     for qid, found in nuggets.items():
-        assessors = {a for n in found.values() for a in n.votes}
-        missing = {name: assessors - nugget.votes.keys() for name, nugget in found.items()}
+        members = {member for nugget in found.values() for member in nugget.members}
+        asked = {name: n for name, n in found.items() if name not in members and n.importance != "forbidden"}
+        assessors = {a for n in asked.values() for a in n.votes}
+        missing = {name: assessors - nugget.votes.keys() for name, nugget in asked.items()}
         names = sorted(set().union(*missing.values()))
         if names:
             line = next(lines[qid, name] for name, who in missing.items() if who)

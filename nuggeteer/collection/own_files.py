@@ -137,7 +137,9 @@ OWN_FILES: Mapping[str, OwnFile] = {
     ),
     "nuggets": OwnFile(
         "nuggets: the answer key of a collection",
-        lambda opening: _has("qid", "nugget")(opening) and bool({"text", "descriptions"} & opening.keys),
+        lambda opening: (
+            _has("qid", "nugget")(opening) and bool({"text", "descriptions", "any_of", "all_of"} & opening.keys)
+        ),
         _lines_of(canonical.NUGGETS, "nuggets"),
         lambda file, folder, opening: [
             ("to make it the key of a collection, copy it there", f"cp {file} {folder}/nuggets.jsonl"),

@@ -253,7 +253,7 @@ def _by_question(key: AnswerKey, by: str, values: dict[str, list[Vector]]) -> It
 def _by_tag(key: AnswerKey, runs: Iterable[Answers]) -> Iterator[Part]:
     """Recall over the nuggets that have a tag, weight found over weight; one with several tags counts for each.
     Without votes or weights vital nuggets weigh 1."""
-    has = [nugget.tags or (None,) for nugget in key.nuggets]
+    has = [() if nugget is None else nugget.tags or (None,) for nugget in key.grouping.counted]
     tags = _sorted(tag for tags in has for tag in tags)
     own = [np.array([tag in tags for tags in has]) for tag in tags]
     whole = [per_question(key.weight * those, key) for those in own]

@@ -23,6 +23,7 @@ from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
+from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
@@ -214,7 +215,7 @@ class Diff(Framed):
         return self._places(self.lost)
 
     def _places(self, changes: Sequence[NuggetChange]) -> frozenset[int]:
-        return frozenset(self.key.nugget_position[c.question.qid, c.nugget.nugget] for c in changes)
+        return frozenset(self.key.counted_position[c.question.qid, c.nugget.nugget] for c in changes)
 
     @property
     def vital_lost(self) -> tuple[NuggetChange, ...]:
@@ -286,12 +287,13 @@ def diff_matched_runs(
     the new run, if it is scored already."""
     key = scorer.key
     alike, identical = _same_texts(key, old, new)
-    outcomes = scorer.find(old), scorer.find(new) if new_outcome is None else new_outcome
+    found_new = scorer.find(new) if new_outcome is None else new_outcome
+    outcomes = by_group(key, scorer.find(old)), by_group(key, found_new)
     before, after = (DecidedRun(key, *side) for side in zip((old, new), outcomes, _drawn_alike(*outcomes), strict=True))
     same = bool(identical.all())
     deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
 
-    found = before.outcome.found, after.outcome.found
+    found = before.outcome.found & key.counted, after.outcome.found & key.counted
     which = {
         "gained": ~found[0] & found[1],
         "lost": found[0] & ~found[1],
@@ -305,12 +307,15 @@ def diff_matched_runs(
     else:
         joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike)
         chance = {"gained": joint.gained, "lost": joint.lost, "kept": joint.kept}
-    shown = np.flatnonzero(found[0] | found[1])
+    for each in chance.values():
+        each[~key.counted] = 0.0
+    shown = np.flatnonzero(before.outcome.found | after.outcome.found)
     marker = Marker(scorer.ngrams)
     sightings = [sightings_of(marker, side, shown) for side in (before, after)]
     if explain:
         explainer = Explainer(scorer.matcher, marker, scorer.collection)
         sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
+    sightings = [_of_groups(key, *each) for each in zip((before, after), sightings, strict=True)]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:
         for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
@@ -321,7 +326,7 @@ def diff_matched_runs(
             NuggetChange(
                 kind,
                 key.questions[key.question[i]],
-                key.nuggets[i],
+                key.grouping.counted[i] or key.nuggets[i],
                 number_or_none(chance[kind][i]),
                 float(effect[i]),
                 sightings[0][i],
@@ -458,6 +463,20 @@ def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sig
     return result
 
 
+def _of_groups(key: AnswerKey, side: DecidedRun, sightings: dict[int, Sighting]) -> dict[int, Sighting]:
+    """With the sighting of one of its nuggets for each group: of one that is there, if the group is; otherwise of one
+    that is contradicted, or else of one that is not there and has the best match."""
+    response, best = side.outcome.response, np.nan_to_num(side.outcome.best, nan=-1.0)
+    for at in key.grouping.inside:
+        if int(at[0]) in sightings:
+            there = response[at] >= 0
+            opposed = np.array([int(i) in side.outcome.contradicted for i in at])
+            wanted = there if side.outcome.found[at[0]] else opposed if opposed.any() else ~there
+            order = np.lexsort((-best[at], ~wanted))
+            sightings[int(at[0])] = sightings[int(at[order[0]])]
+    return sightings
+
+
 def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting:
     """The sighting with an explanation of its guess; a known verdict needs none."""
     if sighting.known or sighting.passage is None:
@@ -486,6 +505,8 @@ def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
     turn = np.arange(len(which)) - np.searchsorted(question, question)
     without = np.repeat(side.outcome.found[None, :], int(turn.max()) + 1, axis=0)
     without[turn, which] = False
+    for at in side.key.grouping.inside:
+        without[:, at] = without[:, at[:1]]
     whole = measure(side.decided_answers)[question]
     return np.asarray(np.nan_to_num(whole - measure(side.answers(without))[turn, question]))
 

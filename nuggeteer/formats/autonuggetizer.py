@@ -18,10 +18,10 @@ Values that an LLM garbled ("failed" as an importance, "ming_dynasty_support" as
 ids that are numbers, are kept under `as_found`. A line is kept aside if an id is not valid, if a text or the list of
 nuggets is missing, or if the question or the run's answer to it has occurred before in the file.
 
-These are not written, because the files cannot hold them: ids of nuggets; votes, weights and tags; a question's kind,
-target and template; docids and ranks; and who judged, when and why. Several descriptions are joined with ` / `. Several
-responses to a question are joined with a space into one answer, which gets the best of their verdicts. A query, an
-importance or an assignment that was missing is written as "" or null.
+These are not written, because the files cannot hold them: ids of nuggets; votes, weights, tags and groups; a question's
+kind, target and template; docids and ranks; and who judged, when and why. Several descriptions are joined with ` / `.
+Several responses to a question are joined with a space into one answer, which gets the best of their verdicts. A query,
+an importance or an assignment that was missing is written as "" or null.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The files of a collection: the keys of each line, and how lines are read and written.
 
     questions.jsonl     qid, text, kind?, target?, template?
-    nuggets.jsonl       qid, nugget, text | descriptions, importance?, weight?, votes?, tags?
+    nuggets.jsonl       qid, nugget, text | descriptions | any_of | all_of, importance?, weight?, votes?, tags?
     runs.jsonl          run, group?, judged?, official?
     runs/NAME.jsonl     qid, text, docid?, rank?
     judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?,
@@ -63,9 +63,12 @@ class Layout(Generic[Record]):
         self.checks = checks
         self.presumed = presumed
 
-    def read(self, path: Path, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
-        """(line number, record) of each good line. The others become problems."""
-        missing: dict[str, list[int]] = {key: [] for key in self.presumed}
+    def read(
+        self, path: Path, problems: list[Problem], excused: Callable[[Record], bool] = lambda record: False
+    ) -> Iterator[tuple[int, Record]]:
+        """(line number, record) of each good line. The others become problems. When all lines are read, `excused` says
+        which records need no key in `presumed`."""
+        missing: dict[str, list[tuple[int, Record]]] = {key: [] for key in self.presumed}
         for number, line in read_jsonl(path, problems, self.checks):
             try:
                 record = self.parse(line)
@@ -74,10 +77,10 @@ class Layout(Generic[Record]):
                 continue
             for key, value in self.presumed.items():
                 if line.get(key) is None and getattr(record, key) == value:
-                    missing[key].append(number)
+                    missing[key].append((number, record))
             yield number, record
-        for key, lines in missing.items():
-            if lines:
+        for key, found in missing.items():
+            if lines := [number for number, record in found if not excused(record)]:
                 value, on = self.presumed[key], "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
                 what, remedy = f"no {key!r} on {on}, which is taken as {value!r}", f"add the key {key!r}"
                 problems.append(Problem(str(path), lines[0], what, remedy, "warning"))
@@ -107,7 +110,10 @@ class Layout(Generic[Record]):
 
 
 def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None, **values: Any) -> Nugget:
-    if (text is None) == (not descriptions):
+    groups = [values[key] for key in ("any_of", "all_of") if values.get(key)]
+    if groups and (len(groups) > 1 or text is not None or descriptions):
+        raise WrongField("a group has 'any_of' or 'all_of', and no description of its own", "keep one of them")
+    if not groups and (text is None) == (not descriptions):
         raise WrongField("a nugget has either 'text' or 'descriptions'", "keep one of them")
     weight = values.get("weight")
     if values["importance"] == "forbidden" and weight is None:
@@ -118,7 +124,7 @@ def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None
             raise WrongField("a nugget with a negative 'weight' has 'votes'", "keep one of them")
     elif values["importance"] == "forbidden":
         raise WrongField(f"a forbidden nugget has the 'weight' {weight:g}", "write a negative weight, or leave it out")
-    return Nugget(descriptions=descriptions or (text or "",), **values)
+    return Nugget(descriptions=() if groups else descriptions or (text or "",), **values)
 
 
 QUESTIONS = Layout(
@@ -140,6 +146,8 @@ NUGGETS = Layout(
         "nugget": fields.identifier,
         "text": fields.string,
         "descriptions": fields.strings,
+        "any_of": fields.identifiers,
+        "all_of": fields.identifiers,
         "importance": fields.one_of(*get_args(Importance)),
         "weight": fields.weight,
         "votes": fields.votes,
@@ -209,12 +217,14 @@ def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retract
         value = getattr(record, key)
         if key == "extra" or value is None or (key, value) in _DEFAULTS:
             continue
+        if key == "descriptions" and not value:
+            continue
         if key == "descriptions":
             key, value = ("text", value[0]) if len(value) == 1 else (key, list(value))
-        elif key in ("tags", "votes", "official"):
+        elif key in ("tags", "votes", "official", "any_of", "all_of"):
             if not value:
                 continue
-            value = list(value) if key == "tags" else dict(value)
+            value = dict(value) if key in ("votes", "official") else list(value)
         line[key] = value
     if isinstance(record, Retraction):
         line["retracted"] = True

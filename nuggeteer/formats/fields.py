@@ -101,6 +101,15 @@ def strings(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def identifiers(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise WrongField(f"is {_kind(value)}, not a list of ids", 'write ["1", "2", ...]')
+    names = tuple(map(identifier, value))
+    if len(set(names)) < len(names):
+        raise WrongField("names a nugget twice", "name it once")
+    return names
+
+
 def scores(value: Any) -> dict[str, float]:
     if not isinstance(value, dict) or not all(
         isinstance(v, int | float) and not isinstance(v, bool) for v in value.values()

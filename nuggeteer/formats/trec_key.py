@@ -24,10 +24,10 @@ lines that start with `#`, and a repeated head. Lines that are not UTF-8 are rea
 kept aside and reported. If the numbers of nuggets start again after such a line, it was probably a head. The nuggets up
 to the next head are then kept aside too.
 
-These are not written, because the files cannot hold them: votes, weights and tags; a question's template, and its kind
-and target unless its text names them; extra keys. Several descriptions are joined with ` / `. White space becomes
-single blanks. Nuggets whose ids are not numbers are numbered in their order. The importance `unrated` is written and
-read, although TREC does not have it. Ids with blanks or a leading `#` are refused.
+These are not written, because the files cannot hold them: votes, weights and tags; groups, and what is forbidden; a
+question's template, and its kind and target unless its text names them; extra keys. Several descriptions are joined
+with ` / `. White space becomes single blanks. Nuggets whose ids are not numbers are numbered in their order. The
+importance `unrated` is written and read, although TREC does not have it. Ids with blanks or a leading `#` are refused.
 """
 
 from __future__ import annotations
@@ -258,6 +258,8 @@ def key_lines(bundle: Bundle) -> Iterator[str]:
     numbers = numbered(bundle)
     grouped: dict[str, list[Nugget]] = {qid: [] for qid in bundle.questions}
     for nugget in bundle.nuggets:
+        if nugget.importance == "forbidden":
+            continue
         grouped.setdefault(nugget.qid, []).append(nugget)
     for qid, nuggets in grouped.items():
         question = bundle.questions.get(qid, Question(qid, ""))

@@ -152,7 +152,7 @@ def brief_matched_run(
     """The briefing on a run that is matched, scored and compared with the old one already."""
     collection = scorer.collection
     # The outcome of the diff, in which answers with the same texts agree.
-    outcome = diff.new if diff else score.outcome
+    outcome = diff.new if diff else score.counted
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
     sightings = sightings_of(marker, DecidedRun(scorer.key, matched, outcome, None), every)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Material
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.records import Vector
 from nuggeteer.text import words
 
 
@@ -72,4 +72,4 @@ class MarkedWords(Matcher):
             replace(nugget, descriptions=tuple(dict.fromkeys((*nugget.descriptions, *more.get(position, ())))))
             for position, nugget in enumerate(key.nuggets)
         )
-        return replace(self._material, key=AnswerKey(key.questions, nuggets, key.offsets))
+        return replace(self._material, key=replace(key, nuggets=nuggets))

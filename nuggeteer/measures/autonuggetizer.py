@@ -29,7 +29,7 @@ def _score(kind: str, strict: bool) -> Measure:
 
     def weights(key: AnswerKey) -> Vector:
         if kind == "all":
-            return 1.0 - key.forbidden
+            return (key.counted & ~key.forbidden).astype(float)
         return key.vital + (0.5 * key.okay if kind == "weighted" else 0.0)
 
     return Measure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,13 +40,21 @@ class Answers(Shown):
         partly = self.partly[draws] if self.partly.ndim > 1 else self.partly
         return Answers(self.key, self.found[draws], partly, self.length, self.by_text)
 
+    @cached_property
+    def counted(self) -> tuple[Bools, Bools]:
+        """What counts as found and as partly supported: nuggets, and groups at their carriers."""
+        if not self.key.groups:
+            return self.found, self.partly
+        levels = self.key.grouping.combine(np.maximum(2 * self.found.astype(np.int8), self.partly.astype(np.int8)))
+        return levels == 2, levels == 1
+
     def found_weight(self, weight: npt.NDArray[Any]) -> Vector:
         """The total weight of the nuggets found, for each question."""
-        return self._sum(self.found, weight)
+        return self._sum(self.counted[0], weight)
 
     def partly_weight(self, weight: npt.NDArray[Any]) -> Vector:
         """The total weight of the nuggets partly supported, for each question."""
-        return self._sum(self.partly, weight)
+        return self._sum(self.counted[1], weight)
 
     def asked_weight(self, weight: npt.NDArray[Any], partly: float = 0.0) -> Vector:
         """The denominator of recall: the total weight of a question's nuggets. A nugget that takes world knowledge adds
@@ -55,8 +64,9 @@ class Answers(Shown):
         asked = self._sum(~self.key.world_knowledge, weight)
         if not self.key.world_knowledge.any():
             return asked
-        counted = np.where(self.key.world_knowledge, self.found + partly * self.partly, 1.0)
-        return np.where(asked > 0, self._sum(counted, weight), 0.0)
+        found, in_part = self.counted
+        earned = np.where(self.key.world_knowledge, found + partly * in_part, 1.0)
+        return np.where(asked > 0, self._sum(earned, weight), 0.0)
 
     def _sum(self, flags: Bools | Vector, weight: npt.NDArray[Any]) -> Vector:
         """Sums by question. A sparse product takes a tenth of the time of adding slices, for thousands of draws. Some
@@ -92,6 +102,11 @@ class Measure(Shown):
 
     def __str__(self) -> str:
         return self.name
+
+    def auditable(self, key: AnswerKey) -> Composition | None:
+        """What an audit must know. None if the measure cannot be audited, or groups count as one, because then a score
+        is not a sum over nuggets."""
+        return None if key.groups else self.composition(key)
 
     def _summary(self) -> str:
         return f"{self.name}, {self.formula}"

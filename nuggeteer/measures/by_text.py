@@ -36,6 +36,7 @@ def pourpre_f(beta: float) -> Measure:
 
 def credited_f(key: AnswerKey, credit: Vector, length: Ints, beta: float) -> Vector:
     """F of each question where nuggets are found in part. `credit` has the part of each nugget."""
+    credit = key.grouping.combine(credit)
     asked = per_question(key.vital.astype(float), key)
     recall = ratio(per_question(credit * key.vital, key), asked, otherwise=float("nan"))
     allowance = ALLOWANCE * per_question(credit * (key.vital | key.okay), key)

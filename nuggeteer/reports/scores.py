@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.measures import DEFAULT, Measure
-from nuggeteer.records import AnswerKey, number_or_none
+from nuggeteer.records import AnswerKey, Nugget, number_or_none
 from nuggeteer.reports.formatting import (
     between,
     chance,
@@ -46,6 +47,7 @@ def _run_as_json(result: Scores, score: RunScore) -> dict[str, Any]:
         "pairs": {"known": outcome.pairs_known, "guessed": outcome.pairs_guessed},
         "per_question": list(_questions_as_json(result, score)),
         "nuggets": list(_nuggets_as_json(result, score)),
+        **({"groups": list(_groups_as_json(result, score))} if result.key.groups else {}),
     }
 
 
@@ -93,6 +95,26 @@ def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
             "score": number_or_none(best),
             "threshold": number_or_none(threshold),
         }
+
+
+def _groups_as_json(result: Scores, score: RunScore) -> Iterator[dict[str, Any]]:
+    """The groups that are in no other group."""
+    outcome = score.counted
+    for group, at in _groups(result):
+        yield {
+            "qid": group.qid,
+            "group": group.nugget,
+            "found": bool(outcome.found[at]),
+            "probability": number_or_none(outcome.probability[at]),
+            "source": "known" if outcome.known[at] else "guessed",
+        }
+
+
+def _groups(result: Scores) -> Iterator[tuple[Nugget, int]]:
+    """Each outermost group, with its carrier's position."""
+    for at in result.key.grouping.inside:
+        if group := result.key.grouping.counted[at[0]]:
+            yield group, int(at[0])
 
 
 def draw(out: Console, result: Scores) -> None:
@@ -181,7 +203,7 @@ def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
     """How many of a question's forbidden nuggets the answer claims, of how many."""
     own = slice(result.key.offsets[question], result.key.offsets[question + 1])
     forbidden = result.key.forbidden[own]
-    return int((score.outcome.found[own] & forbidden).sum()), int(forbidden.sum())
+    return int((score.counted.found[own] & forbidden).sum()), int(forbidden.sum())
 
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
@@ -199,6 +221,11 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
         row.append(Text("known") if known else Text(chance(float(outcome.probability[i])), "italic yellow"))
         row += [str(score.rank[i] or ""), number(float(outcome.best[i]), 2)]
         rows.append([*row, plain(nugget.descriptions[0])])
+    for group, at in _groups(result):
+        found, chance_of_it = bool(score.counted.found[at]), chance(float(score.counted.probability[at]))
+        row = [plain(group.qid), plain(group.nugget), group.importance, Text("yes", "bold") if found else Text("no")]
+        row += [Text("known") if score.counted.known[at] else Text(chance_of_it, "italic yellow"), "", ""]
+        rows.append([*row, plain(group.descriptions[0])])
     out.print()
     out.print(table(f"{score.name}, by nugget", columns, rows))
 

@@ -28,6 +28,7 @@ from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
+from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matching_cache import CachedMatcher
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
@@ -48,13 +49,16 @@ class RunScore(Shown):
     """The scores of one run: the mean of each measure with its interval, values by question, and the outcome of each
     nugget.
 
-    `by_question` has expected scores. `hard_by_question` has the scores of `outcome.found`, as if it were certain."""
+    `counted` is the outcome in which groups count as one. `by_question` has expected scores. `hard_by_question` has
+    the scores of `outcome.found`, as if it were certain.
+    """
 
     run: Run
     outcome: Outcome
     measures: dict[str, Interval]
     by_question: dict[str, Vector]
     hard_by_question: dict[str, Vector]
+    counted: Outcome
 
     @property
     def name(self) -> str:
@@ -124,7 +128,7 @@ class Scores(Shown):
     def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
         """[found, in the key] for the vital and for the okay nuggets of a question."""
         own = slice(self.key.offsets[question], self.key.offsets[question + 1])
-        found, vital, okay = run.outcome.found[own], self.key.vital[own], self.key.okay[own]
+        found, vital, okay = run.counted.found[own], self.key.vital[own], self.key.okay[own]
         return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
 
     def to_frame(self) -> pandas.DataFrame:
@@ -364,7 +368,7 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
             by_question[measure.name] = expected = values.mean(axis=0)
             intervals[measure.name] = mean_interval(expected, values, decided, scale=scale)
             del values  # before the next measure's are made
-    return RunScore(run, outcome, intervals, by_question, hard_by_question)
+    return RunScore(run, outcome, intervals, by_question, hard_by_question, by_group(key, outcome))
 
 
 def _standard(collection: Collection) -> Iterator[str]:

@@ -86,6 +86,10 @@ def _digest_key(key: AnswerKey) -> str:
         + (WORLD_KNOWLEDGE if WORLD_KNOWLEDGE in n.tags else "")
         for n in key.nuggets
     )
+    lines += sorted(
+        repr((g.qid, g.nugget, g.any_of, g.all_of, g.importance, g.weight, sorted(g.votes.items()), g.tags))
+        for g in key.groups
+    )
     return blake2b("\n".join(lines).encode(), digest_size=4).hexdigest()
 
 

@@ -44,6 +44,7 @@ def test_what_is_claimed_now_is_no_gain(folder):
     assert not result.vital_lost
     titles = {title: [c.nugget.nugget for c in found] for title, found in change_words.by_news(result)}
     assert titles == {
+        "Lost and contradicted": [],
         "Forbidden, and now claimed": ["2"],
         "Lost": [],
         "Gained": [],

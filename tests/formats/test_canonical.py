@@ -70,6 +70,18 @@ records = st.one_of(
     st.tuples(
         st.just(NUGGETS),
         st.builds(
+            lambda qid, nugget, members, every: Nugget(
+                qid, nugget, (), "okay", 2.0, **{"all_of" if every else "any_of": tuple(members)}
+            ),
+            ids,
+            ids,
+            st.lists(ids, min_size=1, max_size=3, unique=True),
+            st.booleans(),
+        ),
+    ),
+    st.tuples(
+        st.just(NUGGETS),
+        st.builds(
             lambda qid, nugget, text, weight: Nugget(qid, nugget, (text,), "forbidden", weight),
             ids,
             ids,
@@ -214,6 +226,13 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         whole = type(v) is int or (type(v) is float and v.is_integer())
         return whole or (is_text(v) and v.strip() == v != "" and v.isprintable())
 
+    def is_group(v):
+        return (
+            isinstance(v, list)
+            and all(map(is_id, v))
+            and 0 < len(v) == len({str(int(x)) if type(x) is float else str(x) for x in v})
+        )
+
     may = {
         **dict.fromkeys(["qid", "nugget", "run"], is_id),
         "importance": lambda v: v in ("vital", "okay", "unrated", "forbidden"),
@@ -230,11 +249,12 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         "official": lambda v: isinstance(v, dict) and all(map(is_number, v.values())),
         "tags": is_list,
         "descriptions": lambda v: is_list(v) and len(v) > 0,
+        **dict.fromkeys(["any_of", "all_of"], lambda v: is_group(v)),
         "span": lambda v: True,
     }
     for key in layout.checks:
         line = {**least, key: value}
-        if key == "descriptions":
+        if key in ("descriptions", "any_of", "all_of"):
             del line["text"]
         fits = may.get(key, is_text)(value)
         if layout in (JUDGEMENTS, RETRACTIONS) and key == "run":
@@ -242,7 +262,9 @@ def test_a_key_takes_only_what_it_should(layout, least, value):
         if layout is RETRACTIONS and key == "at":
             fits = is_text(value) and moment(value) is not None
         if value is None:
-            fits = key not in layout.required and not (layout is NUGGETS and key in ("text", "descriptions"))
+            fits = key not in layout.required and not (
+                layout is NUGGETS and key in ("text", "descriptions", "any_of", "all_of")
+            )
         if fits:
             layout.parse(line)
         else:

@@ -93,7 +93,7 @@ def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure
 def _draw_units(
     scorer: Scorer, matched: MatchedRun, measure: Measure, planned: int, name: str
 ) -> tuple[Head, list[Unit]]:
-    key, composition = scorer.key, measure.composition(scorer.key)
+    key, composition = scorer.key, measure.auditable(scorer.key)
     if composition is None:
         raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
     score = scorer.score(matched)

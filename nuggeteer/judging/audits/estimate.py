@@ -117,7 +117,7 @@ def bound_measure(
     """What the first `judged` nuggets of an audit prove about a measure, with their verdicts in `state`.
 
     None if the measure cannot be audited, or if a nugget is open that could not be drawn."""
-    composition = measure.composition(key)
+    composition = measure.auditable(key)
     drawable = np.zeros(len(key.nuggets), dtype=bool)
     drawable[audit.nugget] = True
     if (

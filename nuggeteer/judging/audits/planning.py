@@ -61,7 +61,7 @@ class Plan:
 def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) -> Plan:
     """What a whole interval of this width takes."""
     ahead = forecast(scorer, matched, measure)
-    composition = measure.composition(scorer.key)
+    composition = measure.auditable(scorer.key)
     run, state = scorer.score(matched), NuggetState.of(matched, scorer.key)
     drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
     values = np.atleast_2d(measure(run.outcome.drawn_answers(scorer.key) or run.outcome.answers(scorer.key)))

@@ -47,10 +47,13 @@ class Headline:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What stands beside the headline."""
-        outcome, vital = self.briefing.score.outcome, self.briefing.key.vital
+        outcome, vital = self.briefing.score.counted, self.briefing.key.vital
         known, pairs = outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed
         forbidden = self.briefing.key.forbidden
-        rows = [("nuggets found", _of(outcome.found, ~forbidden)), ("of these vital", _of(outcome.found, vital))]
+        rows = [
+            ("nuggets found", _of(outcome.found, self.briefing.key.counted & ~forbidden)),
+            ("of these vital", _of(outcome.found, vital)),
+        ]
         if forbidden.any():
             rows.append(("forbidden, but claimed", _of(outcome.found, forbidden)))
         rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.briefing.key.questions):,}"))

@@ -278,7 +278,9 @@ def _taught(rest: Collection) -> Matcher:
     for pair in np.flatnonzero(known.states == YES).tolist():
         more.setdefault(int(nugget[pair]), []).append(known.texts[text[pair]])
     nuggets = [replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
-    return NgramMatcher(make_key(key.questions, nuggets), rest.settings.match, material(rest, known).idf)
+    return NgramMatcher(
+        make_key(key.questions, [*nuggets, *key.groups]), rest.settings.match, material(rest, known).idf
+    )
 
 
 def _grids(left_out: LeftOutRuns, collection: Collection, definition: Definition, jobs: int) -> list[Vector]:
