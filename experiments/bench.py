@@ -13,6 +13,7 @@ third, as a multiple of the time of a floor in the same run, and then ends with 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -33,12 +34,17 @@ import orjson
 import psutil
 import rag_sized
 from rouge_score.rouge_scorer import RougeScorer
+from textual.events import Key
 
 from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.judging.session import Session
+from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.judging.suggest import VerdictValues, suggest
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.screens.app import JudgeApp
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS
 from nuggeteer.thresholds import Evidence, FixedThreshold
@@ -54,7 +60,7 @@ KEPT = 5  # recorded measurements
 
 
 class Row(NamedTuple):
-    """A line of the table. `unit` is s, × or MB; of "more ×", more is better. `mb` is the peak of the memory."""
+    """A line of the table. `unit` is s, ms, × or MB; of "more ×", more is better. `mb` is the peak of the memory."""
 
     what: str
     value: float
@@ -198,6 +204,9 @@ def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
     measured("report open, first", open_, "report", "--output", str(open_ / "page.html"))
     measured("report open", open_, "report", "--output", str(open_ / "page.html"))
     measured("judge", open_, "judge", "r3", "--list", "1")
+    answered = open_.with_name(f"{open_.name}-answered")
+    shutil.copytree(open_, answered)
+    results["answering"] = apart(answering, answered, "r3")
     imported = open_ / "r3.import.jsonl"
     lines = imported.read_bytes().splitlines(keepends=True)
     ten = open_ / "judgements" / "ten.jsonl"
@@ -284,6 +293,25 @@ def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
     return {"seconds": first, "with_forecast": run, "of_a_difference": difference}
 
 
+def answering(folder: Path, run: str, keys: int = 25) -> dict[str, float]:
+    """Milliseconds from a key to the next question in `judge`, while the last verdict's score is computed."""
+    session = Session(JudgingState.read(JudgingSubject(folder, run)), Ledger(folder, "ann"))
+    times = []
+
+    async def answer() -> None:
+        async with JudgeApp(session).run_test(size=(100, 40)) as pilot:
+            for _ in range(keys):
+                asked, start = session.pending, time.perf_counter()
+                pilot.app.post_message(Key("n", "n"))
+                while session.pending is asked:
+                    await asyncio.sleep(0.001)
+                times.append(1000 * (time.perf_counter() - start))
+                await asyncio.sleep(0.5)
+
+    asyncio.run(answer())
+    return {"milliseconds": float(np.median(times)), "nine_in_ten": float(np.quantile(times, 0.9))}
+
+
 def page(collection: Path) -> dict[str, float]:
     """The size of the report and, if Chromium is installed, the seconds until it is painted (the best of five)."""
     path = collection / "report.html"
@@ -315,6 +343,7 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
     results["score"] = cold("score", "--collection", str(trec), "s3")  # the first round fits, the others remember
     results["diff"] = cold("diff", "--collection", str(trec), "s3", "s4")
     results["suggest"] = apart(suggesting, read_collection(trec), "s3", "s4")
+    results["answering"] = apart(answering, trec, "s3")
     results["fit"] = {"seconds": min(fitting_anew(trec) for _ in range(5))}
     log("400,000 judged pairs in 500 nuggets: the paper's five models")
     results["models"] = apart(lambda: {"seconds": five_models()})
@@ -391,7 +420,7 @@ RAG = (
 
 def rows(results: dict[str, Any]) -> list[Row]:
     def seconds(what: str, own: dict[str, Any], target: str = "", name: str = "seconds") -> Row:
-        return Row(what, own[name], "s", target, own.get("peak_mb"))
+        return Row(what, own[name], "ms" if name == "milliseconds" else "s", target, own.get("peak_mb"))
 
     models, draws = results["models"], results["draws"]
     found = [
@@ -402,6 +431,9 @@ def rows(results: dict[str, Any]) -> list[Row]:
         seconds("where to judge next, TREC-sized, thirty pairs", results["suggest"], "≤ 1 s"),
         seconds("the same with the forecast", results["suggest"], "≤ 1 s", "with_forecast"),
         seconds("the same, of a difference", results["suggest"], "", "of_a_difference"),
+        seconds(
+            "from a key to the next question in `judge`, TREC-sized", results["answering"], "≤ 50 ms", "milliseconds"
+        ),
         seconds("the paper's five threshold models, 400,000 pairs", models, "≤ 2 s"),
         seconds("2,000 draws, 500 questions × 10 nuggets, all measures", draws, "≤ 1 s"),
     ]
@@ -411,6 +443,8 @@ def rows(results: dict[str, Any]) -> list[Row]:
             found.append(seconds(f"RAG-sized, {label}: cutting the answers into words", own["tokenising"]))
             found.append(seconds(f"RAG-sized, {label}: reading the files with orjson", own["orjson"]))
             found += [seconds(f"RAG-sized, {label}: {what}", own[key], target) for key, what, target in RAG]
+            what = f"RAG-sized, {label}: from a key to the next question"
+            found.append(seconds(what, own["answering"], "≤ 50 ms", "milliseconds"))
     cold = results["cold"]
     times = cold["seconds"] / cold["floor_seconds"]
     found.append(
@@ -450,7 +484,7 @@ def slower(now: list[Row], floor: float, before: dict[str, Any]) -> list[str]:
         earlier = before["rows"].get(row.what)
         if not earlier:
             continue
-        scale = floor / before["floor"] if row.unit == "s" else 1.0
+        scale = floor / before["floor"] if row.unit in ("s", "ms") else 1.0
         times = earlier / row.value if row.unit == "more ×" else row.value / (earlier * scale)
         if times > SLOWER:
             found.append(f"{row.what}: {times:.1f} times as much as on {before['at']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -410,6 +411,8 @@ class JudgeApp(App[None]):
 
 def run(session: Session, width: float | None) -> None:
     """Judge until the assessor leaves."""
+    # The thread that works out the score lets go of the interpreter sooner. Nine in ten keys: 58 ms instead of 77.
+    sys.setswitchinterval(0.0005)
     app = JudgeApp(session, width)
     app.run()
     if app._exception is not None:
