@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -15,6 +16,9 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
+from nuggeteer.reports import parameters
+from nuggeteer.scoring.parameters import Agreement, parameters_of
+from nuggeteer.scoring.sampling import Sampled
 from nuggeteer.settings import MATCHERS, read_settings
 from tests.conftest import ROOT, write_lines
 
@@ -46,6 +50,7 @@ COMMANDS = {
     "judge-list": ["build-103", "--list", "5"],
     "crossval": [],
     "thresholds": [],
+    "thresholds-model": ["--model", "nugget-errors"],
     "distill": ["--example"],
     "history": [],
     "nightly": ["build-102"],
@@ -291,6 +296,7 @@ def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, sa
         ("history", ["--nugget", "def-01/1"]),
         ("nightly", ["build-103", "--against", "build-102"]),
         ("compare", ["build-101", "build-102", "build-103", "--by", "kind"]),
+        ("thresholds-model", ["--model", "question", "--nugget", "def-01/3"]),
         ("judge-list", ["build-103", "--against", "build-102", "--list", "2"]),
     ],
 )
@@ -298,6 +304,17 @@ def test_options_change_what_is_written_within_the_schema(name, arguments, sampl
     code, data = write_json(name, tmp_path / "out.json", *arguments, "--collection", str(sample_copy))
     assert code == 0
     assert faults(name, data) == []
+
+
+def test_the_schema_of_a_model_knows_sampled_draws(sample):
+    """Without drawing them, which takes minutes."""
+    shown = parameters_of(sample, "global", nugget="def-01/3")
+    drawn = Sampled(None, {}, 1.02, 300.0, 1)
+    assert len(list(drawn.warnings)) == 3
+    data = parameters.as_json(replace(shown, engine="pymc", sampled=drawn, agreement=Agreement(0.1, 0.2, 0.3)))
+    assert faults("thresholds-model", json.loads(json.dumps(data))) == []
+    del data["sampled"]["r_hat"]
+    assert faults("thresholds-model", data)
 
 
 @pytest.mark.parametrize("toml", ["", '[threshold]\nmodel = "fixed"\n'])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from nuggeteer.cli import options, output
 
@@ -12,6 +13,7 @@ EXAMPLES = """\
   nuggeteer thresholds --json thresholds.json
   nuggeteer thresholds --model nugget
   nuggeteer thresholds --model nugget --nugget def-01/3
+  nuggeteer thresholds --model nugget --nugget def-01/3 --figure threshold.svg
   nuggeteer thresholds --model nugget --engine pymc
 """
 
@@ -24,6 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
     parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="draw these scores and verdicts, and the threshold, as SVG to FILE"
+    )
+    parser.add_argument(
         "--engine",
         choices=("exact", "pymc"),
         default="exact",
@@ -35,6 +40,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from nuggeteer.errors import NuggeteerError
+
+    if args.figure and not args.nugget:
+        raise NuggeteerError("--figure draws the threshold of one nugget: name it with --nugget QID/ID")
     collection = options.read(args)
     if args.model or args.nugget or args.engine != "exact":
         from nuggeteer.reports import parameters
@@ -44,6 +53,10 @@ def run(args: argparse.Namespace) -> int:
         with output.progress("draws by PyMC") as notify:
             found = parameters_of(collection, model, args.engine, args.nugget, args.jobs, notify)
         output.warn(collection.problems)
+        if args.figure:
+            from nuggeteer.reports import threshold_figure
+
+            threshold_figure.write(args.figure, found)
         output.show(args, parameters, found)
         return 0
     from nuggeteer.reports import thresholds

@@ -53,7 +53,7 @@ def svg(plot: Plot) -> str:
         f"{plot.y}, by {plot.x}",
         f"Shown: {', '.join(named) or plot.y}. The table has the numbers.",
     )
-    _style(drawing)
+    add_style(drawing)
     drawing.add("rect", "fill-page", {"width": WIDTH, "height": height})
     panel = Panel(drawing, Scale(low, high, left, WIDTH - MARGIN), Scale(bottom, top, height - below, above))
     panel.y_axis(ticks, grid=True, classes="stroke-muted")
@@ -166,7 +166,7 @@ def _stroke(series: int) -> str:
     return f"stroke-{series % len(LIGHT)}"
 
 
-def _style(drawing: Drawing) -> None:
+def add_style(drawing: Drawing) -> None:
     """A file has no page around it that knows the classes."""
     light = _rules({"page": "#ffffff", "ink": "#1b1f24", "muted": "#57606a", "line": "#c3c9d0"}, LIGHT)
     dark = _rules({"page": "#14171a", "ink": "#e6e9ec", "muted": "#a0aab4", "line": "#3d444d"}, DARK)

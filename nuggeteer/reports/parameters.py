@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, Unit
+from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, Unit, name_of
 
 BINS, WIDEST = 20, 24  # of a picture: the ranges of scores, and the most marks of one verdict in a range
 
@@ -79,15 +79,11 @@ def draw(out: Console, result: Parameters) -> None:
     columns += [("α", "right"), ("interval", "left"), ("β", "right"), ("interval", "left")] if own else []
     rows: list[list[str | Text]] = []
     for unit in result.units:
-        row: list[str | Text] = [plain(_name(unit)), f"{unit.pairs:,}", f"{unit.yes:,}", *_cells(unit.theta)]
+        row: list[str | Text] = [plain(name_of(unit)), f"{unit.pairs:,}", f"{unit.yes:,}", *_cells(unit.theta)]
         rows.append([*row, *_cells(unit.alpha), *_cells(unit.beta)] if own else row)
     out.print(table("Thresholds", columns, rows))
     out.print()
     out.print("θ: above this match score a response is taken to carry the nugget, but for α and β.")
-
-
-def _name(unit: Unit) -> str:
-    return "all" if unit.qid is None else unit.qid if unit.nugget is None else f"{unit.qid}/{unit.nugget}"
 
 
 def _cells(estimate: Estimate | None) -> list[str | Text]:
@@ -101,7 +97,7 @@ def _shown(estimate: Estimate) -> str:
 def _picture(out: Console, picture: Picture) -> None:
     """Scores from high to low; at the left, where the threshold is."""
     theta = picture.unit.theta
-    out.print(plain(f"{_name(picture.unit)}: θ {_shown(theta)}"))
+    out.print(plain(f"{name_of(picture.unit)}: θ {_shown(theta)}"))
     place = np.minimum((picture.scores * BINS).astype(int), BINS - 1)
     out.print(plain(f"{'θ':>3}  {'score':<10}  yes {'':<{WIDEST}}no"))
     for i in reversed(range(BINS)):

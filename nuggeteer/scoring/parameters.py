@@ -49,6 +49,10 @@ class Unit:
     beta: Estimate | None
 
 
+def name_of(unit: Unit) -> str:
+    return "all" if unit.qid is None else unit.qid if unit.nugget is None else f"{unit.qid}/{unit.nugget}"
+
+
 @dataclass(frozen=True)
 class Picture:
     """The judged pairs of a unit: their match scores and verdicts."""

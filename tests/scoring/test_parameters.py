@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -42,6 +44,55 @@ def test_a_picture_has_every_judged_pair_of_its_nugget_once(sample, capsys):
     assert sum(line.count("●") for line in drawn) == shown.unit.yes
     assert sum(line.count("○") for line in drawn) == shown.unit.pairs - shown.unit.yes
     assert sum("█" in line for line in drawn) == 1
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def bars(root, colour):
+    """The heights of the bars of a colour."""
+    return [float(bar.get("height")) for bar in root.iter(f"{SVG}rect") if bar.get("class") == f"fill-{colour}"]
+
+
+@pytest.mark.parametrize(
+    ("model", "nugget"), [("nugget", "def-01/3"), ("question", "rag-01/1"), ("global", "oth-02/1")]
+)
+def test_a_figure_has_every_pair_and_the_threshold_in_its_place(sample, tmp_path, model, nugget):
+    """Bars are as high as their counts, by the axis's own scale; the line and the band are θ and its interval."""
+    file = tmp_path / "threshold.svg"
+    where = ["--collection", str(sample.root), "--model", model, "--nugget", nugget]
+    assert main(["thresholds", *where, "--figure", str(file)]) == 0
+    root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
+    picture = parameters_of(sample, model, nugget=nugget).picture
+    for colour, own in (("0", picture.scores[picture.yes]), ("1", picture.scores[~picture.yes])):
+        counts = Counter(np.minimum((own * 40).astype(int), 39).tolist())
+        heights = np.array(sorted(bars(root, colour)))
+        assert len(heights) == len(counts)
+        if len(heights):
+            unit = heights[-1] / max(counts.values())
+            assert np.allclose(heights / unit, sorted(counts.values()), atol=0.02)
+            assert (heights / unit).sum() == pytest.approx(len(own), abs=0.2)
+    xs = [float(point.split(",")[0]) for line in root.iter(f"{SVG}polyline") if line.get("class") == "stroke-muted"
+          for point in line.get("points").split()]  # fmt: skip
+    left, right = min(xs), max(xs)
+    (line,) = (line for line in root.iter(f"{SVG}polyline") if line.get("class") == "stroke-ink")
+    theta = picture.unit.theta
+    assert float(line.get("points").split(",")[0]) == pytest.approx(left + theta.mean * (right - left), abs=0.01)
+    (band,) = (rect for rect in root.iter(f"{SVG}rect") if rect.get("class") == "fill-line")
+    assert float(band.get("x")) == pytest.approx(left + theta.low * (right - left), abs=0.01)
+    assert float(band.get("width")) == pytest.approx((theta.high - theta.low) * (right - left), abs=0.01)
+    assert f"θ {theta.mean:.3f}" in "".join(root.itertext())
+    labels = [text.text for text in root.iter(f"{SVG}text")]
+    assert "0" in labels
+    assert "yes" in labels
+
+
+def test_a_figure_of_no_nugget_is_refused_and_nothing_is_written(sample, tmp_path, capsys):
+    file = tmp_path / "threshold.svg"
+    assert main(["thresholds", "--figure", str(file), "--collection", str(sample.root)]) == 2
+    assert "--nugget QID/ID" in capsys.readouterr().err
+    assert main(["thresholds", "--figure", str(file), "--nugget", "x/y", "--collection", str(sample.root)]) == 2
+    assert not file.exists()
 
 
 def test_what_has_no_thresholds_is_refused(sample, tmp_path):
