@@ -2,8 +2,9 @@
 
 [match]
 matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
+language = "en"        # of answers and nuggets, by its code: "de" for German, "ja" for Japanese; 42 in all
 n = 2                  # longest n-gram: 1, 2 or 3
-stem = false
+stem = false           # in other languages than English true, where there are stems
 weights = "idf"        # or "unit"
 stopwords = "keep"     # or "remove"
 idf = "wordfreq"       # or "pool", or the path of a table in this folder that `nuggeteer idf` wrote
@@ -65,6 +66,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean, fail
+from nuggeteer.languages import ENGLISH, LANGUAGES, WITHOUT_STOP_WORDS, has_stemmer, title
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
@@ -97,6 +99,7 @@ class Match:
     missing: Missing = "error"
     judges: tuple[str, ...] = ()
     marked: bool = False
+    language: str = ENGLISH
 
     @property
     def table(self) -> Path | None:
@@ -211,12 +214,18 @@ def read_settings(path: Path) -> Settings:
         raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
     except OSError as error:
         raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    problems = list(_problems(path, table)) or [*_outside(path, table), *_not_sampled(path, table)]
+    problems = list(_problems(path, table)) or [
+        *_outside(path, table),
+        *_not_sampled(path, table),
+        *_not_in_this_language(path, table.get("match", {})),
+    ]
     if problems:
         raise InputError(problems)
     match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
     nightly = table.get("nightly", {})
     files = {name: str(path.parent / nightly[name]) for name in ("markdown", "junit", "page") if nightly.get(name)}
+    if match.language != ENGLISH and "stem" not in table["match"]:
+        match = replace(match, stem=has_stemmer(match.language))
     if match.table:
         match = replace(match, idf=str(path.parent / match.idf))
     if match.external:
@@ -292,6 +301,22 @@ def _not_sampled(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
     if threshold.engine == "pymc" and threshold.model not in SAMPLED:
         what = f"[threshold] engine is 'pymc', which does not have the model {threshold.model!r}"
         yield Problem(str(path), None, what, f"write model = {' or '.join(map(repr, SAMPLED))}, or leave engine out")
+
+
+def _not_in_this_language(path: Path, match: dict[str, Any]) -> Iterator[Problem]:
+    """What only works in English, or not with these settings."""
+    code = match.get("language", ENGLISH)
+    if code == ENGLISH:
+        return
+    if match.get("matcher") == "rouge":
+        remedy = "its words are of ASCII letters; choose another matcher"
+        yield Problem(str(path), None, f"[match] matcher 'rouge' cannot read {title(code)}", remedy)
+    if match.get("stem") and not has_stemmer(code):
+        yield Problem(str(path), None, f"[match] there are no stems of {title(code)}", "leave stem out")
+    if match.get("stopwords") == "remove" and code in WITHOUT_STOP_WORDS:
+        yield Problem(str(path), None, f"[match] there are no stop words of {title(code)}", "leave stopwords out")
+    if has_stemmer(code) and not match.get("stem", True) and Match(**match).table:
+        yield Problem(str(path), None, "[match] idf is a table, and its weights are those of stems", "leave stem out")
 
 
 # The settings that name a file, and how the name of one that is written must end.
@@ -387,6 +412,11 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
         return f"write {' or '.join(map(repr, known))}, or install the package that provides it"
+    if key == "language" and value not in LANGUAGES:
+        names = {code: code for code in LANGUAGES} | {name: code for code, (name, _) in LANGUAGES.items()}
+        meant = did_you_mean(value, names).removeprefix("did you mean ").rstrip("? ")
+        guess = f"write {names[meant]!r} for {LANGUAGES[names[meant]][0]}; " if meant else ""
+        return f"{guess}the languages are {', '.join(LANGUAGES)}"
     if key == "model" and default == "smooth" and ":" not in value:
         known = (*THRESHOLDS, *installed_models())
         return None if value in known else f"write {' or '.join(map(repr, known))}, or 'package.module:make'"

@@ -17,6 +17,7 @@ find_words = re.compile(r"\w+").findall
 # Matching ignores combining marks of Latin, Greek and Cyrillic, and characters without width that would
 # otherwise cut a word in two. The zero-width space is not ignored, because it does end a word.
 _PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
 # Where a letter may have more marks than any language gives it: a mark is no letter, digit or white space.
@@ -46,7 +47,7 @@ def normalised(text: str) -> str:
     return " ".join(folded.split())
 
 
-def _normal_form(form: Literal["NFC", "NFKD"], text: str) -> str:
+def _normal_form(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     """`unicodedata.normalize`, but not quadratic where a letter has thousands of marks: these are sorted before."""
     return unicodedata.normalize(form, _MANY_MARKS.sub(_sorted_marks, text))
 
@@ -166,8 +167,15 @@ def matching_form(text: str) -> str:
     return _normal_form("NFC", decomposed).casefold()
 
 
+def compatible_form(text: str) -> str:
+    """The form in which words of other languages than English are looked for: letters keep their marks."""
+    if text.isascii():
+        return text
+    return _normal_form("NFKC", _normal_form("NFKC", _INVISIBLE.sub("", text)).casefold())
+
+
 def words(text: str) -> list[str]:
-    """The words of a text, as the matchers see them."""
+    """The words of a text, as the matchers see them in English."""
     return find_words(matching_form(normalised(text)))
 
 

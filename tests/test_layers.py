@@ -13,7 +13,7 @@ import nuggeteer
 PACKAGE = Path(nuggeteer.__file__).parent
 # A module may import from its own room and from rooms of layers before it.
 LAYERS = [
-    ["errors", "text", "display", "groups"],
+    ["errors", "text", "display", "groups", "languages"],
     ["records", "settings"],
     ["pairs", "formats", "measures", "statistics", "thresholds"],
     ["matching"],
@@ -30,9 +30,15 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Within these layers, who may import whom: the command line shows screens, and plugins hand out what tests use.
 WITHIN = {
     *(("cli", "screens"), ("cli", "plugins"), ("plugins", "testing"), ("__main__", "cli")),
-    *(("formats", "pairs"), ("thresholds", "pairs"), ("display", "text")),
+    *(
+        ("formats", "pairs"),
+        ("thresholds", "pairs"),
+        ("display", "text"),
+        ("languages", "text"),
+        ("languages", "errors"),
+    ),
 }
-GROUND_FLOOR = 10  # modules at the top of the package
+GROUND_FLOOR = 11  # modules at the top of the package
 
 
 def name_of(path: Path) -> str:

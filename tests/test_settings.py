@@ -186,6 +186,7 @@ def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults
     assert {name: set(section) for name, section in table.items()} == {
         "match": {
             "matcher",
+            "language",
             "n",
             "stem",
             "weights",

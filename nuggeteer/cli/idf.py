@@ -12,6 +12,7 @@ SUMMARY = "count a corpus into a table of word weights for the matcher"
 EXAMPLES = """\
   nuggeteer idf news.txt --out my-collection/news.idf
   nuggeteer idf docs/*.jsonl --out my-collection/docs.idf
+  nuggeteer idf news.txt --language de --out my-collection/german.idf
 then, in my-collection/nuggeteer.toml:
   [match]
   idf = "news.idf"
@@ -26,12 +27,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="text with one document per line, or .jsonl with the key text",
     )
+    parser.add_argument(
+        "--language",
+        default="en",
+        metavar="CODE",
+        help="the language of the documents, as in [match] language (default: en)",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="TABLE", help="the table to write")
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.errors import InputError, Problem
+    from nuggeteer.errors import InputError, NuggeteerError, Problem
     from nuggeteer.matching.idf import read_documents, write_table
+    from nuggeteer.settings import Match, wrong_setting
+
+    if wrong := wrong_setting("language", args.language, Match().language):
+        raise NuggeteerError(f"--language is {args.language!r}; {wrong}")
 
     problems: list[Problem] = []
 
@@ -40,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         if any(problem.severity == "error" for problem in problems):
             raise InputError(problems)
 
-    count, words = write_table(args.out, documents())
+    count, words = write_table(args.out, documents(), args.language)
     output.warn(problems)
     output.say(f"{args.out}: {words} words from {count} documents")
     return 0

@@ -222,7 +222,7 @@ def check(root: Path | str) -> list[Problem]:
     problems.extend(runs_without_file(collection.root / "runs.jsonl", collection.run_names))
     if table := collection.settings.match.table:
         try:
-            read_table(table)
+            read_table(table, collection.settings.match.language)
         except InputError as error:
             problems.extend(error.problems)
     for path in sorted((collection.root / "judgements" / "audits").glob("*.jsonl")):

@@ -19,7 +19,7 @@ from nuggeteer.formats.append import append_line
 from nuggeteer.formats.fields import as_written
 from nuggeteer.formats.handed_in import Proposed
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
-from nuggeteer.matching.ngram import stop_words
+from nuggeteer.languages import ENGLISH, Language
 from nuggeteer.records import Importance
 from nuggeteer.text import words
 
@@ -42,7 +42,7 @@ def content_words(text: str) -> frozenset[str]:
     """The stems of the words of a nugget, without stop words."""
     import Stemmer
 
-    few = stop_words()
+    few = Language(ENGLISH).stop_words()
     return frozenset(Stemmer.Stemmer("english").stemWords([word for word in words(text) if word not in few]))
 
 

@@ -305,7 +305,7 @@ def diff_matched_runs(
         for kind in ("gained", "lost"):
             chance[kind][alike[key.question]] = 0.0
     else:
-        joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike)
+        joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike, scorer.material.settings)
         chance = {"gained": joint.gained, "lost": joint.lost, "kept": joint.kept}
     for each in chance.values():
         each[~key.counted] = 0.0

@@ -28,6 +28,7 @@ from scipy.special import expit, logit
 from nuggeteer.matching.clues import GramReader
 from nuggeteer.records import AnswerKey, Bools, Vector
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
+from nuggeteer.settings import Match
 from nuggeteer.text import verdict_form
 
 ALIKE = 1 / 3  # of what is left to a correlation of 1, for answers in the same words
@@ -52,10 +53,11 @@ def joint_chances(
     outcomes: tuple[Outcome, Outcome],
     drawn: tuple[Bools, Bools],
     alike: Bools,
+    match: Match = Match(),  # noqa: B008, it is frozen
 ) -> JointChances:
-    """From the outcomes of the old and the new run, and their drawn verdicts. `alike` marks questions to which both
-    give the same texts. There, and where one answer has all texts of the other, the draws are right as they are:
-    equal texts have equal verdicts."""
+    """From the outcomes of the old and the new run, and their drawn verdicts; `match` names the language of the texts.
+    `alike` marks questions to which both give the same texts. There, and where one answer has all texts of the other,
+    the draws are right as they are: equal texts have equal verdicts."""
     before, after = drawn
     gained, lost = (~before & after).mean(axis=0), (before & ~after).mean(axis=0)
     kept = (before & after).mean(axis=0)
@@ -64,7 +66,7 @@ def joint_chances(
     differs = ~alike[key.question]
 
     both = np.flatnonzero(~known[0] & ~known[1] & differs)
-    cosine, reworded, apart = _likeness(key, runs, np.unique(key.question[both]))
+    cosine, reworded, apart = _likeness(GramReader(None, match), key, runs, np.unique(key.question[both]))
     both = both[reworded[key.question[both]]]
     if len(both):
         spread = [np.sqrt(np.maximum(p * (1 - p), 1e-9)) for p in (before.mean(axis=0)[both], after.mean(axis=0)[both])]
@@ -107,11 +109,12 @@ def _drawn_together(old: Vector, new: Vector, correlation: Vector) -> tuple[Vect
     return expit(middle - difference / 2), expit(middle + difference / 2)
 
 
-def _likeness(key: AnswerKey, runs: tuple[MatchedRun, MatchedRun], asked: Iterable[int]) -> tuple[Vector, Bools, Bools]:
+def _likeness(
+    read: GramReader, key: AnswerKey, runs: tuple[MatchedRun, MatchedRun], asked: Iterable[int]
+) -> tuple[Vector, Bools, Bools]:
     """By question: how alike the texts are that only one of the two answers has; whether each of them has such texts;
     and whether they have no text in common."""
     cosine, (reworded, apart) = np.zeros(len(key.questions)), np.zeros((2, len(key.questions)), dtype=bool)
-    read = GramReader(None)
     for question in asked:
         texts = [
             {verdict_form(text): text for text in run.run.texts[slice(*run.run.offsets[question : question + 2])]}

@@ -65,6 +65,7 @@ class Night(Shown):
     as_truth: tuple[str, ...]
     briefing: Briefing | None
     problems: tuple[Problem, ...]  # of the history
+    language: str  # its code
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -156,6 +157,7 @@ def nightly(
         tuple(collection.machine_truth),
         briefing,
         tuple(history.problems),
+        collection.settings.match.language,
     )
 
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.text import find_words, matching_form
+from nuggeteer.settings import Match
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
@@ -33,6 +34,7 @@ CLUES = (
     "numbers missing",  # the description has numbers, and the text not all of them
     "numbers there",
 )
+DEFAULT = Match()
 RIDGE = 0.3
 LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
 SLICE = 256  # texts whose clues are worked out at once
@@ -51,23 +53,22 @@ class TextGrams:
 class GramReader:
     """Makes `Words` of texts."""
 
-    def __init__(self, idf: Idf | None) -> None:
-        self._idf = idf
-        self._forms = _StemWeights(idf)
+    def __init__(self, idf: Idf | None, settings: Match = DEFAULT) -> None:
+        self._idf, self._settings, language = idf, settings, Language(settings.language)
+        self._forms, self._find, self._folded = _StemWeights(idf, settings), language.find, language.folded
 
     def __call__(self, text: str) -> TextGrams:
         """`text` in the form in which texts are compared."""
-        text = matching_form(text)
-        found = list(map(self._forms.__getitem__, find_words(text)))
+        found = list(map(self._forms.__getitem__, self._find(text)))
         grams: dict[str, float] = {}
         for stem, weight in found:
             grams.setdefault(stem, weight)
         for (one, weight), (two, other) in pairwise(found):
             grams.setdefault(f"{one} {two}", (weight + other) / 2)
-        return TextGrams(grams, frozenset(number.replace(",", "") for number in _number.findall(text)))
+        return TextGrams(grams, frozenset(number.replace(",", "") for number in _number.findall(self._folded(text))))
 
-    def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None]]:
-        return GramReader, (self._idf,)  # a stemmer does not travel to workers
+    def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None, Match]]:
+        return GramReader, (self._idf, self._settings)  # a stemmer does not travel to workers
 
     def stem(self, word: str) -> str:
         return self._forms[word][0]
@@ -76,13 +77,14 @@ class GramReader:
 class _StemWeights(dict[str, tuple[str, float]]):
     """The stem and the weight of a word, worked out once a word."""
 
-    def __init__(self, idf: Idf | None) -> None:
-        import Stemmer
-
-        self._stem, self._idf = Stemmer.Stemmer("english").stemWord, idf
+    def __init__(self, idf: Idf | None, settings: Match) -> None:
+        language = Language(settings.language)
+        self._stem, self._idf = language.stem, idf
+        # English weights are of words, also where stems are matched; other languages have those of what is matched.
+        self._weighed = str if language.english else language.stem if settings.stem else language.plain
 
     def __missing__(self, word: str) -> tuple[str, float]:
-        form = self[word] = self._stem(word), 1.0 if self._idf is None else float(self._idf[word])
+        form = self[word] = self._stem(word), 1.0 if self._idf is None else float(self._idf[self._weighed(word)])
         return form
 
 

@@ -23,12 +23,14 @@ from typing import BinaryIO
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.jsonl import is_regular, read_jsonl, read_lines, write_whole
-from nuggeteer.text import words
+from nuggeteer.languages import ENGLISH, Language, has_stemmer
+from nuggeteer.text import normalised
 
 # Words in the model's document. On public data 1 and 100 are about equally good, and better than 400 and 1,000. On the
 # sample 100 is better than 1.
 DOCUMENT = 100
 HEADER = "# nuggeteer idf 1; documents:"
+SPOKEN = "# nuggeteer idf 1; language: {}; documents:"  # of a table of another language than English
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ class Idf:
 class _Background(dict[str, float]):
     """Word weights from wordfreq's frequencies, computed when a word is looked up. The first word reads them."""
 
+    def __init__(self, language: Language, stems: bool) -> None:
+        self._language, self._stems = language, stems
+
     def __missing__(self, word: str) -> float:
         frequencies, least = self._frequencies
         frequency = frequencies.get(word)
@@ -56,35 +61,35 @@ class _Background(dict[str, float]):
             import wordfreq
 
             # wordfreq lists numbers of several digits only by their shape, and estimates the rest.
-            frequency = wordfreq.word_frequency(word, "en", wordlist="best") or None
+            frequency = wordfreq.word_frequency(word, self._language.code, wordlist="best") or None
         return _expected_idf(least if frequency is None else frequency)
 
     @cached_property
     def _frequencies(self) -> tuple[Mapping[str, float], float]:
         """Of each word, and the least of all."""
-        import wordfreq
+        return self._language.frequencies(self._stems)
 
-        frequencies = wordfreq.get_frequency_dict("en", wordlist="best")
-        return frequencies, min(frequencies.values())
-
-    def __reduce__(self) -> tuple[type[_Background], tuple[()]]:
-        return _Background, ()  # a worker reads them for itself, if it needs them
+    def __reduce__(self) -> tuple[type[_Background], tuple[Language, bool]]:
+        return _Background, (self._language, self._stems)  # a worker reads them for itself, if it needs them
 
 
 def _expected_idf(frequency: float) -> float:
     return -math.log(-math.expm1(-frequency * DOCUMENT))
 
 
-def background() -> Idf:
-    """English word weights from the package `wordfreq`, whose data is frozen at version 3."""
-    return Idf("wordfreq-en", _Background())
+def background(language: str = ENGLISH, stems: bool = False) -> Idf:
+    """Word weights from the package `wordfreq`, whose data is frozen at version 3. In other languages than English they
+    may be weights of stems."""
+    return Idf(f"wordfreq-{language}", _Background(Language(language), stems))
 
 
-def from_documents(documents: Iterable[str]) -> Counter[str]:
-    """In how many documents each word stands."""
+def from_documents(documents: Iterable[str], language: str = ENGLISH, stems: bool = False) -> Counter[str]:
+    """In how many documents each word stands; in other languages than English, each stem."""
     frequency: Counter[str] = Counter()
+    spoken = Language(language)
     for document in documents:
-        frequency.update(set(words(document)))
+        found = spoken.find(normalised(document))
+        frequency.update(set(found if spoken.english else map(spoken.stem if stems else spoken.plain, found)))
     return frequency
 
 
@@ -94,10 +99,10 @@ def _idf(name: str, frequency: Mapping[str, int], documents: int) -> Idf:
     return Idf(name, weights, math.log(2 * (documents + 1)))
 
 
-def pool(texts: Iterable[str]) -> Idf:
+def pool(texts: Iterable[str], language: str = ENGLISH, stems: bool = False) -> Idf:
     """Weights counted from a collection's own judged responses."""
     texts = list(texts)
-    frequency = from_documents(texts)
+    frequency = from_documents(texts, language, stems)
     return _idf(f"pool-{_digest(frequency, len(texts))}", frequency, len(texts))
 
 
@@ -127,8 +132,13 @@ def read_documents(paths: Iterable[Path], problems: list[Problem]) -> Iterable[s
                     problems.append(Problem(str(path), number, "not UTF-8", "save the file as UTF-8"))
 
 
-def write_table(path: Path, documents: Iterable[str]) -> tuple[int, int]:
-    """Count a corpus into a table: a head with the number of documents, then `word TAB df`, by word.
+def _header(language: str) -> str:
+    return HEADER if language == ENGLISH else SPOKEN.format(language)
+
+
+def write_table(path: Path, documents: Iterable[str], language: str = ENGLISH) -> tuple[int, int]:
+    """Count a corpus into a table: a head with the number of documents, then `word TAB df`, by word. Of another
+    language than English, words are stems, where there are stems.
 
     Returns the numbers of documents and of words.
     """
@@ -140,12 +150,12 @@ def write_table(path: Path, documents: Iterable[str]) -> tuple[int, int]:
             count += 1
             yield document
 
-    frequency = from_documents(counted())
+    frequency = from_documents(counted(), language, has_stemmer(language))
     if not frequency:
         raise NuggeteerError("there is no word in these files, so no table was written")
 
     def write(file: BinaryIO) -> None:
-        file.write(f"{HEADER} {count}\n".encode())
+        file.write(f"{_header(language)} {count}\n".encode())
         file.writelines(f"{word}\t{df}\n".encode() for word, df in sorted(frequency.items()))
 
     write_whole(path, write)
@@ -157,18 +167,19 @@ def _count(digits: str) -> int:
     return int(digits) if digits.isdecimal() and len(digits) < 16 else 0
 
 
-def read_table(path: Path) -> Idf:
-    """Read a table that `write_table` wrote."""
+def read_table(path: Path, language: str = ENGLISH) -> Idf:
+    """Read a table that `write_table` wrote for a language."""
     problems: list[Problem] = []
     documents, frequency = 0, dict[str, int]()
     remedy = "make the table anew with nuggeteer idf"
+    remedy += "" if language == ENGLISH else f" --language {language}"
     for number, raw in read_lines(path, problems) if is_regular(path, problems) else ():
         line = raw.decode("utf-8", "replace")
         if number == 1:
             head, _, size = line.rpartition(" ")
             documents = _count(size)
-            if head != HEADER or not documents:
-                raise fail(path, f"the head is not '{HEADER} N'", remedy, 1)
+            if head != _header(language) or not documents:
+                raise fail(path, f"the head is not '{_header(language)} N'", remedy, 1)
             continue
         word, _, size = line.partition("\t")
         df = _count(size)

@@ -40,7 +40,7 @@ class LearnedMatcher(NgramMatcher):
     def __init__(self, material: Material) -> None:
         super().__init__(material.key, material.settings, material.idf)
         self._material = material
-        self._read = GramReader(material.idf)
+        self._read = GramReader(material.idf, material.settings)
         self._questions: dict[int, QuestionClues] = {}
         # The text explained last, often for many nuggets, and its grams as they are written.
         self._compared: tuple[int, str, ComparedText, list[str]] | None = None
@@ -100,7 +100,7 @@ class LearnedMatcher(NgramMatcher):
             return super().explain(text, nugget)
         if self._compared is None or self._compared[:2] != (number, text):
             compared = self._question(number).compare(self._read(normalised(text)))
-            as_it_is = as_written(text, self._read.stem, (1, 2))
+            as_it_is = as_written(text, self._read.stem, (1, 2), self.language)
             self._compared = number, text, compared, [as_it_is[tuple(gram.split(" "))] for gram in compared.grams]
         breakdown = self._question(number).breakdown(self._compared[2], nugget - first)
         weights, written = WEIGHTS["regression"] * breakdown.parts, self._compared[3]

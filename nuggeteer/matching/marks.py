@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nuggeteer.text import matching_form, normalised
+from nuggeteer.languages import ENGLISH, Language
+from nuggeteer.text import normalised
 
 if TYPE_CHECKING:
     from nuggeteer.matching.gram_tables import Gram
@@ -19,6 +20,7 @@ Span = tuple[int, int]
 TELLING = 0.25
 REMEMBERED = 256  # texts: an answer is shown for each nugget of its question
 
+DEFAULT = Language(ENGLISH)
 _word = re.compile(r"\w+")
 
 
@@ -35,7 +37,7 @@ class Marker:
             telling = self._telling(nugget)
             self._grams[nugget] = telling, {gram[0] for gram in telling}
         (grams, first), settings = self._grams[nugget], self._matcher.settings
-        found = _formed(text, self._matcher.form)
+        found = _formed(text, self._matcher.form, self._matcher.language)
         marked: list[Span] = []
         for i, word in enumerate(found):
             if word[0] not in first:
@@ -57,9 +59,9 @@ class Marker:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int]) -> Mapping[Gram, str]:
+def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int], language: Language) -> Mapping[Gram, str]:
     """The n-grams of a text by the forms of their words, each as it is first written."""
-    found = _formed(text, form)
+    found = _formed(text, form, language)
     result: dict[Gram, str] = {}
     for size in sizes:
         for i in range(len(found) - size + 1):
@@ -69,31 +71,30 @@ def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int]) -> M
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _formed(text: str, form: Callable[[str], str]) -> Sequence[tuple[str, int, int]]:
+def _formed(text: str, form: Callable[[str], str], language: Language) -> Sequence[tuple[str, int, int]]:
     """The forms of a text's words with their start and end, without the words that are skipped."""
-    found = [(form(word), start, end) for word, start, end in words_at(text)]
+    found = [(form(word), start, end) for word, start, end in words_at(text, language)]
     return [word for word in found if word[0]]
 
 
-def words_at(text: str) -> list[tuple[str, int, int]]:
-    """The words of a text as the matcher sees them (`text.words`), each with its start and end in the original text."""
-    if text.isascii():
+def words_at(text: str, language: Language = DEFAULT) -> list[tuple[str, int, int]]:
+    """The words of a text as the matcher sees them (`Language.find`), each with its start and end in the original
+    text."""
+    if text.isascii() and language.english:
         return [(found[0].lower(), *found.span()) for found in _word.finditer(text)]
     pieces: list[str] = []
     owner: list[int] = []
     starts: list[int] = []
     for start, cluster in _clusters(text):
         folded = (
-            cluster.lower() if cluster.isascii() else " " * cluster[0].isspace() + matching_form(normalised(cluster))
+            cluster.lower() if cluster.isascii() else " " * cluster[0].isspace() + language.folded(normalised(cluster))
         )
         pieces.append(folded)
         owner += [len(starts)] * len(folded)
         starts.append(start)
     starts.append(len(text))
-    return [
-        (found[0], starts[owner[found.start()]], starts[owner[found.end() - 1] + 1])
-        for found in _word.finditer("".join(pieces))
-    ]
+    found = language.places("".join(pieces))
+    return [(word, starts[owner[begin]], starts[owner[end - 1] + 1]) for word, begin, end in found]
 
 
 def _clusters(text: str) -> list[tuple[int, str]]:

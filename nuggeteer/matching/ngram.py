@@ -21,13 +21,14 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.languages import Language
 from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordEvidence
 from nuggeteer.matching.gram_tables import STOP, Gram, GramTables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.settings import Match
-from nuggeteer.text import find_words, matching_form, normalised
+from nuggeteer.text import normalised
 
 UNKNOWN = -1
 # Texts scored at once: their arrays fit the processor's cache. A worker takes 16 such chunks at a time.
@@ -43,7 +44,9 @@ class NgramMatcher(Matcher):
         self.settings = settings
         self.key = key
         self._idf = idf
-        self._forms = _WordForms(settings) if settings.stem or settings.stopwords == "remove" else None
+        self.language = Language(settings.language)
+        changed = settings.stem or settings.stopwords == "remove" or not self.language.english
+        self._forms = _WordForms(settings) if changed else None
 
     @cached_property
     def _tables(self) -> GramTables:
@@ -52,7 +55,7 @@ class NgramMatcher(Matcher):
         return GramTables(self.key, descriptions, self.settings.n, self._idf, self.informative)
 
     def _grams(self, text: str) -> list[Gram]:
-        found = find_words(matching_form(normalised(text)))
+        found = self.language.find(normalised(text))
         if self._forms is not None:
             found = [form for form in map(self._forms.__getitem__, found) if form]
         sizes = range(1, self.settings.n + 1)
@@ -108,7 +111,8 @@ class NgramMatcher(Matcher):
         descriptions, shares = self.key.nuggets[nugget].descriptions, self.shares(nugget)
         best = max(range(len(shares)), key=lambda i: (sum(shares[i][gram] for gram in shares[i] if gram in have), -i))
         sizes = range(1, self.settings.n + 1)
-        written = {**as_written(descriptions[best], self.form, sizes), **as_written(text, self.form, sizes)}
+        described = as_written(descriptions[best], self.form, sizes, self.language)
+        written = {**described, **as_written(text, self.form, sizes, self.language)}
         evidence = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
@@ -136,12 +140,12 @@ class NgramMatcher(Matcher):
     def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
         look_up = {q: self._tables.vocabulary[q].get for q in set(question)}
-        form = None if self._forms is None else self._forms.__getitem__
+        form, find = None if self._forms is None else self._forms.__getitem__, self.language.find
         unknown = repeat(UNKNOWN)
         numbers: list[int] = []
         lengths: list[int] = []
         for text, q in zip(texts, question, strict=True):
-            found = find_words(text if text.isascii() else matching_form(text))
+            found = find(text)
             lengths.append(len(found))
             # One text at a time: its words are still in the processor's cache when they are looked up,
             # which took a third off the time of looking up all texts' words at the end.
@@ -170,7 +174,7 @@ class NgramMatcher(Matcher):
 
     @property
     def signature(self) -> str:
-        return str(self.settings)
+        return f"{str(self.settings)[:-1]}{self.language.signature})"
 
     @property
     def scores_overlap(self) -> bool:
@@ -193,14 +197,10 @@ class _WordForms(dict[str, str]):
     """The form in which a word is compared, computed once for each word; "" for a stop word."""
 
     def __init__(self, settings: Match) -> None:
-        self._settings = settings
-        self._stem: Callable[[str], str] = str
-        if settings.stem:
-            import Stemmer
-
-            self._stem = Stemmer.Stemmer("english").stemWord
+        self._settings, language = settings, Language(settings.language)
+        self._stem: Callable[[str], str] = language.stem if settings.stem else language.plain
         if settings.stopwords == "remove":
-            self.update(dict.fromkeys(stop_words(), ""))
+            self.update(dict.fromkeys(language.stop_words(), ""))
 
     def __missing__(self, word: str) -> str:
         form = self[word] = self._stem(word)
@@ -208,10 +208,3 @@ class _WordForms(dict[str, str]):
 
     def __reduce__(self) -> tuple[type[_WordForms], tuple[Match]]:
         return _WordForms, (self._settings,)  # a stemmer cannot be pickled for workers, but its settings can
-
-
-def stop_words() -> set[str]:
-    """Snowball's English stop words. Those with an apostrophe are cut into the tokenizer's words."""
-    from stop_words import get_stop_words
-
-    return {part for word in get_stop_words("en") for part in find_words(word)}

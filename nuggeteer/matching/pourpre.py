@@ -26,7 +26,8 @@ class PourpreMatcher(NgramMatcher):
     @property
     def signature(self) -> str:
         stem = "yes" if self.settings.stem else "no"
-        return f"pourpre(stem={stem},weights={self.settings.weights},stopwords={self.settings.stopwords})"
+        own = f"stem={stem},weights={self.settings.weights},stopwords={self.settings.stopwords}"
+        return f"pourpre({own}{self.language.signature})"
 
 
 def make(material: Material) -> PourpreMatcher:

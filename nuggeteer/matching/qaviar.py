@@ -17,7 +17,7 @@ class QaviarMatcher(PourpreMatcher):
 
     @property
     def signature(self) -> str:
-        return "qaviar"
+        return f"qaviar({self.language.signature[1:]})" if self.language.signature else "qaviar"
 
 
 def make(material: Material) -> QaviarMatcher:

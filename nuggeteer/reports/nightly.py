@@ -12,6 +12,8 @@ from rich.text import Text
 from nuggeteer.comparing.diff import NuggetChange
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.nightly import Night
+from nuggeteer.languages import ENGLISH
+from nuggeteer.languages import title as language_title
 from nuggeteer.reports import recording
 from nuggeteer.reports.change_words import difference, difference_span, sureness
 from nuggeteer.reports.formatting import between, counted, number, percent
@@ -96,6 +98,8 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
             out.print(plain(f"  {command} {shlex.join(arguments)}{options}"), soft_wrap=True)
     if night.as_truth:
         _line(out, plain(f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."))
+    if night.language != ENGLISH:
+        _line(out, plain(f"The language is {language_title(night.language)}."))
     _line(out, Text(_recorded(night), "dim"))
 
 

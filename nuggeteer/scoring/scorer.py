@@ -17,6 +17,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, as_collection
 from nuggeteer.display import Shown
 from nuggeteer.errors import NoSuchName, did_you_mean
+from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
@@ -228,7 +229,13 @@ class Scorer(Shown):
     def notes(self) -> tuple[str, ...]:
         """What readers should know about all that was needed so far."""
         of_fit = self._fitted[1] if "_fitted" in vars(self) else ()
-        return (*_standard(self.collection), *self._uncounted(), *self.matcher.notes, *of_fit)
+        return (
+            *_spoken(self.collection),
+            *_standard(self.collection),
+            *self._uncounted(),
+            *self.matcher.notes,
+            *of_fit,
+        )
 
     def _uncounted(self) -> Iterator[str]:
         """A note where the first measure does not see what answers must not claim."""
@@ -371,6 +378,14 @@ def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Me
     return RunScore(run, outcome, intervals, by_question, hard_by_question, by_group(key, outcome))
 
 
+def _spoken(collection: Collection) -> Iterator[str]:
+    """A note on the language that the settings name, if it is not the default."""
+    settings = collection.settings.match
+    if settings.language != ENGLISH:
+        forms = "stems" if settings.stem else "words"
+        yield f"The language is {title(settings.language)}: {forms} and weights are of it ([match] language)."
+
+
 def _standard(collection: Collection) -> Iterator[str]:
     """A note on each machine whose verdicts are the standard."""
     for name, verdicts in collection.machine_truth.items():
@@ -381,7 +396,8 @@ def _idf(settings: Match, collection: Collection) -> Idf | None:
     if settings.weights == "unit":
         return None
     if settings.idf == "wordfreq":
-        return background()
+        return background(settings.language, settings.stem)
     if settings.idf == "pool":
-        return pool(text for run in collection.judged_runs for text in run.texts)
-    return read_table(Path(settings.idf))
+        texts = (text for run in collection.judged_runs for text in run.texts)
+        return pool(texts, settings.language, settings.stem)
+    return read_table(Path(settings.idf), settings.language)

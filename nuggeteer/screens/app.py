@@ -15,6 +15,7 @@ from textual.widgets import Input, Static
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.session import Filter, Session
 from nuggeteer.judging.state import JudgingState
+from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
 from nuggeteer.screens.layout import audit_headline, forecast_line, headline, lay_out
@@ -329,7 +330,8 @@ class JudgeApp(App[None]):
         card = self.session.card()
         if card is None:
             return
-        self._words = [(start, end) for _, start, end in words_at(card.response.text)]
+        language = Language(self.session.state.collection.settings.match.language)
+        self._words = [(start, end) for _, start, end in words_at(card.response.text, language)]
         if not self._words:
             self._say("this response has no words")
             return
