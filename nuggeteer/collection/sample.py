@@ -33,9 +33,11 @@ def copy_sample(folder: Path | str) -> bool:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".nuggeteer-") as staging:
             copy = Path(staging) / "sample"
             shutil.copytree(sample_folder(), copy, ignore=shutil.ignore_patterns(".nuggeteer"))
-            if folder.exists():
-                folder.rmdir()
-            copy.rename(folder)
+            if folder.exists():  # perhaps the one in which the user is: it stays, and becomes a collection at the end
+                for inside in sorted(copy.iterdir(), key=lambda path: path.name == "nuggets.jsonl"):
+                    inside.rename(folder / inside.name)
+            else:
+                copy.rename(folder)
     except OSError as error:
         raise fail(folder, f"cannot be written: {error.strerror}", "choose another folder") from error
     return True

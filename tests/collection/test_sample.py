@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import check, read_collection
-from nuggeteer.collection.sample import copy_sample
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
@@ -133,3 +134,12 @@ def test_copying_leaves_a_collection_alone_and_refuses_other_folders(tmp_path):
     with pytest.raises(InputError):
         copy_sample(tmp_path / "file")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "new"]
+
+
+def test_an_empty_folder_is_filled_also_from_inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert copy_sample(".")
+    assert read_collection(tmp_path).run_names == read_collection(sample_folder()).run_names
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        p.name for p in sample_folder().iterdir() if p.name != ".nuggeteer"
+    )
