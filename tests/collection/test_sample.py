@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import check, read_collection
-from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.scoring.scorer import score
