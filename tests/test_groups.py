@@ -258,7 +258,7 @@ def test_a_weight_inside_a_group_is_warned_of(tmp_path, capsys):
 def test_audits_say_that_they_cannot(tmp_path, capsys):
     collection = written(tmp_path / "qa", judged=False)
     assert main(["judge", "old", "--audit", "3", "--plain", "--collection", str(collection.root)]) == 2
-    assert "cannot be audited" in capsys.readouterr().err
+    assert "a key with groups of nuggets cannot be audited" in capsys.readouterr().err
 
 
 def test_other_projects_files_have_no_place_for_groups(collection, tmp_path, capsys):

@@ -6,20 +6,28 @@ claims something that costs 4 points: (5 + 3/2 − 4) / (5 + 3 + 2) = 0.25, and 
 
 from __future__ import annotations
 
+import numpy as np
+
 from nuggeteer.measures.base import Answers, Measure, per_question, ratio
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Vector
+
+FEWEST = 1e-6  # positive points of a question; fewer are none, because a ratio of them may be beyond all numbers
 
 
 def _values(answers: Answers, partly: float) -> Vector:
     key = answers.key
     credit = answers.found_weight(key.points) + partly * answers.partly_weight(key.points)
-    return ratio(credit, answers.asked_weight(key.weight, partly), otherwise=float("nan"))
+    return ratio(credit, _enough(answers.asked_weight(key.weight, partly)), otherwise=float("nan"))
+
+
+def _enough(points: Vector) -> Vector:
+    return np.where(points < FEWEST, 0.0, points)
 
 
 def _least(key: AnswerKey) -> float:
     """Of an answer that makes every forbidden claim and meets nothing, in the question where that costs most."""
-    asked = per_question(key.weight, key)
+    asked = _enough(per_question(key.weight, key))
     lost = per_question(key.points.clip(max=0.0), key)
     return float(ratio(lost, asked, otherwise=0.0).min())
 

@@ -20,6 +20,7 @@ from nuggeteer.reports.drawing import (
     shortened,
     text_width,
 )
+from nuggeteer.reports.formatting import number
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.reliability import Reliability
 
@@ -36,17 +37,18 @@ def parts(interval: Interval) -> str | None:
     whole = (interval.low, interval.high)
     rows = [("both", whole, "fill-accent"), ("judging", interval.judging, "fill-soft")]
     rows.append(("sampling", interval.sampling, "fill-soft"))
-    spans = [f"{name} from {span[0]:.3f} to {span[1]:.3f}" for name, span, _ in rows if span is not None]
+    spans = [f"{name} from {number(span[0])} to {number(span[1])}" for name, span, _ in rows if span is not None]
+    least = min(0.0, *(span[0] for _, span, _ in rows if span is not None))  # a rubric's may be below 0
     drawing = Drawing(
         374,
         108,
         "chart parts",
-        "The interval and its two parts, from 0 to 1",
-        f"The score is {interval.value:.3f}. Its interval: {'; '.join(spans)}.",
+        f"The interval and its two parts, from {least:.3g} to 1".replace("-", "−"),
+        f"The score is {number(interval.value)}. Its interval: {'; '.join(spans)}.",
     )
     left = text_width("sampling") + GAP
-    panel = Panel(drawing, Scale(0, 1, left, 374 - FONT_SIZE), Scale(-2.5, 0.5, 108 - LABEL_ROW, 2))
-    panel.x_axis(round_numbers(0, 1), grid=True)
+    panel = Panel(drawing, Scale(least, 1, left, 374 - FONT_SIZE), Scale(-2.5, 0.5, 108 - LABEL_ROW, 2))
+    panel.x_axis(round_numbers(least, 1), grid=True)
     for row, (name, span, classes) in enumerate(rows):
         drawing.text(left - GAP, panel.y(-row), name, anchor="end")
         if span is not None:
@@ -89,7 +91,7 @@ def trend(found: Trend, last: int) -> str:
     compared = [build for build in range(len(builds)) if alike[build]]
     panel.line(compared, [value[build] for build in compared], "stroke-accent", 1.4)
     for build in range(len(builds)):
-        hint = f"{_label(builds[build])}: {value[build]:.3f}"
+        hint = f"{_label(builds[build])}: {number(value[build])}"
         panel.point(build, value[build], FULL if alike[build] else UNLIKE, 2.3, hint)
     for change in found.alarm.changes:
         if change.since >= first:
@@ -175,8 +177,8 @@ def reliability(found: Reliability) -> str:
     x = Scale(0, 1, left, 331 - FONT_SIZE)
     above = Panel(drawing, x, Scale(-0.02, 1.02, 222, 4))
     above.x_axis({})
-    for number in shares:
-        above.line([number, number], [above.y.low, above.y.high], "stroke-line", 0.6)
+    for share in shares:
+        above.line([share, share], [above.y.low, above.y.high], "stroke-line", 0.6)
     above.y_axis(shares, grid=True)
     above.y_name("share that is yes")
     above.line([0, 1], [0, 1], "stroke-muted", 1, "4 2")

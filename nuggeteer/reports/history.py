@@ -126,7 +126,7 @@ def _head(trend: Trend) -> Text:
     values = trend.value[trend.comparable]
     if len(values) > 1:
         low, high = values.min(), values.max()
-        title.append(f"   {sparkline(values)}   {low:.3f} to {high:.3f}", "")
+        title.append(f"   {sparkline(values)}   {number(low)} to {number(high)}", "")
     return title
 
 
@@ -153,8 +153,9 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     for change in changes:
         what, mark = ("Worse", "▼") if change.worse else ("Better", "▲")
         yield (
-            f"{mark} {what} since {build_name(trend.builds[change.since])}: {parse(trend.measure).title} went from "
-            f"{change.before:.3f} to {change.after:.3f}; noticed with {build_name(trend.builds[change.at])} (!)."
+            f"{mark} {what} since {build_name(trend.builds[change.since])}: {parse(trend.measure).title} went "
+            f"from {number(change.before)} to {number(change.after)}; noticed with "
+            f"{build_name(trend.builds[change.at])} (!)."
         )
     values = trend.value[trend.comparable]
     start = sum(trend.comparable[: trend.alarm.changes[-1].since]) if trend.alarm.changes else 0

@@ -44,6 +44,9 @@ def test_nothing_is_clipped_and_no_positive_points_leave_it_undefined():
     assert value("rubric", key_of(2, -10), [False, True]) == -5
     assert np.isnan(value("rubric", key_of(-1, -2), [True, False]))
     assert np.isnan(value("rubric", key_of(0.0), [True]))
+    assert np.isnan(value("rubric", key_of(1e-300, -1e6), [True, True]))
+    assert parse("rubric").least(key_of(1e-300, -1e6)) == 0
+    assert value("rubric", key_of(1e-6, -1e6), [True, True]) == pytest.approx(-1e12)
 
 
 @pytest.mark.parametrize("name", RUBRICS)

@@ -95,7 +95,9 @@ def _draw_units(
 ) -> tuple[Head, list[Unit]]:
     key, composition = scorer.key, measure.auditable(scorer.key)
     if composition is None:
-        raise NuggeteerError(f"{measure.name} cannot be audited; recall, precision, F and pyramid F can")
+        if key.groups:
+            raise NuggeteerError("a key with groups of nuggets cannot be audited: its scores are no sums over nuggets")
+        raise NuggeteerError(f"{measure.name} cannot be audited here; recall, precision, F and pyramid F can")
     score = scorer.score(matched)
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
     responses = hash_of_responses(matched, key)

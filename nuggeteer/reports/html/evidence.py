@@ -86,7 +86,7 @@ class Evidence:
     def _seen_before(self) -> dict[int, Sighting]:
         assert self.diff
         changes = (*self.diff.lost, *self.diff.gained, *self.diff.doubtful, *self.diff.kept)
-        return {self.key.nugget_position[c.question.qid, c.nugget.nugget]: c.old for c in changes}
+        return {self.key.counted_position[c.question.qid, c.nugget.nugget]: c.old for c in changes}
 
 
 @dataclass

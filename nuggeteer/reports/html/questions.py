@@ -86,7 +86,7 @@ class Questions:
         )
 
     def _figures(self, q: int) -> tuple[Figure, ...]:
-        score, outcome = self.briefing.score, self.briefing.score.outcome
+        score, outcome = self.briefing.score, self.briefing.score.counted
         value = float(score.by_question[self.briefing.headline.name][q])
         own = slice(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
         vital, forbidden, found = self.key.vital[own], self.key.forbidden[own], outcome.found[own]
@@ -94,7 +94,7 @@ class Questions:
         if self.diff:
             moved = float(self.diff.headline.by_question[q])
             figures.append(_figure("change", "" if not round(moved, 3) else signed(moved), round(moved, 3)))
-        kinds = [("vital", vital), ("others", ~vital & ~forbidden)]
+        kinds = [("vital", vital), ("others", ~vital & ~forbidden & self.key.counted[own])]
         if self.key.forbidden.any():
             kinds.append(("forbidden", forbidden))
         for name, which in kinds:

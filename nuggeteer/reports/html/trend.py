@@ -64,7 +64,7 @@ class TrendSection:
         trend = self.trend
         return [
             f"{'Worse' if change.worse else 'Better'} since {title_of(trend.builds[change.since])}: from "
-            f"{change.before:.3f} to {change.after:.3f}; noticed with {title_of(trend.builds[change.at])}."
+            f"{number(change.before)} to {number(change.after)}; noticed with {title_of(trend.builds[change.at])}."
             for change in trend.alarm.changes
         ]
 
