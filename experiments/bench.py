@@ -42,7 +42,8 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.judging.suggest import VerdictValues, suggest
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.records import Run
+from nuggeteer.scoring.outcomes import MatchedRun, read
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.settings import Match
@@ -80,6 +81,11 @@ def best_of(rounds: int, *functions: Callable[[], Any]) -> list[float]:
     return best
 
 
+def matched_anew(scorer: Scorer, run: Run) -> MatchedRun:
+    """`Scorer.read` without what it remembers of the last time."""
+    return read(run, scorer.collection.group(run.name), scorer.key, scorer.matcher, scorer.known)
+
+
 def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, Any]:
     """From a run in memory to its found nuggets, against cutting its texts into words."""
     run, key = collection.run(name), collection.key
@@ -87,7 +93,7 @@ def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, An
     floor, ours = best_of(
         15,
         lambda: [words(text.lower()) for text in run.texts],
-        lambda: scorer.find(scorer.read(run)),
+        lambda: scorer.find(matched_anew(scorer, run)),
     )
     pairs = int(key.counts[run.question].sum())
     return {
@@ -114,7 +120,7 @@ def against_rouge(collection: Collection, name: str, responses: int = 200) -> di
     rouge, ours = best_of(
         5,
         lambda: [theirs.score(description, text) for description, text in pairs],
-        lambda: scorer.find(scorer.read(run)),
+        lambda: scorer.find(matched_anew(scorer, run)),
     )
     rouge_rate = len(pairs) / rouge
     our_rate = int(key.counts[run.question].sum()) / ours
