@@ -64,6 +64,9 @@ class Inverted:
     def signature(self) -> str:  # or a fit of the matcher's would be taken from the cache
         return f"inverted({self._matcher.signature})"
 
+    def depends_on(self, question: int, carried: bool) -> None:
+        """Nothing of it is remembered."""
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._matcher, name)
 

@@ -124,7 +124,9 @@ class CachedMatcher(Matcher):
 
     def _hash(self, kind: str, question: int, texts: Sequence[str], rows: Ints) -> bytes:
         depends_on = self._matcher.depends_on(question, kind == CARRIED)
-        lines = "\n".join([self._version, kind, str(depends_on), *(texts[row] for row in rows.tolist())])
+        lines = "\n".join(
+            [self._version, self._matcher.signature, kind, str(depends_on), *(texts[row] for row in rows.tolist())]
+        )
         return blake2b(lines.encode("utf-8", "surrogatepass"), digest_size=HASH).digest()
 
 
