@@ -267,7 +267,7 @@ def test_other_projects_files_have_no_place_for_groups(collection, tmp_path, cap
     lines = [json.loads(line) for line in (collection.root / "nuggets.jsonl").read_text().splitlines()]
     assert [line["nugget"] for line in lines if "any_of" in line or "all_of" in line] == ["hull", "way"]
     assert main(["convert", "trec-key", "--out", str(tmp_path / "k.txt"), "--collection", str(collection.root)]) == 0
-    assert "without 2 groups of nuggets" in capsys.readouterr().out
+    assert "2 groups of nuggets" in capsys.readouterr().out
     assert "hull" not in (tmp_path / "k.txt").read_text(encoding="utf-8").replace("the hull", "")
     assert len(key.groups) == 2
     before = (collection.root / "nuggets.jsonl").read_bytes()

@@ -50,6 +50,7 @@ CASES: list[tuple[str, list[str], list[list[str]]]] = [
     ("plan", ["plan", "--width", "0.3"], []),
     ("check", ["check"], []),
     ("convert", ["convert", "trec-key", "key.txt", "--into", "new"], [["convert", "trec-key", "--out", "key.txt"]]),
+    ("convert", ["convert", "nuggetizer-nuggets", "--out", "n.jsonl"], []),
     ("doctor", ["doctor", "nuggets.jsonl", "key.txt"], [["convert", "trec-key", "--out", "key.txt"]]),
     ("distill", ["distill", "--example"], []),
     ("distill", ["distill", "unsorted.jsonl", "--propose", "nugs.jsonl"], []),

@@ -36,6 +36,6 @@ def test_the_commands_run_and_print_what_the_page_shows(tmp_path):
     assert done.returncode == 0, done.stderr
     printed = re.split(r"=== before the output \d+\n", done.stdout)
     shown = [block for language, block in blocks if language == "text"]
-    assert len(shown) == 6
+    assert len(shown) == 7
     for block, before in zip(shown, printed, strict=False):
         excerpts.check(ROOT / NAME, block, [line.rstrip() for line in before.splitlines()])

@@ -20,6 +20,7 @@ EXAMPLES = """\
   nuggeteer convert rag-answers --collection rag --run my-run --out my-run.jsonl
   nuggeteer convert qa tonight.csv --into rag --run build-104
   nuggeteer convert qa bot.csv --into rag --columns question=Ask,answer=Reply
+  nuggeteer convert nugget-rows --collection rag --out nuggets.csv
   nuggeteer convert annotation first.txt --out first.jsonl
 
 formats:
@@ -35,6 +36,7 @@ formats:
   argilla                 records of Argilla
   promptfoo               promptfoo's results, from JSON or JSON Lines
   inspect                 Inspect's log, .eval or JSON
+  nugget-rows             nuggets in rows (CSV, TSV, JSON, JSON Lines)
   qa                      questions and answers in rows (CSV, TSV, JSON, JSON
                           Lines): yours, RAGAS's, DeepEval's
   annotation              snippets with nuggets marked: .txt ([[brackets]]),
@@ -64,6 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from collections import Counter
+
     from nuggeteer.collection.convert import convert_into, convert_out, groups_in
     from nuggeteer.collection.foreign import FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
@@ -79,15 +83,21 @@ def run(args: argparse.Namespace) -> int:
         if args.files:
             raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
         from nuggeteer.collection.folder import read_collection
+        from nuggeteer.collection.losses import losses
         from nuggeteer.collection.names import find_collection
+        from nuggeteer.reports.terminal import console
 
         folder = args.collection or find_collection()
         written = convert_out(args.format, folder, args.out, args.run)
-        output.say(f"{args.out}: {counted(written, 'line')}")
-        if groups := groups_in(folder):
-            output.say(f"  without {counted(groups, 'group')} of nuggets, for which the format has no place")
-        if format_of(args.format).machine and (left_out := len(read_collection(folder).machine)):
-            output.say(f"  without {left_out:,} verdicts of machines, which are not the standard here")
+        lost = losses(args.format, folder, args.out, args.run) if is_file(args.out) else Counter[str]()
+        lost["groups of nuggets"] += groups_in(folder)
+        if format_of(args.format).machine and (machine := len(read_collection(folder).machine)):
+            lost["verdicts of machines, which are not the standard here"] = machine
+        if args.json:
+            output.write_json(args.json, conversions.written_as_json(args.out, written, lost))
+        if args.json != "-":
+            output.say(f"{args.out}: {counted(written, 'line')}")
+            conversions.draw_losses(console(), lost)
         return 0
     if args.format not in FORMATS and is_file(Path(args.format)):
         args.files = [Path(args.format), *args.files]

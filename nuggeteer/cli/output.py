@@ -70,6 +70,17 @@ def write_json(where: str, data: dict[str, Any]) -> None:
         write_whole(Path(where), lambda file: file.write(body))
 
 
+def write_bytes(where: str, content: bytes) -> None:
+    """Write a file, or with - to standard output."""
+    from nuggeteer.formats.jsonl import write_whole
+
+    if where == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_whole(Path(where), lambda file: file.write(content))
+
+
 def write_text(where: str, text: str) -> None:
     """Write a text to a file, or with - to standard output."""
     from nuggeteer.formats.jsonl import write_whole

@@ -18,6 +18,7 @@ EXAMPLES = """\
   nuggeteer score build-103 --measures f1,vital_score --json scores.json
   nuggeteer score build-103 --record --label 4f2c1ab
   nuggeteer score build-103 --audited
+  nuggeteer score --leaderboard scores.tsv --measures f3,all_score
 """
 
 
@@ -56,6 +57,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", action="store_true", help="keep the runs and their scores for nuggeteer history")
     parser.add_argument(
         "--label", metavar="TEXT", help="a name for the recorded build, such as a commit or a build number"
+    )
+    parser.add_argument(
+        "--leaderboard",
+        metavar="FILE",
+        help="write every score as a line for ir_measures and TREC Auto-Judge, or as a table to a FILE.csv",
     )
     options.allow_empty(parser)
     options.collection(parser)
@@ -102,6 +108,13 @@ def run(args: argparse.Namespace) -> int:
         history = History.of(collection.root)
         output.warn(history.problems)
         recorded = history.record(result, args.label)
+    if args.leaderboard:
+        from nuggeteer.reports.leaderboard import leaderboard
+
+        content, undefined = leaderboard(result, args.leaderboard.endswith(".csv"))
+        output.write_bytes(args.leaderboard, content)
+        if undefined and "-" not in (args.json, args.leaderboard):
+            output.say(f"{args.leaderboard}: without {undefined:,} undefined scores")
     if args.json:
         data = scores.as_json(result)
         if args.audited:

@@ -13,6 +13,7 @@ from nuggeteer.formats import (
     inspect_log,
     labelled,
     nugget_bank,
+    nugget_rows,
     promptfoo,
     qa,
     rubrics,
@@ -121,6 +122,15 @@ FORMATS: Mapping[str, Format] = {
         dataset=True,
     ),
     "inspect": Format("log of Inspect", inspect_log.recognises, inspect_log.read_log, whole_answers=True, dataset=True),
+    "nugget-rows": Format(
+        "nuggets in rows: anybody's",
+        nugget_rows.recognises,
+        nugget_rows.read_nuggets,
+        of_key=nugget_rows.nugget_rows,
+        whole_answers=True,
+        dataset=True,
+        rows=True,
+    ),
     "qa": Format(
         "questions and answers in rows: anybody's, RAGAS's, DeepEval's",
         qa.recognises,

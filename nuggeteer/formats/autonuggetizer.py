@@ -152,6 +152,7 @@ def _add_answer(bundle: Bundle, answer: _Answer, key: Sequence[Nugget]) -> None:
         bundle.add_question(Question(qid, _text(answer.rest.get("query")), kind="rag"))
         bundle.nuggets += key
         _report_garbled(bundle, answer.path, answer.number, answer.nuggets)
+    bundle.worded(answer.path, answer.number, qid, answer.rest.get("query"))
     rest = _rest(answer.rest, qid=qid, run_id=run, query=bundle.questions[qid].text)
     bundle.add_response(RunInfo(run), Response(qid, answer.text, extra=rest))
     where = places(answer.texts, key)

@@ -56,6 +56,12 @@ class Bundle:
     def add_question(self, question: Question) -> None:
         self.questions.setdefault(question.qid, question)
 
+    def worded(self, path: Path, line: int, qid: str, text: object) -> None:
+        """Say that a line words a question in another way than the first one did."""
+        if isinstance(text, str) and text and text != self.questions[qid].text:
+            what = f"{qid} is worded {text!r:.60} here, and in another way before"
+            self.warn(path, line, what, "the first wording is the question's; this one is kept with the answer")
+
     def add_response(self, info: RunInfo, response: Response) -> None:
         self.runs.setdefault(info.run, info)
         self.responses.setdefault(info.run, []).append(response)

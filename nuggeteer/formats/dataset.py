@@ -103,19 +103,20 @@ class Dataset:
         texts: Sequence[str],
         importance: Importance = "vital",
         weight: float | None = None,
+        name: str | None = None,
         **extra: Any,
     ) -> Nugget:
-        """The nugget with these descriptions, which is added if it is new."""
+        """The nugget with these descriptions, which is added if it is new. `name` is its id, if it has one."""
         facts = self._facts.setdefault(qid, {})
         same = [facts.get(normalised(text)) for text in texts]
-        if (found := same[0]) is not None and all(one is found for one in same):
+        if name is None and (found := same[0]) is not None and all(one is found for one in same):
             return found
         self._number[qid] += 1
         number = self._number[qid]
         taken = {nugget.nugget for nugget in facts.values()}
         while str(number) in taken:
             number += 1
-        nugget = Nugget(qid, str(number), tuple(texts), importance, weight, extra=extra)
+        nugget = Nugget(qid, name or str(number), tuple(texts), importance, weight, extra=extra)
         for text in texts:
             facts.setdefault(normalised(text), nugget)
         self.bundle.nuggets.append(nugget)

@@ -56,6 +56,7 @@ def read_answers(path: Path) -> Bundle:
         answered.add((run, qid))
         topic, references = about.get("topic", about.get("narrative")), line.get("references")
         bundle.add_question(Question(qid, topic if isinstance(topic, str) else "", kind="rag"))
+        bundle.worded(path, number, qid, topic)
         whole: dict[str, Any] = {"answer": line} | ({} if where == "answer" else {"sentences_in": where})
         for rank, sentence in enumerate(sentences, 1):
             docid = _cited(sentence.get("citations"), references if isinstance(references, list) else [])

@@ -29,8 +29,8 @@ def as_json(found: Sequence[Finding]) -> dict[str, Any]:
                 "about": file_name(finding.about),
                 "format": finding.format,
                 "counts": dict(finding.counts),
-                "unused": dict(finding.unused),
-                "left_out": dict(finding.left_out),
+                "unused": counts_as_json(finding.unused),
+                "left_out": counts_as_json(finding.left_out),
                 "steps": [{"what": file_name(what), "command": file_name(how)} for what, how in finding.steps],
             }
             | problems.as_json(finding.problems)
@@ -39,35 +39,41 @@ def as_json(found: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
+def counts_as_json(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Counts of what a file may name itself, such as its keys."""
+    return [{"what": file_name(what), "count": count} for what, count in counts.items() if count]
+
+
 def draw(out: Console, found: Sequence[Finding]) -> None:
     """A paragraph for each file, and the commands below it."""
     for place, finding in enumerate(found):
         if place:
             out.print()
         out.print(plain(str(finding.path), "bold"), soft_wrap=True)
-        _indent(out, finding.about)
+        indent(out, finding.about)
         if any(finding.counts.values()):
-            _indent(out, listed(finding.counts))
+            indent(out, listed(finding.counts))
         draw_rest(out, finding.unused, finding.left_out)
         _draw_problems(out, finding)
         for what, command in finding.steps:
             out.print()
-            _indent(out, f"{what}:")
+            indent(out, f"{what}:")
             for line in command.split("\n"):
                 out.print(Text.assemble("    ", plain(line)), soft_wrap=True)
 
 
-def _indent(out: Console, said: str) -> None:
+def indent(out: Console, said: str) -> None:
+    """Print a paragraph, two columns in."""
     for line in wrap(escaped(said), max(out.width - 2, 20), break_long_words=False, break_on_hyphens=False):
         out.print(f"  {line}", soft_wrap=True)
 
 
 def draw_rest(out: Console, unused: Mapping[str, int], left_out: Mapping[str, int]) -> None:
     """What of a file no command uses, and what is not converted."""
-    if unused:
-        _indent(out, f"kept, and used by nothing: {listed(unused, MOST)}")
-    if left_out:
-        _indent(out, f"left out: {listed(left_out)}")
+    if any(unused.values()):
+        indent(out, f"kept, and used by nothing: {listed(unused, MOST)}")
+    if any(left_out.values()):
+        indent(out, f"left out: {listed(left_out)}")
 
 
 def listed(counts: Mapping[str, int], most: int | None = None) -> str:
@@ -88,6 +94,6 @@ def _draw_problems(out: Console, finding: Finding) -> None:
         place = "" if first.line is None else f"line {first.line}: "
         said = f"{place}{first.what}; {first.remedy}" if first.file == str(finding.path) else str(first)
         line = f"{first.severity}: {said}{more}"
-        _indent(out, line)
+        indent(out, line)
     if len(kinds) > KINDS:
         out.print(f"  ... and {len(kinds) - KINDS} more kinds of problems (--json lists them all)")

@@ -61,6 +61,7 @@ from nuggeteer.formats import (
     labelled,
     matches,
     nugget_bank,
+    nugget_rows,
     objects,
     promptfoo,
     qa,
@@ -97,6 +98,9 @@ NOT_READERS = {
     "collection.convert.convert_out": "read_bundle",
     "collection.foreign.common_format": "objects.open_file",
     "formats.bundle.Bundle.warn": "names a file",
+    "formats.bundle.Bundle.worded": "names a file",
+    "formats.dataset.Dataset.__init__": "names a file",
+    "collection.losses.losses": "the readers of formats",
     "collection.folder.as_collection": "read_collection",
     "comparing.comparison.compare": "read_collection and read_run",
     "comparing.diff.diff": "read_collection and read_run",
@@ -542,6 +546,11 @@ READERS: dict[str, list[Reader]] = {
         Reader(labelled.read_label_studio, "x.csv", (LABELLED_TABLE,)),
     ],
     "formats.nugget_bank.read_banks": [Reader(nugget_bank.read_banks, "x.jsonl", BANKS)],
+    "formats.nugget_rows.read_nuggets": [
+        Reader(
+            nugget_rows.read_nuggets, "x.csv", (b"qid,nugget,text,importance,weight\nq1,1,he,okay,2\nq1,1,him,,-1\n",)
+        )
+    ],
     "formats.promptfoo.read_results": [Reader(promptfoo.read_results, "x.json", PROMPTFOO)],
     "formats.qa.read_answers": [
         Reader(qa.read_answers, name, seeds) for name, seeds in (("x.csv", QA_TABLE), ("x.json", QA))
