@@ -144,7 +144,14 @@ def read(args: argparse.Namespace) -> Collection:
     from nuggeteer.collection.folder import read_collection
     from nuggeteer.collection.names import find_collection
 
-    return read_collection(args.collection or find_collection(), getattr(args, "allow_empty", False))
+    found = read_collection(args.collection or find_collection(), getattr(args, "allow_empty", False))
+    by_pymc = "pymc" in (found.settings.threshold.engine, getattr(args, "engine", None))
+    if by_pymc and args.command != "judge":  # its screen is the application's
+        from nuggeteer.cli import output
+        from nuggeteer.scoring.sampling import progress
+
+        progress.set(output.progress)
+    return found
 
 
 def moment(text: str) -> str:

@@ -50,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.scoring.parameters import parameters_of
 
         model = args.model or "nugget"
-        with output.progress("draws by PyMC") as notify:
-            found = parameters_of(collection, model, args.engine, args.nugget, args.jobs, notify)
+        found = parameters_of(collection, model, args.engine, args.nugget, args.jobs)
         output.warn(collection.problems)
         if args.figure:
             from nuggeteer.reports import threshold_figure

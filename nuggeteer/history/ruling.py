@@ -42,7 +42,12 @@ class Ruling(Shown):
 def nightly_measure(collection: Collection) -> Measure:
     """The measure of `[nightly]`, or else the headline of such a key."""
     name = collection.settings.nightly.measure
-    return parse(name) if name else headline(collection.key)
+    found = parse(name) if name else headline(collection.key)
+    if found.by_text:
+        raise NuggeteerError(
+            f"[nightly] measure {found}: it compares texts, and gates need verdicts; name f3, or another"
+        )
+    return found
 
 
 def nightly_scorer(collection: Collection, seed: int = 0, jobs: int = 1) -> Scorer:

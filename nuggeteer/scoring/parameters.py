@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,7 +103,6 @@ def parameters_of(
     engine: str = "exact",
     nugget: str | None = None,
     jobs: int = 1,
-    notify: Callable[[int, int], None] | None = None,
 ) -> Parameters:
     """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit."""
     if model not in MODELS:
@@ -121,7 +119,7 @@ def parameters_of(
     drawn, by_pymc, agreement = _Drawn(found.theta, found.alpha, found.beta), None, None
     if engine == "pymc":
         basis = str(scorer.signature.basis)
-        by_pymc = sampled(model, collection, scorer.matcher, evidence, basis, notify)
+        by_pymc = sampled(model, collection, scorer.matcher, evidence, basis)
         own = _Drawn(*(by_pymc.posterior[name].T for name in ("theta", "alpha", "beta")))
         agreement = Agreement(*(_distance(getattr(own, n), getattr(drawn, n)) for n in ("alpha", "beta", "theta")))
         drawn = own

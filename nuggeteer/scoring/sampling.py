@@ -7,9 +7,12 @@ drawn again when anything differs that they depend on (formats/cache.py).
 from __future__ import annotations
 
 import io
+import logging
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +33,13 @@ NAME = "sampled"
 LARGEST = 2_000_000_000  # bytes of the cached draws
 SEED, DRAWS, CHAINS = 1, 1000, 4
 GOOD_R_HAT, GOOD_EFFECTIVE = 1.01, 400  # Vehtari et al. 2021
+
+
+Notify = Callable[[int, int], None]  # told how many draws are done, and of how many
+# How a command shows that it takes long, wherever in it the draws turn out to be needed.
+progress: ContextVar[Callable[[str], AbstractContextManager[Notify | None]]] = ContextVar(
+    "progress", default=lambda what: nullcontext()
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,6 @@ def sampled(
     matcher: Matcher,
     evidence: Evidence,
     basis: str,
-    notify: Callable[[int, int], None] | None = None,
 ) -> Sampled:
     """The model of this name by PyMC, from the cache if it is still valid. `basis` is all that a fit depends on."""
     if name not in SAMPLED:
@@ -77,9 +86,9 @@ def sampled(
         raise NuggeteerError(
             "the engine 'pymc' needs the packages pymc and arviz: pip install 'nuggeteer[pymc]', or leave engine out"
         ) from error
-    idata = pymc_models.sample(
-        pymc_models.build(name, evidence, prior), SEED, draws=DRAWS, chains=CHAINS, notify=notify
-    )
+    with progress.get()("draws by PyMC") as notify, _quiet():
+        built = pymc_models.build(name, evidence, prior)
+        idata = pymc_models.sample(built, SEED, draws=DRAWS, chains=CHAINS, notify=notify)
     found = pymc_models.diagnose(idata)
     posterior = pymc_models.posterior_of(idata)
     if name != "smooth":
@@ -89,6 +98,20 @@ def sampled(
     with suppress(InputError):  # a folder that is read-only: the next time takes as long
         write_cache(collection.root, NAME, _saved(basis, posterior, quality))
     return Sampled(from_posterior(name, evidence, posterior), posterior, *_quality(quality))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """PyMC tells of each step that it takes, and of libraries that it would be faster with."""
+    log = logging.getLogger("pymc")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        log.setLevel(level)
 
 
 def _quality(quality: Vector) -> tuple[float, float, int]:

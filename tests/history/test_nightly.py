@@ -245,3 +245,17 @@ def test_verdicts_are_needed_until_the_limit_lies_outside(value, sampling, neede
     interval = Interval(value, value, value - whole, value + whole, judging, None)
     ahead = Forecast(judging, np.array([0, 10, 30]), WIDTHS)
     assert verdicts_needed(interval, -0.05, ahead, 10) == needed
+
+
+@pytest.mark.parametrize("measure", ["pourpre_f3", "rouge1"])
+def test_a_measure_of_texts_is_refused_before_anything_is_recorded(folder, measure, capsys):
+    """In every command of the night; `score` and `compare` know these measures."""
+    answer(folder, "tonight", 3)
+    run(folder)
+    (folder / "nuggeteer.toml").write_text(f'[nightly]\nmeasure = "{measure}"\n')
+    answer(folder, "tonight", 2)
+    for command in (["nightly", "tonight"], ["report"], ["report", "--site", str(folder / "public")]):
+        assert main([*command, "--collection", str(folder)]) == 2
+        assert f"[nightly] measure {measure}: it compares texts, and gates need verdicts" in capsys.readouterr().err
+    assert (count(folder, "builds"), count(folder, "scorings")) == (1, 1)
+    assert not (folder / "public").exists()

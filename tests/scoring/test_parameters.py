@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import warnings
 from collections import Counter
+from contextlib import contextmanager
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from nuggeteer.cli import output
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import NuggeteerError
@@ -117,15 +120,22 @@ def test_without_the_extra_the_error_says_what_to_install(sample, tmp_path, monk
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning")
-@pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation:UserWarning")
 def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path, monkeypatch, capsys):
     pytest.importorskip("pymc")
     folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
     monkeypatch.setattr(sampling, "DRAWS", 500)
     told = []
-    shown = parameters_of(
-        read_collection(folder), "global", "pymc", notify=lambda done, total: told.append((done, total))
-    )
+
+    @contextmanager
+    def tell(what):
+        yield lambda done, total: told.append((done, total))
+
+    token = sampling.progress.set(tell)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        shown = parameters_of(read_collection(folder), "global", "pymc")
+    assert capsys.readouterr().err == "", "PyMC's own words are not heard"
+    sampling.progress.reset(token)
     assert told[-1][0] == told[-1][1] == len(told)
     assert shown.sampled.r_hat < 1.02
     assert max(shown.agreement.alpha, shown.agreement.beta, shown.agreement.theta) < 0.2
@@ -138,5 +148,9 @@ def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path,
     assert one.value == pytest.approx(other.value, abs=0.01)
     assert one.judging == pytest.approx(other.judging, abs=0.03)
     assert "threshold:pymc-global(" in sampled.signature
+    (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "global"\nengine = "pymc"\n')
+    assert main(["score", "build-101", "--json", "-", "--collection", str(folder)]) == 0
+    assert sampling.progress.get() is output.progress, "so that a bar is shown in every command that has to draw"
+    assert json.loads(capsys.readouterr().out)["signature"] == sampled.signature
     assert main(["thresholds", "--model", "global", "--json", "-", "--collection", str(folder)]) == 0
     assert json.loads(capsys.readouterr().out)["engine"] == "exact"
