@@ -71,7 +71,7 @@ def ask(folder, calls, *command):
     """The tools that the server lists, and its answers to calls of (tool, arguments)."""
     anyio = pytest.importorskip("anyio")
     mcp = pytest.importorskip("mcp", reason="the SDK is not installed: pip install 'nuggeteer[mcp]'")
-    from mcp.client.stdio import StdioServerParameters
+    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     server = StdioServerParameters(
         command=sys.executable,
@@ -80,7 +80,7 @@ def ask(folder, calls, *command):
     )
 
     async def asked():
-        async with mcp.Client(server) as client:
+        async with mcp.Client(stdio_client(server)) as client:
             tools = (await client.list_tools()).tools
             return tools, [await client.call_tool(name, arguments) for name, arguments in calls]
 
