@@ -90,7 +90,8 @@ def measures() -> str:
         NOTE.format("the measures themselves"),
         "`--measures` takes these names, with commas between them. Any number above 0 may stand for the 3 of `f3`,\n"
         "`pyramid_f3` and `macro_f3`; it is the β of F. [Measures](../understanding/measures.md) explains the choices\n"
-        "behind them.",
+        "behind them. Only `rubric` and `strict_rubric` count [forbidden](../guides/rubrics.md) nuggets; all others\n"
+        "leave them out, as if the key did not have them.",
     ]
     for measure in ALL:
         rows = [("formula", measure.formula), ("edge cases", measure.edge_cases), ("source", measure.citation)]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +21,28 @@ def check(page: Path, block: str, printed: Sequence[str]) -> None:
         return
     for line in block.splitlines():
         assert line in printed, "\n".join(printed)
+
+
+def check_guide(page: Path, folder: Path, timeout: int = 300) -> int:
+    """The commands of a guide's `sh` blocks run one after the other in a folder, and print what its `text` blocks show.
+    Returns how many of these there are."""
+    blocks = re.findall(r"```(sh|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    script = [block if language == "sh" else "echo '=== before an output'" for language, block in blocks]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    shown = [block for language, block in blocks if language == "text"]
+    for block, before in zip(shown, done.stdout.split("=== before an output\n"), strict=False):
+        check(page, block, [line.rstrip() for line in before.splitlines()])
+    return len(shown)
 
 
 def replace(page: Path, block: str, new: str) -> None:
