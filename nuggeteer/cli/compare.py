@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page with scatter plots")
     options.allow_empty(parser)
+    options.model(parser)
     options.collection(parser)
     options.report(parser)
     options.signature(parser)

@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="with --max-lost-vital: count only losses with at least this probability (default: 0.5)",
     )
     options.allow_empty(parser)
+    options.model(parser)
     options.collection(parser)
     options.report(parser)
     options.signature(parser)

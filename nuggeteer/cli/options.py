@@ -133,6 +133,16 @@ def conditions(text: str) -> tuple[str, ...]:
     return names
 
 
+def model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        dest="deciding_model",
+        help="the threshold model, in place of the one in nuggeteer.toml: a name as there, or package.module:make, "
+        "which is code of yours that then runs",
+    )
+
+
 def judge(collection: Collection, name: str | None) -> JudgeSettings:
     """The judge of that name; without a name, the only one."""
     judges = collection.settings.judges
@@ -151,7 +161,22 @@ def read(args: argparse.Namespace) -> Collection:
         from nuggeteer.scoring.sampling import progress
 
         progress.set(output.progress)
-    return found
+    name = getattr(args, "deciding_model", None)
+    return found if name is None else _decided_by(found, name)
+
+
+def _decided_by(collection: Collection, model: str) -> Collection:
+    """The collection, with this threshold model in place of that of its settings. Who names code on the command line
+    allows it to run, in worker processes too."""
+    import os
+    from dataclasses import replace
+
+    from nuggeteer.scoring.deciding import ALLOWED
+    from nuggeteer.settings import Threshold
+
+    os.environ[ALLOWED] = ",".join(filter(None, [os.environ.get(ALLOWED), model]))
+    threshold = Threshold(model, value=collection.settings.threshold.value)
+    return replace(collection, settings=replace(collection.settings, threshold=threshold))
 
 
 def moment(text: str) -> str:

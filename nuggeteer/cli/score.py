@@ -64,6 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write every score as a line for ir_measures and TREC Auto-Judge, or as a table to a FILE.csv",
     )
     options.allow_empty(parser)
+    options.model(parser)
     options.collection(parser)
     options.report(parser)
     options.signature(parser)

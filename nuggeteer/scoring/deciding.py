@@ -2,7 +2,7 @@
 
 A model from another package is chosen by whoever runs Nuggeteer, and not by the collection: it is one that they
 installed (an entry point of the group `nuggeteer.models`), or `package.module:make` that their environment variable
-NUGGETEER_MODELS names too. `make` is called with the evidence and returns a `ThresholdModel`.
+NUGGETEER_MODELS or their command line names too. `make` is called with the evidence and returns a `ThresholdModel`.
 """
 
 from __future__ import annotations
@@ -91,6 +91,6 @@ def _maker(name: str) -> Any:
     if name not in os.environ.get(ALLOWED, "").split(","):
         raise NuggeteerError(
             f"the settings name the model {name!r}, which is code that would run; if it is yours, say so: "
-            f"set the environment variable {ALLOWED} to {name}"
+            f"set the environment variable {ALLOWED} to {name}, or name it with --model"
         )
     return getattr(import_module(module), attribute)

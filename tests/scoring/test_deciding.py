@@ -105,6 +105,28 @@ def test_a_model_that_the_user_allows_decides(folder, tmp_path, monkeypatch):
         score(with_model(folder, "mine:absent"), ["build-101"])
 
 
+def test_a_model_on_the_command_line_is_the_user_s_own_word(folder, tmp_path, monkeypatch, capsys):
+    """Of this name only: what the settings name still does not run."""
+    (tmp_path / "typed.py").write_text(OWN.replace("print", "str"))
+    (tmp_path / "theirs.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUGGETEER_MODELS", "")
+    with_model(folder, "theirs:make")
+    where = ["--collection", str(folder)]
+    for command in (["score", "build-101"], ["diff", "build-101", "build-102"], ["compare", "build-101", "build-102"]):
+        monkeypatch.setenv("NUGGETEER_MODELS", "")
+        assert main([*command, *where]) == 2
+        assert "or name it with --model" in capsys.readouterr().err
+        assert main([*command, *where, "--model", "typed:make", "--json", "-"]) == 0
+        capsys.readouterr()
+    assert "theirs" not in sys.modules
+    assert "typed" in sys.modules
+    assert main(["score", "build-101", *where, "--model", "question", "--json", "-"]) == 0
+    assert "threshold:question(" in json.loads(capsys.readouterr().out)["signature"]
+    assert main(["score", "build-101", *where, "--model", "nuget"]) == 2
+    assert "there is no threshold model 'nuget'; there are" in capsys.readouterr().err
+
+
 def test_an_installed_model_goes_by_its_name(folder, tmp_path, monkeypatch):
     (tmp_path / "packaged.py").write_text(OWN.replace("print", "str"))
     info = tmp_path / "packaged-1.0.dist-info"
