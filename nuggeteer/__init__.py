@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nuggeteer.collection.convert import convert_into, convert_out
+    from nuggeteer.collection.doctor import Finding, examine
     from nuggeteer.collection.folder import Collection, check, read_collection
     from nuggeteer.collection.log import read_log
     from nuggeteer.collection.memory import make_collection, make_run
@@ -57,6 +58,7 @@ _HOMES = {
     "collection.names": ("find_collection",),
     "comparing.comparison": ("Comparison", "compare"),
     "collection.convert": ("convert_into", "convert_out"),
+    "collection.doctor": ("Finding", "examine"),
     "history.store": ("History",),
     "statistics.intervals": ("Interval",),
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
@@ -77,6 +79,7 @@ __all__ = [
     "Comparison",
     "Crossval",
     "Diff",
+    "Finding",
     "FixedThreshold",
     "Gate",
     "History",
@@ -114,6 +117,7 @@ __all__ = [
     "copy_sample",
     "crossval",
     "diff",
+    "examine",
     "find_collection",
     "make_collection",
     "make_run",

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from nuggeteer.collection.convert import convert_into, convert_out, groups_in
-    from nuggeteer.collection.foreign import FORMATS, common_format, format_of
+    from nuggeteer.collection.foreign import ALIASES, FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
     from nuggeteer.display import counted
     from nuggeteer.errors import NuggeteerError
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             output.say(f"{args.out}: {counted(written, 'line')}")
             conversions.draw_losses(console(), lost)
         return 0
-    if args.format not in FORMATS and is_file(Path(args.format)):
+    if args.format not in (*FORMATS, *ALIASES) and is_file(Path(args.format)):
         args.files = [Path(args.format), *args.files]
         args.format = common_format(args.files)
         if args.json != "-":

@@ -53,14 +53,15 @@ class Finding:
         return bool(self.steps)
 
 
-def examine(path: Path, collection: Path | None = None) -> Finding:
+def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
     """Look at a file or folder. `collection` is where commands shall put what it has."""
+    path = Path(path)
     if path.is_dir():
         return _folder(path)
     opening = open_file(path)
     if opening.kind == "empty":
         return Finding(path, "an empty file")
-    folder = _named(collection or _nearest())
+    folder = _named(Path(collection) if collection is not None else _nearest())
     if own := own_kind(opening):
         kind, problems = OWN_FILES[own], list[Problem]()
         try:
@@ -101,7 +102,8 @@ def _foreign(path: Path, name: str, format_: Format, folder: str) -> Finding:
 
 
 def _steps(path: Path, name: str, format_: Format, bundle: Bundle, folder: str) -> list[Step]:
-    what = "to put it into a collection"
+    wrong = any(problem.severity == "error" for problem in bundle.problems)
+    what = "when its errors are corrected, to put it into a collection" if wrong else "to put it into a collection"
     convert = f"nuggeteer convert {name} {shlex.quote(str(path))} --into {folder}"
     found = [(what, convert)]
     nuggets = bool(bundle.nuggets) or holds_key(Path(folder))
@@ -155,12 +157,39 @@ def _named(folder: Path) -> str:
     return shlex.quote(str(folder))
 
 
+# What files of no format of ours begin with, or have among their columns or keys, and what can be done.
+BEGINNINGS = (
+    (b"PAR1", "a Parquet file; write it as JSON Lines, as with pandas' to_json(orient='records', lines=True)"),
+    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
+    (b"%PDF", "a PDF file; only text can be read"),
+    (b"<", "HTML or XML; export JSON or CSV instead"),
+)
+KEYS = (
+    (
+        {"Status", "Score", "Named Scores"},
+        "promptfoo's results as a table; write JSON: promptfoo eval --output FILE.json",
+    ),
+    ({"rubric_title", "verdict"}, "verdicts on rubrics without the answers that they are about, which are needed"),
+    ({"measure", "value"}, "scores; answers and nuggets are needed"),
+)
+
+
 def _unknown(opening: Opening) -> str:
     """What can be said of a file of no known format."""
+    for mark, said in BEGINNINGS:
+        if opening.head.startswith(mark):
+            return said
+    for keys, said in KEYS:
+        if keys <= opening.keys:
+            return said
+    if opening.kind == "zip" and b"xl/" in opening.head:
+        return "an Excel workbook; save its sheet as CSV UTF-8"
     if opening.kind == "zip":
         return "a zip archive of no known kind; unpack it, and name its files"
     if opening.columns:
-        return f"a table with the columns {_some(opening.columns)}, of no known kind"
+        columns = _some(opening.columns)
+        hint = "if it has answers, name their columns: nuggeteer convert qa FILE --columns question=...,answer=..."
+        return f"a table with the columns {columns}, of no known kind; {hint}"
     if opening.kind == "text":
         binary = any(char < 9 for char in opening.head)
         return "no text, or text that is not UTF-8" if binary else "text of no known kind"

@@ -144,7 +144,11 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
+ALIASES = {"ragas": "qa", "deepeval": "qa"}  # tools whose rows are like anybody's
+
+
 def format_of(name: str) -> Format:
+    name = ALIASES.get(name, name)
     if name not in FORMATS:
         known = f"{did_you_mean(name, FORMATS)}the formats are: {', '.join(FORMATS)}"
         raise NuggeteerError(f"there is no format {name!r}; {known}")

@@ -42,6 +42,7 @@ class Dataset:
         self._number: Counter[str] = Counter(nugget.qid for nugget in present.nuggets)
         self._answered: set[tuple[str, str]] = set()
         self._again: Counter[str] = Counter()
+        self._new = 0  # questions that the collection does not have
         self._verdicts: dict[Pair, list[Judgement]] = {}
 
     def question(self, text: str, qid: Any = None, otherwise: Any = None) -> str | None:
@@ -55,14 +56,16 @@ class Dataset:
                 return None
             name = self._new_id()
         if name not in self.bundle.questions:
+            self._new += name not in self.present.questions
             text = text if text.strip() else getattr(self.present.questions.get(name), "text", "")
             self.bundle.add_question(Question(name, text, kind="rag"))
         self._by_text.setdefault(same, name)
         return name
 
     def _new_id(self) -> str:
-        known = self.present.questions.keys() | self.bundle.questions.keys()
-        return next(name for number in count(len(known) + 1) if (name := f"q{number}") not in known)
+        first = len(self.present.questions) + self._new + 1
+        names = (f"q{number}" for number in count(first))
+        return next(n for n in names if n not in self.present.questions and n not in self.bundle.questions)
 
     def answer(self, run: str, qid: str, text: str, docid: str | None = None, system: bool = True, **extra: Any) -> str:
         """Add an answer of a system, or of a build of the user's own. Returns the name of its run."""

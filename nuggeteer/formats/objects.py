@@ -85,7 +85,9 @@ class Opening:
 
 
 def open_file(path: Path) -> Opening:
-    """Look at the beginning of a file."""
+    """Look at the beginning of a file. It is read again, so it cannot be a pipe."""
+    if not can_be_opened_again(path):
+        raise fail(path, "is a device or a pipe", "write it to a file first")
     try:
         with path.open("rb") as raw:
             head = raw.read(len(GZIP))
@@ -97,6 +99,14 @@ def open_file(path: Path) -> Opening:
     except (EOFError, zlib.error) as error:
         raise fail(path, "is compressed with gzip, and is damaged or cut off", "compress or copy it again") from error
     return Opening(path, _kind(head), head)
+
+
+def can_be_opened_again(path: Path) -> bool:
+    """Whether this is a file, or at least no device and no pipe."""
+    try:
+        return path.is_file() or not path.exists()
+    except (OSError, ValueError):  # a name that is too long or has a NUL: opening it says so
+        return True
 
 
 def _kind(head: bytes) -> Kind:
@@ -126,7 +136,8 @@ def read_objects(
     What is wrong with the file is among the problems of `bundle`."""
     number = 0
     try:
-        for number, one in _numbered(path, bundle, keys, inside, kind or open_file(path).kind):
+        kind = kind or (open_file(path).kind if can_be_opened_again(path) else "lines")
+        for number, one in _numbered(path, bundle, keys, inside, kind):
             try:
                 raw = as_json(one)
             except NuggeteerError:

@@ -97,6 +97,8 @@ NOT_READERS = {
     "collection.convert.convert_into": "the readers of formats",
     "collection.convert.convert_out": "read_bundle",
     "collection.foreign.common_format": "objects.open_file",
+    "reports.conversions.written_as_json": "names a file",
+    "formats.objects.can_be_opened_again": "looks at the kind of file",
     "formats.bundle.Bundle.warn": "names a file",
     "formats.bundle.Bundle.worded": "names a file",
     "formats.dataset.Dataset.__init__": "names a file",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shlex
+import threading
 from pathlib import Path
 
 import pytest
 
 from nuggeteer.cli.main import main
+from nuggeteer.collection.convert import convert_into
 from nuggeteer.collection.doctor import examine
 from nuggeteer.collection.own_files import OWN_FILES
 from nuggeteer.collection.sample import copy_sample
+from nuggeteer.errors import InputError
 from tests.collection.test_convert import EXAMPLES
 from tests.conftest import write_lines
 
@@ -95,6 +99,11 @@ def test_a_collection_and_its_files_are_where_they_belong(tmp_path, monkeypatch)
         (b"a,b\n1,2\n", "a table with the columns a, b"),
         (b'{"a": 1, "b": 2}', "JSON with the keys a, b"),
         (b"PK\x03\x04", "a zip archive of no known kind"),
+        (b"PK\x03\x04....xl/workbook.xml", "an Excel workbook"),
+        (b"PAR1....", "a Parquet file"),
+        ("q,a\n".encode("utf-16"), "text in UTF-16"),
+        (b"vars,[bot] hi,Status,Score,Named Scores\n1,2,3,4,5\n", "promptfoo's results as a table"),
+        (b'{"sample_id": "a", "rubric_title": "b", "verdict": "Satisfied"}', "verdicts on rubrics without"),
     ],
 )
 def test_what_is_not_known_is_described_and_the_exit_code_says_so(tmp_path, content, about, capsys):
@@ -103,6 +112,26 @@ def test_what_is_not_known_is_described_and_the_exit_code_says_so(tmp_path, cont
     assert examine(path).about.startswith(about)
     assert main(["doctor", str(path)]) == 2
     assert about.split(" of ")[0] in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_pipe_is_refused_and_lines_can_still_come_from_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is a device or a pipe"):
+        examine(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(EXAMPLES["rag-answers"],))
+    writer.start()
+    (done,) = convert_into("rag-answers", [pipe], tmp_path / "c")
+    writer.join()
+    assert done.counts["responses"] == 1
+
+
+def test_tools_whose_rows_are_like_anybodys_are_names_of_the_format(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(EXAMPLES["qa"])
+    for name in ("ragas", "deepeval"):
+        (done,) = convert_into(name, [path], tmp_path / name)
+        assert done.counts["responses"] == 1
 
 
 def test_files_of_two_formats_are_not_converted_together(tmp_path, capsys):
