@@ -68,7 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
-    from nuggeteer.collection.convert import convert_into, convert_out, groups_in
+    from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.collection.foreign import ALIASES, FORMATS, common_format, format_of
     from nuggeteer.collection.names import is_file
     from nuggeteer.display import counted
@@ -90,7 +90,6 @@ def run(args: argparse.Namespace) -> int:
         folder = args.collection or find_collection()
         written = convert_out(args.format, folder, args.out, args.run)
         lost = losses(args.format, folder, args.out, args.run) if is_file(args.out) else Counter[str]()
-        lost["groups of nuggets"] += groups_in(folder)
         if format_of(args.format).machine and (machine := len(read_collection(folder).machine)):
             lost["verdicts of machines, which are not the standard here"] = machine
         if args.json:

@@ -10,9 +10,8 @@ from pathlib import Path
 from nuggeteer.collection.foreign import format_of
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats import canonical
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
-from nuggeteer.formats.jsonl import bare_name, stored, write_whole
+from nuggeteer.formats.jsonl import bare_name, write_whole
 from nuggeteer.formats.objects import as_table
 from nuggeteer.settings import read_settings, with_truth
 
@@ -171,12 +170,6 @@ def _without_groups(bundle: Bundle) -> Bundle:
     """Other projects' files have no place for groups of nuggets."""
     bundle.nuggets = [nugget for nugget in bundle.nuggets if not nugget.members]
     return bundle
-
-
-def groups_in(folder: Path | str) -> int:
-    """How many groups of nuggets a collection has."""
-    path = stored(Path(folder) / "nuggets.jsonl", [])
-    return sum(bool(nugget.members) for _, nugget in canonical.NUGGETS.read(path, []))
 
 
 def _refuse_own_file(folder: Path, target: Path) -> None:

@@ -35,12 +35,14 @@ def losses(name: str, folder: Path, target: Path, run: str | None = None) -> Cou
     """How many of what a collection has are not in the file that its key, or this run, was written to."""
     format_ = format_of(name)
     before = read_bundle(folder)
-    before.nuggets = [nugget for nugget in before.nuggets if not nugget.members]  # groups are counted by `groups_in`
     if format_.read_together:
         after = format_.read_together([target], ())[0]
     else:
         after = format_.read(target, run=run) if format_.dataset else format_.read(target)
     found = Counter[str]()
+    groups = _groups(before) - _groups(after)
+    if run is None or after.nuggets:
+        found["groups of nuggets"] = max(0, groups)
     if run is None:
         _compare(found, "questions", QUESTION, before.questions.values(), after.questions.values(), lambda q: q.qid)
         _texts(found, before, after, before.questions)
@@ -58,6 +60,14 @@ def losses(name: str, folder: Path, target: Path, run: str | None = None) -> Cou
         _nuggets(found, before, after, set(asked))
     _verdicts(found, before, after, run)
     return found
+
+
+def _groups(bundle: Bundle) -> int:
+    """How many groups there are, which are taken out: they are compared by their number alone."""
+    nuggets = [nugget for nugget in bundle.nuggets if not nugget.members]
+    count = len(bundle.nuggets) - len(nuggets)
+    bundle.nuggets = nuggets
+    return count
 
 
 def _compare(

@@ -9,9 +9,10 @@ The second is RAGTIME's of 2026.
 
 Banks may also be lists instead of objects by text. A claim is a nugget. So is a question with answers: its descriptions
 are `QUESTION ANSWER`, one for each answer, because one of them is enough (`OR`, and where nothing is said). With `AND`
-each answer is a nugget. `NOT` and `SUM` cannot be represented: their questions are left out and counted, and so are
-questions without answers, which state no fact. Nuggets within nuggets are nuggets of their own; which nugget they were
-in is kept. An importance that is neither vital nor okay is `unrated` if it says something, and vital if there is none.
+each answer is a nugget, and together they are a group (`all_of`). `NOT` and `SUM` cannot be represented: their
+questions are left out and counted, and so are questions without answers, which state no fact. Nuggets within nuggets
+are nuggets of their own; which nugget they were in is kept. An importance that is neither vital nor okay is `unrated`
+if it says something, and vital if there is none.
 
 The whole object of a question or claim is kept with its first nugget, under `in_bank`, and the rest of the bank with
 the question, so a bank that was read is written as it was. Nuggets that somebody changed or added since are written as
@@ -89,14 +90,19 @@ class _Reader:
         if (found := item.get("importance")) is not None:
             importance = found if found in ("vital", "okay") else "unrated"
         name = as_id(item.get("question_id", item.get("claim_id")))
-        first = None
+        first, parts = None, []
         for place, descriptions in enumerate(facts):
             extra = (
                 {_ITEM: {"bank": bank, "item": item}} if place == 0 and within is None else {_PLACE: within or first}
             )
             own = self._name(name)
             first = first or own
+            parts.append(own)
             self.bundle.nuggets.append(Nugget(self.qid, own, descriptions, importance, extra=extra))
+        if len(parts) > 1:
+            extra = {_PLACE: within or first}
+            group = Nugget(self.qid, self._name(f"{first}-all"), (), importance, extra=extra, all_of=tuple(parts))
+            self.bundle.nuggets.append(group)
         for inner in _listed(item.get("sub_nuggets")) or []:
             if depth < DEEPEST:
                 self.add(inner, bank, within or first, depth + 1)
@@ -161,7 +167,8 @@ def _derived(qid: str, item: dict[str, Any], group: list[Nugget]) -> bool:
     """Whether these are the nuggets of this object, unchanged."""
     again = Bundle()
     _Reader(qid, again).add(item, "", None, 0)
-    return [(n.descriptions, n.importance) for n in again.nuggets] == [(n.descriptions, n.importance) for n in group]
+    nuggets = [nugget for nugget in again.nuggets if not nugget.members]  # groups are not written
+    return [(n.descriptions, n.importance) for n in nuggets] == [(n.descriptions, n.importance) for n in group]
 
 
 def _by_text(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection.convert import convert_into, convert_out
+from nuggeteer.collection.losses import losses
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.formats.bundle import read_bundle
 from nuggeteer.formats.nugget_bank import read_banks, recognises
@@ -60,7 +61,8 @@ def read(tmp_path, *banks):
 def test_questions_and_claims_become_nuggets(tmp_path):
     bundle = read(tmp_path, BANK, OF_2026)
     assert {q.qid: q.text for q in bundle.questions.values()} == {"1": "What is known of Machu Picchu?", "7": ""}
-    assert [(n.qid, n.nugget, n.descriptions, n.importance) for n in bundle.nuggets] == [
+    assert [(n.qid, n.nugget, n.all_of) for n in bundle.nuggets if n.members] == [("1", "a2-all", ("a2", "a2-2"))]
+    assert [(n.qid, n.nugget, n.descriptions, n.importance) for n in bundle.nuggets if not n.members] == [
         ("1", "a1", ("Where is it? in Peru", "Where is it? in Asia"), "vital"),
         ("1", "a2", ("Who built it, and when? the Inca",), "okay"),
         ("1", "a2-2", ("Who built it, and when? about 1450",), "okay"),
@@ -85,13 +87,14 @@ def test_a_bank_comes_back_as_it_was_but_for_what_was_left_out(tmp_path, bank):
     convert_into("nugget-bank", [write_lines(tmp_path / "b.jsonl", [bank])], tmp_path / "c")
     convert_out("nugget-bank", tmp_path / "c", tmp_path / "out.jsonl")
     assert json.loads((tmp_path / "out.jsonl").read_text()) == stating(bank)
+    assert not any(losses("nugget-bank", tmp_path / "c", tmp_path / "out.jsonl").values())
 
 
 def test_what_somebody_changed_since_is_what_is_written(tmp_path):
     convert_into("nugget-bank", [write_lines(tmp_path / "b.jsonl", [BANK])], tmp_path / "c")
     path = tmp_path / "c" / "nuggets.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    kept = [line for line in lines if line["nugget"] != "a2"]
+    kept = [line for line in lines if line["nugget"] not in ("a2", "a2-all")]
     kept[0]["importance"] = "okay"
     kept[-1]["text"] = "It is very old"
     write_lines(path, [*kept, {"qid": "1", "nugget": "new", "text": "It is high", "importance": "vital"}])
