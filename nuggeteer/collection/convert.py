@@ -82,7 +82,8 @@ def convert_into(
     settings = NEW_SETTINGS if new and format_.whole_answers else None
     if as_truth:
         settings = with_truth(toml, format_.machine, settings)
-    written = write_bundles(sources, folder)
+    remedy = "convert into a new folder, or rename them"
+    written = write_bundles(sources, folder, f"name the run with --run NAME, {remedy}" if format_.dataset else remedy)
     if settings is not None:
         write_whole(toml, lambda file: file.write(settings), follow=False)
     truth = format_.machine in read_settings(toml).judgements.as_truth

@@ -125,16 +125,19 @@ def read_bundle(folder: Path) -> Bundle:
     return bundle
 
 
-def write_bundles(sources: Sequence[tuple[str, Bundle]], folder: Path) -> list[list[Path]]:
+def write_bundles(
+    sources: Sequence[tuple[str, Bundle]], folder: Path, remedy: str = "convert into a new folder, or rename them"
+) -> list[list[Path]]:
     """Add bundles to a collection, which is created if necessary. Returns the files that were written for each bundle.
 
-    The source is the name for the bundle's file of judgements and for its file of garbled lines.
+    The source is the name for the bundle's file of judgements and for its file of garbled lines. `remedy` says what to
+    do if something of that name is there already, and is different.
     """
     target = _Target(folder, read_bundle(folder) if folder.is_dir() else Bundle())
     plans = [target.plan(source, bundle) for source, bundle in sources]
     if target.clashes:
         shown = "; ".join(target.clashes[:_SHOWN]) + ("; ..." if len(target.clashes) > _SHOWN else "")
-        raise NuggeteerError(f"nothing was written: {shown}; convert into a new folder, or rename them")
+        raise NuggeteerError(f"nothing was written: {shown}; {remedy}")
     for plan in plans:
         for path, added in plan.items():
             _append(own_path(folder, str(path.relative_to(folder))), added)

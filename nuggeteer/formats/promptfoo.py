@@ -5,7 +5,8 @@
              "response": {"output"}, "testCase": {"assert": [...]},
              "gradingResult": {"componentResults": [{"pass", "score", "reason", "assertion": {"type", "value"}}]}}
 
-A run is a provider; with several prompts, a provider and the number of the prompt: `gpt`, `gpt-p2`. The question is the
+A run is a provider; with several prompts, a provider and the number of the prompt: `gpt`, `gpt-p2`. A name that the
+user gives stands before these, if there are several. The question is the
 variable of that name (`roles`), or the prompt as it was sent.
 
 An assertion that an answer has to say something is a nugget, and its result a machine's verdict on the whole answer:
@@ -50,7 +51,8 @@ def read_results(
     """Read the results of an evaluation."""
     bundle = Bundle()
     results = list(read_objects(path, bundle, inside=INSIDE))
-    prompts = {result.get("promptIdx") for _, result, _ in results}
+    several = len({result.get("promptIdx") for _, result, _ in results}) > 1
+    names = {_run(result, several) for _, result, _ in results if isinstance(result.get("provider"), dict | str)}
     data = Dataset(path, bundle, present_records or Bundle())
     for number, result, raw in results:
         variables = result.get("vars")
@@ -70,7 +72,9 @@ def read_results(
         else:
             used = [key for key in (roles.get(r) for r in ("question", "qid", "reference")) if key]
             rest = rest_of({**result, **{f"vars.{k}": v for k, v in variables.items() if k not in used}}, _USED, bundle)
-            name = data.answer(run or _run(result, len(prompts) > 1), qid, output, system=run is None, **rest)
+            own = _run(result, several)
+            called = own if run is None else run if len(names) == 1 else f"{run}-{own}"
+            name = data.answer(called, qid, output, system=run is None or len(names) > 1, **rest)
         for judged in _asserted(result):
             _add(data, bundle, qid, judged, None if output is None else (name, output))
     return data.finish()

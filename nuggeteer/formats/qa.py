@@ -6,9 +6,10 @@
     {"testCases": [{"input", "actualOutput", "expectedOutput", "metricsData", ...}]}  DeepEval's results of a test run
 
 `roles` says which names are which. Each row is an answer to a question; the run is named in the row, or called like the
-file. What becomes of references, and of questions without ids, `dataset` says. All other keys are kept under
-`as_found`, and counted: contexts and the scores of metrics are about whole answers, and no command uses them.
-Conversations of several turns are left out and counted.
+file, or as the user says. A name that the user gives stands before those of several runs. What becomes of references,
+and of questions without ids, `dataset` says. All other keys are kept under `as_found`, and counted: contexts and the
+scores of metrics are about whole answers, and no command uses them. Conversations of several turns are left out and
+counted.
 
 A run is written with `qid`, `question`, `answer`, `run` and what was kept: the responses to a question are joined by
 line feeds into one answer, which has the first docid.
@@ -48,6 +49,7 @@ def read_answers(
     data = Dataset(path, bundle, present_records or Bundle())
     roles = roles_of(dict.fromkeys(key for _, row, _ in rows for key in row), chosen)
     ids = _ids(rows, roles)
+    systems = len({text_of(present(row, roles, "run")) for _, row, _ in rows})
     for number, row, raw in rows:
         talks = row.get(_TALKS)
         if isinstance(talks, list):
@@ -66,9 +68,10 @@ def read_answers(
         rest = rest_of(row, used, bundle)
         data.reference(name, present(row, roles, "reference"))
         if answer is not None:
-            own = None if run else text_of(present(row, roles, "run"))
+            own = text_of(present(row, roles, "run")) if systems > 1 or run is None else None
+            called = "-".join(filter(None, (run, own))) or bare_name(path)
             docid = text_of(present(row, roles, "docid"))
-            data.answer(own or run or bare_name(path), name, text_of(answer) or "", docid, own is not None, **rest)
+            data.answer(called, name, text_of(answer) or "", docid, own is not None, **rest)
     return data.finish()
 
 

@@ -72,6 +72,7 @@ def test_results_become_runs_nuggets_and_verdicts(tmp_path, results, form):
         "bot-a": ["In 1851, in London."],
         "bot-a-p2": ['{"year":1850}'],
     }
+    assert list(read_results(path, run="monday").responses) == ["monday-bot-a", "monday-bot-a-p2"]
     assert [n.descriptions for n in bundle.nuggets] == [
         ("1851",),
         ("London",),

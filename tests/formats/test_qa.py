@@ -153,6 +153,7 @@ def test_several_runs_may_stand_in_one_file(tmp_path):
     path = write_lines(tmp_path / "x.jsonl", [{"question": "a?", "answer": m, "model": m} for m in ("gpt", "bot")])
     bundle = read_answers(path)
     assert list(bundle.responses) == list(bundle.runs) == ["gpt", "bot"]
+    assert list(read_answers(path, run="monday").responses) == ["monday-gpt", "monday-bot"]
 
 
 def test_a_run_that_the_file_does_not_name_is_a_build_of_ones_own_system(tmp_path):
@@ -225,6 +226,18 @@ def test_what_is_no_row_of_answers_is_not_taken_for_one(tmp_path):
 def test_a_row_without_a_question_is_kept_aside(tmp_path):
     bundle = rows(tmp_path, {"question": "  ", "answer": "x"}, {"qid": " a", "question": "y", "answer": "x"})
     assert len(bundle.garbled) == len(bundle.problems) == 2
+
+
+def test_another_night_of_the_same_name_is_refused_with_a_word_on_names(tmp_path):
+    for text in "ab":
+        path = write_lines(tmp_path / "x.jsonl", [{"question": "a?", "answer": text}])
+        if text == "a":
+            convert_into("qa", [path], tmp_path / "c")
+        else:
+            with pytest.raises(NuggeteerError, match=r"the run 'x' in .* is different; name the run with --run NAME"):
+                convert_into("qa", [path], tmp_path / "c")
+            convert_into("qa", [path], tmp_path / "c", run="tuesday")
+    assert sorted(read_bundle(tmp_path / "c").responses) == ["tuesday", "x"]
 
 
 def test_names_of_runs_that_are_no_file_names_are_refused(tmp_path):
