@@ -6,22 +6,23 @@ identical answers never differ. How probable each change is, `joint` says. Swapp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
+from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.joint import joint_chances
-from nuggeteer.display import Framed, Shown
-from nuggeteer.matching.base import Explanation
-from nuggeteer.matching.marks import Marker, Span
+from nuggeteer.comparing.sightings import explained, of_groups, sightings_of
+from nuggeteer.display import Framed
+from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
-from nuggeteer.records import AnswerKey, Bools, Ints, Nugget, Question, Run, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome
@@ -31,128 +32,6 @@ from nuggeteer.statistics.significance import bootstrap_p, randomisation
 from nuggeteer.text import verdict_form
 
 LONGER_ANSWER = 1.5  # times as long
-# Less probable changes are not listed as gained or lost: whoever reads a line of the list is right more often than not.
-PROBABLE = 0.5
-
-
-@dataclass(frozen=True, repr=False)
-class Passage(Shown):
-    """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters.
-
-    `before` and `after` are the rest of the record that the response was cut from."""
-
-    text: str
-    marks: tuple[Span, ...]
-    docid: str | None
-    rank: int
-    before: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True, repr=False)
-class Sighting(Shown):
-    """A nugget in the answer of one run, `contradicted` if the answer, by a verdict, says the opposite.
-
-    `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
-    response has a marked word of it. `probability` is None if the model gives none. `why` makes the explanation of the
-    guess on the passage, if requested: a page has thousands of them, and shows them one after the other."""
-
-    found: bool
-    known: bool
-    probability: float | None
-    score: float | None
-    passage: Passage | None
-    why: Callable[[], Explanation | None] | None = field(default=None, compare=False)
-    contradicted: bool = False
-
-    @property
-    def explanation(self) -> Explanation | None:
-        return None if self.why is None else self.why()
-
-
-@dataclass(frozen=True, repr=False)
-class NuggetChange(Shown):
-    """A nugget that was found in one run or in both.
-
-    `probability` of this kind of change: that only new has the nugget, that only old has it, or that both do; None if
-    the model gives none. `effect` is what the nugget contributes to the score of its question by the first measure."""
-
-    kind: Literal["gained", "lost", "kept"]
-    question: Question
-    nugget: Nugget
-    probability: float | None
-    effect: float
-    old: Sighting
-    new: Sighting
-
-    def _summary(self) -> str:
-        sure = "" if self.probability is None else f", probability {self.probability:.2f}"
-        name = f"{self.question.qid}/{self.nugget.nugget}"
-        return f"{self.kind} {name}, {self.nugget.importance}{sure}, {self.nugget.descriptions[0]}"
-
-    @property
-    def known(self) -> bool:
-        """Whether human verdicts decide both sides."""
-        return self.old.known and self.new.known
-
-    @property
-    def probable(self) -> bool:
-        """Whether the change is more probably real than not. A guess without a probability counts as decided."""
-        return self.probability is None or self.probability >= PROBABLE
-
-    @property
-    def vital(self) -> bool:
-        return self.nugget.importance == "vital"
-
-    @property
-    def forbidden(self) -> bool:
-        """Whether this is what answers must not claim."""
-        return self.nugget.importance == "forbidden"
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the nugget is lost, and the new answer says the opposite."""
-        return self.kind == "lost" and self.new.contradicted and not self.forbidden
-
-    @property
-    def worse(self) -> bool:
-        """Whether a vital nugget is lost, or what is forbidden is claimed now."""
-        return (self.vital and self.kind == "lost") or (self.forbidden and self.kind == "gained")
-
-    @property
-    def carrier(self) -> Sighting:
-        """The side that has the nugget; the new one if both do."""
-        return self.old if self.kind == "lost" else self.new
-
-
-@dataclass(frozen=True, repr=False)
-class Delta(Shown):
-    """NEW − OLD by one measure. None stands for a value that is undefined.
-
-    `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, and below
-    5 % where the interval does not contain 0. The other two are tests of the expected scores by question:
-    `p_randomisation` flips signs, `p_bootstrap` resamples questions."""
-
-    measure: Measure
-    old: float | None
-    new: float | None
-    interval: Interval
-    p: float | None
-    p_randomisation: float | None
-    p_bootstrap: float | None
-    old_by_question: Vector
-    new_by_question: Vector
-
-    @cached_property
-    def by_question(self) -> Vector:
-        return self.new_by_question - self.old_by_question
-
-    @property
-    def most_changed(self) -> Ints:
-        """The questions whose score changed, the most changed first."""
-        change = np.nan_to_num(np.abs(self.by_question))
-        order = np.argsort(-change, kind="stable")
-        return order[change[order] > 0]
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,11 +190,11 @@ def diff_matched_runs(
         each[~key.counted] = 0.0
     shown = np.flatnonzero(before.outcome.found | after.outcome.found)
     marker = Marker(scorer.ngrams)
-    sightings = [sightings_of(marker, side, shown) for side in (before, after)]
+    sightings = [sightings_of(marker, side.matched, side.outcome, shown) for side in (before, after)]
     if explain:
         explainer = Explainer(scorer.matcher, marker, scorer.collection)
         sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
-    sightings = [_of_groups(key, *each) for each in zip((before, after), sightings, strict=True)]
+    sightings = [of_groups(key, *each) for each in zip((before.outcome, after.outcome), sightings, strict=True)]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:
         for side, kinds in ((before, which["lost"]), (after, which["gained"] | which["kept"])):
@@ -433,67 +312,6 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         expected[0],
         expected[1],
     )
-
-
-def sightings_of(marker: Marker, side: DecidedRun, shown: Ints) -> dict[int, Sighting]:
-    """The sightings of these nuggets in the answers of a run, by their positions in the key."""
-    outcome, run = side.outcome, side.matched.run
-    nearest = _nearest(side.matched, shown, len(outcome.found))
-    result = {}
-    for i in shown.tolist():
-        response = int(outcome.response[i]) if outcome.found[i] else -1
-        response = max(response, outcome.contradicted.get(i, -1))
-        if response < 0 and (outcome.found[i] or outcome.best[i] > 0):
-            response = int(nearest[i])
-        passage = None
-        if response >= 0:
-            text = run.texts[response]
-            rank = response - int(run.offsets[run.question[response]]) + 1
-            passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
-            if not (outcome.found[i] or passage.marks or i in outcome.contradicted):
-                passage = None
-        result[i] = Sighting(
-            bool(outcome.found[i]),
-            bool(outcome.known[i]),
-            number_or_none(outcome.probability[i]),
-            number_or_none(outcome.best[i]),
-            passage,
-            contradicted=i in outcome.contradicted,
-        )
-    return result
-
-
-def _of_groups(key: AnswerKey, side: DecidedRun, sightings: dict[int, Sighting]) -> dict[int, Sighting]:
-    """With the sighting of one of its nuggets for each group: of one that is there, if the group is; otherwise of one
-    that is contradicted, or else of one that is not there and has the best match."""
-    response, best = side.outcome.response, np.nan_to_num(side.outcome.best, nan=-1.0)
-    for at in key.grouping.inside:
-        if int(at[0]) in sightings:
-            there = response[at] >= 0
-            opposed = np.array([int(i) in side.outcome.contradicted for i in at])
-            wanted = there if side.outcome.found[at[0]] else opposed if opposed.any() else ~there
-            order = np.lexsort((-best[at], ~wanted))
-            sightings[int(at[0])] = sightings[int(at[order[0]])]
-    return sightings
-
-
-def explained(explainer: Explainer, sighting: Sighting, nugget: int) -> Sighting:
-    """The sighting with an explanation of its guess; a known verdict needs none."""
-    if sighting.known or sighting.passage is None:
-        return sighting
-    return replace(sighting, why=partial(explainer, sighting.passage.text, nugget))
-
-
-def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:
-    """The first response with the highest match score for each of these nuggets; −1 without an answer."""
-    wanted = np.zeros(nuggets, dtype=bool)
-    wanted[shown] = True
-    where = np.flatnonzero(wanted[matched.pairs.nugget])
-    order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
-    own, first = np.unique(matched.pairs.nugget[where][order], return_index=True)
-    result = np.full(nuggets, -1, dtype=np.int64)
-    result[own] = np.searchsorted(matched.begin, where[order][first], side="right") - 1
-    return result
 
 
 def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:

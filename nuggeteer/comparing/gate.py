@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from nuggeteer.comparing.diff import Delta, Diff, NuggetChange
+from nuggeteer.comparing.changes import Delta, NuggetChange
+from nuggeteer.comparing.diff import Diff
 from nuggeteer.display import p_value
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.comparing.diff import DecidedRun, Diff, Passage, Sighting, diff_matched_runs, explained, sightings_of
+from nuggeteer.comparing.diff import Diff, diff_matched_runs
+from nuggeteer.comparing.sightings import Passage, Sighting, explained, of_groups, sightings_of
 from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.baseline import BriefedRun, newest_readable
@@ -155,7 +156,7 @@ def brief_matched_run(
     outcome = diff.new if diff else score.counted
     marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
-    sightings = sightings_of(marker, DecidedRun(scorer.key, matched, outcome, None), every)
+    sightings = of_groups(scorer.key, outcome, sightings_of(marker, matched, outcome, every))
     explainer = Explainer(scorer.matcher, marker, collection)
     suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
     if trend and new.build:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.comparing.diff import Diff, NuggetChange, diff_matched_runs
+from nuggeteer.comparing.changes import NuggetChange
+from nuggeteer.comparing.diff import Diff, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
 from nuggeteer.errors import Problem

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.collection.folder import check, read_collection
-from nuggeteer.comparing.diff import DecidedRun, diff_matched_runs, explained, sightings_of
+from nuggeteer.comparing.diff import diff_matched_runs
+from nuggeteer.comparing.sightings import explained, sightings_of
 from nuggeteer.errors import NoSuchName, NuggeteerError, did_you_mean
 from nuggeteer.formats.cache import FOLDER, reading_only
 from nuggeteer.history.store import History
@@ -127,7 +128,7 @@ class Reading:
             matched = self._read(scorer, run)
             outcome = scorer.find(matched)
             marker = Marker(scorer.ngrams)
-            seen = sightings_of(marker, DecidedRun(key, matched, outcome, outcome.drawn), np.array([place]))[place]
+            seen = sightings_of(marker, matched, outcome, np.array([place]))[place]
             sighting = explained(Explainer(scorer.matcher, marker, scorer.collection), seen, place)
             found = changes.sighting_as_json(sighting)
             if found["explanation"] is not None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
+from nuggeteer.comparing.changes import Delta, NuggetChange
+from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import signed
+from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.causes import Causes
 from nuggeteer.reports.formatting import UNDEFINED, chance, listed
 from nuggeteer.reports.passages import beginning, excerpt

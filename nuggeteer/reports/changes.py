@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.comparing.diff import Delta, Diff, NuggetChange, Sighting
+from nuggeteer.comparing.changes import Delta, NuggetChange
+from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Gate, signed
+from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import number_or_none

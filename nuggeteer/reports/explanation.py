@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from nuggeteer.comparing.diff import Passage
+from nuggeteer.comparing.sightings import Passage
 from nuggeteer.matching.base import Explanation, SimilarText
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.passages import GAP, excerpt

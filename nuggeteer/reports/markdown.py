@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
+from nuggeteer.comparing.changes import NuggetChange
+from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Gate
+from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import (
     absence,

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.comparing.diff import NuggetChange
+from nuggeteer.comparing.changes import NuggetChange
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.nightly import Night
 from nuggeteer.languages import ENGLISH

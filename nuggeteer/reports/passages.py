@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
 
-from nuggeteer.comparing.diff import Passage
+from nuggeteer.comparing.sightings import Passage
 from nuggeteer.text import escaped
 
 Piece = tuple[str, bool]  # some of the text, and whether it is marked

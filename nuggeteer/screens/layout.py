@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.comparing.diff import Passage
+from nuggeteer.comparing.sightings import Passage
 from nuggeteer.judging.session import Card, ShownResponse
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span

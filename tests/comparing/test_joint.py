@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logit, ndtr
 
-from nuggeteer.comparing.diff import PROBABLE, diff
+from nuggeteer.comparing.changes import PROBABLE
+from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.joint import _drawn_together
 from tests.conftest import shared
 

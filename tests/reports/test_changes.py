@@ -19,8 +19,9 @@ from rich.console import Console
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.collection.simulation import Shape, simulate
-from nuggeteer.comparing.diff import Passage, Sighting, diff
+from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import not_worse, vital_kept
+from nuggeteer.comparing.sightings import Passage, Sighting
 from nuggeteer.reports import changes as report
 from nuggeteer.reports import junit, markdown
 from nuggeteer.reports.change_words import absence, difference, in_words

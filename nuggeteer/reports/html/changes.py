@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nuggeteer.comparing.diff import Diff, NuggetChange, Sighting
+from nuggeteer.comparing.changes import NuggetChange
+from nuggeteer.comparing.diff import Diff
+from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.reports.change_words import (
     absence,
     by_news,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.comparing.diff import Diff, Passage, Sighting
+from nuggeteer.comparing.diff import Diff
+from nuggeteer.comparing.sightings import Passage, Sighting
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.records import Ints, Run
 from nuggeteer.reports.explanation import in_words

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from nuggeteer.comparing.diff import Passage
+from nuggeteer.comparing.sightings import Passage
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.judging.session import Filter, check_filter
 from nuggeteer.judging.state import JudgingState, PendingPair

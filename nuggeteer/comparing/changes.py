@@ -1,0 +1,103 @@
+"""What changed: a nugget that was gained or lost, and a score that rose or fell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from nuggeteer.comparing.sightings import Sighting
+from nuggeteer.display import Shown
+from nuggeteer.measures import Measure
+from nuggeteer.records import Ints, Nugget, Question, Vector
+from nuggeteer.statistics.intervals import Interval
+
+# Less probable changes are not listed as gained or lost: whoever reads a line of the list is right more often than not.
+PROBABLE = 0.5
+
+
+@dataclass(frozen=True, repr=False)
+class NuggetChange(Shown):
+    """A nugget that was found in one run or in both.
+
+    `probability` of this kind of change: that only new has the nugget, that only old has it, or that both do; None if
+    the model gives none. `effect` is what the nugget contributes to the score of its question by the first measure."""
+
+    kind: Literal["gained", "lost", "kept"]
+    question: Question
+    nugget: Nugget
+    probability: float | None
+    effect: float
+    old: Sighting
+    new: Sighting
+
+    def _summary(self) -> str:
+        sure = "" if self.probability is None else f", probability {self.probability:.2f}"
+        name = f"{self.question.qid}/{self.nugget.nugget}"
+        return f"{self.kind} {name}, {self.nugget.importance}{sure}, {self.nugget.descriptions[0]}"
+
+    @property
+    def known(self) -> bool:
+        """Whether human verdicts decide both sides."""
+        return self.old.known and self.new.known
+
+    @property
+    def probable(self) -> bool:
+        """Whether the change is more probably real than not. A guess without a probability counts as decided."""
+        return self.probability is None or self.probability >= PROBABLE
+
+    @property
+    def vital(self) -> bool:
+        return self.nugget.importance == "vital"
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether this is what answers must not claim."""
+        return self.nugget.importance == "forbidden"
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the nugget is lost, and the new answer says the opposite."""
+        return self.kind == "lost" and self.new.contradicted and not self.forbidden
+
+    @property
+    def worse(self) -> bool:
+        """Whether a vital nugget is lost, or what is forbidden is claimed now."""
+        return (self.vital and self.kind == "lost") or (self.forbidden and self.kind == "gained")
+
+    @property
+    def carrier(self) -> Sighting:
+        """The side that has the nugget; the new one if both do."""
+        return self.old if self.kind == "lost" else self.new
+
+
+@dataclass(frozen=True, repr=False)
+class Delta(Shown):
+    """NEW − OLD by one measure. None stands for a value that is undefined.
+
+    `old` and `new` come from the same draws as `interval`, whose value is their difference. `p` is two-sided, and below
+    5 % where the interval does not contain 0. The other two are tests of the expected scores by question:
+    `p_randomisation` flips signs, `p_bootstrap` resamples questions."""
+
+    measure: Measure
+    old: float | None
+    new: float | None
+    interval: Interval
+    p: float | None
+    p_randomisation: float | None
+    p_bootstrap: float | None
+    old_by_question: Vector
+    new_by_question: Vector
+
+    @cached_property
+    def by_question(self) -> Vector:
+        return self.new_by_question - self.old_by_question
+
+    @property
+    def most_changed(self) -> Ints:
+        """The questions whose score changed, the most changed first."""
+        change = np.nan_to_num(np.abs(self.by_question))
+        order = np.argsort(-change, kind="stable")
+        return order[change[order] > 0]
