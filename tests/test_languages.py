@@ -7,8 +7,11 @@ import math
 import pickle
 import re
 import runpy
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
@@ -19,7 +22,7 @@ from nuggeteer.matching.idf import background, read_table, write_table
 from nuggeteer.matching.marks import Marker, words_at
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import Match, read_settings
-from nuggeteer.text import normalised, words
+from nuggeteer.text import find_words, normalised, words
 from tests.conftest import ROOT
 
 HINDI, PERSIAN = "हिन्दी में लिखा", "می‌خواهم"
@@ -101,6 +104,32 @@ def test_words_of_a_text(code, text, found):
     placed = words_at(text, language)
     assert [word for word, _, _ in placed] == found
     assert all(language.find(normalised(text[start:end])) == [word] for word, start, end in placed)
+
+
+@pytest.mark.parametrize("code", ["de", "hi", "ja", "zh"])
+@given(text=st.text(max_size=60) | st.text(st.sampled_from("a1_ .、山のｶﾞáक्षß\0\n\u200d\u0301\ud55c"), max_size=60))
+def test_words_and_their_places_agree_in_any_text(code, text):
+    """So whatever is marked in a text, and whatever explains its score, are the words that made it."""
+    needs(code)
+    language = Language(code)
+    same = normalised(text)
+    found = language.find(same)
+    placed = words_at(same, language)
+    assert [word for word, _, _ in placed] == found
+    assert all(0 <= start < end <= len(same) for _, start, end in placed)
+    assert all(find_words(word) and language.stem(word) is not None for word in found)
+
+
+@pytest.mark.parametrize("code", sorted(SEGMENTED))
+def test_no_text_hides_its_words_or_stops_the_clock(code):
+    """MeCab ends at a NUL, and takes the square of the length of a word."""
+    needs(code)
+    language = Language(code)
+    assert language.find("\0a\0b山") == ["a", "b", "山"]
+    begin = time.process_time()
+    assert language.find("a" * 200_000) == ["a" * 200_000]
+    assert "".join(language.find("山" * 200_000)) == "山" * 200_000
+    assert time.process_time() - begin < 5
 
 
 def test_forms_that_a_language_changes_are_one_word():

@@ -101,7 +101,12 @@ class LearnedMatcher(NgramMatcher):
         if self._compared is None or self._compared[:2] != (number, text):
             compared = self._question(number).compare(self._read(normalised(text)))
             as_it_is = as_written(text, self._read.stem, (1, 2), self.language)
-            self._compared = number, text, compared, [as_it_is[tuple(gram.split(" "))] for gram in compared.grams]
+            self._compared = (
+                number,
+                text,
+                compared,
+                [as_it_is.get(tuple(gram.split(" ")), gram) for gram in compared.grams],
+            )
         breakdown = self._question(number).breakdown(self._compared[2], nugget - first)
         weights, written = WEIGHTS["regression"] * breakdown.parts, self._compared[3]
         order = np.argsort(-np.abs(weights), kind="stable").tolist()

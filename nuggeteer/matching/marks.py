@@ -80,6 +80,8 @@ def _formed(text: str, form: Callable[[str], str], language: Language) -> Sequen
 def words_at(text: str, language: Language = DEFAULT) -> list[tuple[str, int, int]]:
     """The words of a text as the matcher sees them (`Language.find`), each with its start and end in the original
     text."""
+    if not text:
+        return []
     if text.isascii() and language.english:
         return [(found[0].lower(), *found.span()) for found in _word.finditer(text)]
     pieces: list[str] = []
@@ -105,9 +107,12 @@ def _clusters(text: str) -> list[tuple[int, str]]:
 
 def _continues(char: str) -> bool:
     # The vowels and finals of a decomposed Korean syllable combine with the characters before them. So does a mark
-    # after a soft hyphen, because matching ignores soft hyphens.
+    # after a soft hyphen, because matching ignores soft hyphens, and a sound mark after half-width katakana.
     return not char.isascii() and (
-        unicodedata.combining(char) > 0 or "\u1160" <= char <= "\u11ff" or unicodedata.category(char) == "Cf"
+        unicodedata.combining(char) > 0
+        or "\u1160" <= char <= "\u11ff"
+        or char in "\uff9e\uff9f"
+        or unicodedata.category(char) == "Cf"
     )
 
 

@@ -113,7 +113,11 @@ class NgramMatcher(Matcher):
         sizes = range(1, self.settings.n + 1)
         described = as_written(descriptions[best], self.form, sizes, self.language)
         written = {**described, **as_written(text, self.form, sizes, self.language)}
-        evidence = [WordEvidence(written[g], s if g in have else -s, g in have) for g, s in shares[best].items() if s]
+        evidence = [
+            WordEvidence(written.get(g, " ".join(g)), s if g in have else -s, g in have)
+            for g, s in shares[best].items()
+            if s
+        ]
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
     def shares(self, nugget: int) -> list[dict[Gram, float]]:
