@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -116,3 +117,20 @@ for words in (*first, "judge build-103 --assessor ann"):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, input="y\nq\n", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "c" / "judgements" / "ann.jsonl").read_text(encoding="utf-8").count("\n") == 1
+
+
+@pytest.mark.slow
+def test_pytest_finds_the_plugin_of_an_installed_wheel(wheel, tmp_path):
+    """By its entry point, and without changing what a run says that does not use it."""
+    wheel.extractall(tmp_path / "site")
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTEST_ADDOPTS": ""}
+    environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
+    help_, done = (
+        subprocess.run([*command, *more], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        for more in (["--help"], ["-q"])
+    )
+    assert "--nuggets-collection=DIR" in help_.stdout
+    assert done.returncode == 0
+    assert "nuggets" not in done.stdout
