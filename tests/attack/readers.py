@@ -80,6 +80,7 @@ from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
 from nuggeteer.matching.idf import read_documents, read_table, write_table
 from nuggeteer.records import RunInfo
+from nuggeteer.reports.html.site import Site
 from nuggeteer.settings import read_settings
 from nuggeteer.trust.experiments.definition import read_definition
 from tests.asking.fake_server import as_tokens, reply_of
@@ -103,6 +104,12 @@ NOT_READERS = {
     "formats.bundle.Bundle.worded": "names a file",
     "formats.dataset.Dataset.__init__": "names a file",
     "collection.losses.losses": "the readers of formats",
+    "collection.groups.group_problems": "names a file",
+    "plugins.grading.Grader.__init__": "read_collection",
+    "plugins.mcp.make_server": "read_collection",
+    "plugins.reading.Reading.__init__": "read_collection",
+    "scoring.matching_cache.CachedMatcher.__init__": "read_cache",
+    "testing.Nuggets.__init__": "read_collection",
     "collection.folder.as_collection": "read_collection",
     "comparing.comparison.compare": "read_collection and read_run",
     "comparing.diff.diff": "read_collection and read_run",
@@ -255,6 +262,7 @@ BANKS = (
         {"metadata": {"topic_id": 7}, "nugget_bank": [{"question": "Why?", "answers": [{"answer": "so"}]}]},
     ),
 )
+PAGE_STATE = {"signature": "s", "decision": "PASS"}
 RUBRICS = (lines({"sample_id": "q1", "prompt": "Who?", "rubrics": [{"criterion": "he", "weight": -4.0, "axis": "A"}]}),)
 _SAMPLE = {"id": 1, "epoch": 1, "input": [{"role": "user", "content": "attachment://a"}], "attachments": {"a": "Who?"}}
 _SAMPLE |= {"target": ["he", "him"], "output": {"choices": [{"message": {"content": [{"text": "He."}]}}]}, "scores": {}}
@@ -628,6 +636,9 @@ READERS: dict[str, list[Reader]] = {
     ],
     "matching.idf.read_table": [
         Reader(read_table, "x.idf", (_made(lambda path: write_table(path, ["he built a reactor", "it sank"])),))
+    ],
+    "reports.html.site.Site.__init__": [
+        Reader(lambda path: Site(path.parent), "site.json", (lines({"pages": {"1": PAGE_STATE}}),))
     ],
     "settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
     "trust.experiments.definition.read_definition": [Reader(read_definition, "x.toml", DEFINITION)],
