@@ -216,6 +216,20 @@ def test_what_a_language_does_not_have_is_refused(tmp_path, toml, message):
     assert message in str(caught.value)
 
 
+def test_measures_of_texts_are_of_the_language_or_refused(german):
+    assert score(german, "b", ["pourpre_f3"])["b"].measures["pourpre_f3"].value > 0
+    with pytest.raises(NuggeteerError, match=r"rouge1 knows ASCII letters only, and the language is German \(de\)"):
+        score(german, "b", ["rouge1"])
+
+
+@pytest.mark.parametrize("matcher", ["ngram", "pourpre", "qaviar", "learned"])
+def test_every_matcher_of_words_says_the_language_in_its_signature(german, matcher):
+    for more in ("", 'informative = "responses"\n' if matcher == "ngram" else ""):
+        toml = f'[match]\nlanguage = "de"\nmatcher = "{matcher}"\n{more}'
+        (german.root / "nuggeteer.toml").write_text(toml, encoding="utf-8")
+        assert "language=de,snowball=" in score(read_collection(german.root), "b").signature
+
+
 def test_stems_are_the_default_where_there_are_stems(tmp_path):
     for code, stem in (("en", False), ("de", True), ("ja", False), ("uk", False)):
         (tmp_path / "nuggeteer.toml").write_text(f'[match]\nlanguage = "{code}"\n', encoding="utf-8")

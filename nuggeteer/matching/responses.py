@@ -32,7 +32,7 @@ class ResponseNgrams(NgramMatcher):
 
     @property
     def signature(self) -> str:
-        return f"{self.settings}+informative:responses"
+        return f"{super().signature}+informative:responses"
 
     @cached_property
     def _tables(self) -> GramTables:

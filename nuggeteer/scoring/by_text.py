@@ -9,12 +9,13 @@ from importlib import import_module
 import numpy as np
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Material
 from nuggeteer.matching.pourpre import make
 from nuggeteer.measures import Measure
 from nuggeteer.measures.by_text import ROUGE, credited_f
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Nugget, Run, Vector
+from nuggeteer.records import Ints, Nugget, Run, Vector
 
 
 def values_by_text(
@@ -26,15 +27,17 @@ def values_by_text(
         if measure.by_text:
             rouge = measure.name in ROUGE
             found[measure.name] = (
-                _rouge(measure.name, run, material.key) if rouge else _pourpre(measure, run, length, material, jobs)
+                _rouge(measure.name, run, material) if rouge else _pourpre(measure, run, length, material, jobs)
             )
     return found
 
 
 def _pourpre(measure: Measure, run: Run, length: Ints, material: Material, jobs: int) -> Vector:
-    """Words are stemmed, and weigh as the settings say (idf, or 1 each)."""
-    key = material.key
-    matcher = make(replace(material, settings=replace(material.settings, stem=True)))
+    """Words are stemmed, and weigh as the settings say (idf, or 1 each). In another language than English, weights are
+    those of stems only where the settings have stems."""
+    key, settings = material.key, material.settings
+    stem = settings.stem or settings.language == ENGLISH
+    matcher = make(replace(material, settings=replace(settings, stem=stem)))
     scores = matcher.score(run.normalised_texts, run.question, jobs)
     _, nugget = ragged(key.offsets[run.question], key.counts[run.question])
     credit = np.zeros(len(key.nuggets))
@@ -42,8 +45,11 @@ def _pourpre(measure: Measure, run: Run, length: Ints, material: Material, jobs:
     return credited_f(key, credit, length, float(measure.name.removeprefix("pourpre_f")))
 
 
-def _rouge(kind: str, run: Run, key: AnswerKey) -> Vector:
+def _rouge(kind: str, run: Run, material: Material) -> Vector:
     """Recall of the whole key by the whole answer."""
+    key, language = material.key, material.settings.language
+    if language != ENGLISH:
+        raise NuggeteerError(f"{kind} knows ASCII letters only, and the language is {title(language)}")
     try:
         scorer = import_module("rouge_score.rouge_scorer").RougeScorer([kind], use_stemmer=True)
     except ImportError as error:
