@@ -191,8 +191,11 @@ def _represented_by_drawn(collection: Collection, known: VerdictIndex, begin: In
 
 
 def weights_in_recall(key: AnswerKey) -> Vector:
-    """How much each nugget adds to the recall of its question: by the pyramid's weights, or as a vital nugget."""
-    weight = key.weight if key.weighted else key.vital.astype(float)
+    """How much each nugget adds to the recall of its question: by the pyramid's weights, or as a vital nugget. Those of
+    a group share its weight."""
+    weight = key.weight.copy() if key.weighted else key.vital.astype(float)
+    for at in key.grouping.inside:
+        weight[at] = weight[at[0]] / len(at)
     return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
 
 
