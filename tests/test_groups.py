@@ -18,6 +18,7 @@ from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import possibly_lost, vital_kept
 from nuggeteer.measures import ALL, Answers, parse
 from nuggeteer.records import AnswerKey, Nugget, Question
+from nuggeteer.scoring.fitting import weights_in_recall
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.test_schemas import SCHEMAS
 
@@ -253,6 +254,14 @@ def test_a_weight_inside_a_group_is_warned_of(tmp_path, capsys):
     assert [p.what for p in collection.problems] == [
         "'steel' is in the group 'hull' of 'q1', so its own weight does not count"
     ]
+
+
+def test_nuggets_of_a_group_share_its_weight_in_a_linear_recall(collection):
+    """Which is how runs are compared in cross-validation, by default."""
+    shares = weights_in_recall(collection.key)
+    position = collection.key.nugget_position
+    by_name = {name: shares[at] for (_, name), at in position.items()}
+    assert by_name == pytest.approx({"steel": 0.3, "iron": 0.3, "sunday": 0.2, "oban": 0.2})
 
 
 def test_audits_say_that_they_cannot(tmp_path, capsys):
