@@ -22,6 +22,7 @@ EXAMPLES = """\
   nuggeteer nuggetize snippets.txt --out automatic.jsonl
   nuggeteer nuggetize --corrected corrected.txt
   nuggeteer nuggetize --score judged.jsonl
+  nuggeteer nuggetize --score judged.jsonl --by language,medium
   nuggeteer nuggetize good-answer.txt --propose proposed.jsonl --question q9
 """
 
@@ -54,6 +55,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--score", type=Path, metavar="FILE", help="compute precision and recall of these judged snippets"
     )
     parser.add_argument(
+        "--by",
+        type=options.conditions,
+        metavar="LIST",
+        help="with --score: also the means of each cell of these: language, medium, structure, separated by commas",
+    )
+    parser.add_argument(
         "--propose", type=Path, metavar="FILE", help="write nuggets proposed from good answers, for a human to edit"
     )
     parser.add_argument("--question", metavar="QID", help="with --propose: the question that the texts answer")
@@ -74,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError("name a file of texts, or - for standard input" if not named else f"name {named} only")
     if args.question and not args.propose:
         raise NuggeteerError("--question goes with --propose")
+    if args.by and not args.score:
+        raise NuggeteerError("--by goes with --score")
     if args.score and args.template:
         raise NuggeteerError(f"{args.score} names its own templates; leave out --template")
     if args.score:
@@ -145,7 +154,7 @@ def _score(args: argparse.Namespace) -> int:
     problems: list[Problem] = []
     templates, _ = _templates(args)
     snippets, asked = read_judged(args.score, problems)
-    result = score(snippets, asked, _nuggetizer(args), templates)
+    result = score(snippets, asked, _nuggetizer(args), templates, args.by or ())
     output.warn(problems)
     output.show(args, automatic_scores, result)
     return 0

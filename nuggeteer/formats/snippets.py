@@ -2,7 +2,7 @@
 
     NAME.jsonl       text, snippet?, qid?, query?, template?, medium?, language?, structure?    one text per line
     any other file   plain text, one text per line
-    judged           qid, distiller, text, judged, relevant?, query?, template?
+    judged           qid, distiller, text, judged, relevant?, query?, template?, medium?, language?, structure?
                      judged is relevant, irrelevant or redundant; relevant is the part of the text that answers the
                      query: [[start, end], ...] in characters, or its words; without it, the whole text answers
 
@@ -38,6 +38,9 @@ class JudgedSnippet:
     relevant: Spans = ()
     query: str | None = None
     template: str | None = None
+    medium: str | None = None
+    language: str | None = None
+    structure: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -162,5 +165,6 @@ JUDGED = Layout(
         "relevant": _located,
         "query": string,
         "template": string,
+        **dict.fromkeys(CONDITIONS, identifier),
     },
 )

@@ -10,12 +10,12 @@ the share of these nugs that a distiller found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuggeteer.errors import InputError
+from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet, Verdict
 from nuggeteer.gale import boundaries
@@ -90,15 +90,33 @@ class Answer:
         return self.nugs / self.total_nugs if self.total_nugs else None
 
 
+Means = dict[str, dict[str, Interval]]  # of each distiller, by measure
+Nuggetized = tuple[JudgedSnippet, list[tuple[str, list[Found]]]]  # a snippet, and the nuggets of each stretch
+
+
+@dataclass(frozen=True)
+class AutomaticCell:
+    """The scores on the snippets of one cell, such as those of Arabic audio; the nugs are those of these snippets.
+    `values` are those of the conditions, empty where a snippet names none."""
+
+    values: tuple[str, ...]
+    snippets: int
+    queries: int
+    means: Means
+
+
 @dataclass(frozen=True)
 class AutomaticScores:
-    """Every distiller's answer to every query, and means over queries, whose intervals cover the choice of queries."""
+    """Every distiller's answer to every query, and means over queries, whose intervals cover the choice of queries. The
+    `cells` are those of the conditions `by`, if there are any."""
 
     model: str
     templates: dict[str, Template]
     answers: tuple[Answer, ...]
-    means: dict[str, dict[str, Interval]]
-    snippets: tuple[tuple[JudgedSnippet, list[tuple[str, list[Found]]]], ...]
+    means: Means
+    snippets: tuple[Nuggetized, ...]
+    by: tuple[str, ...] = ()
+    cells: tuple[AutomaticCell, ...] = ()
 
 
 def score(
@@ -106,8 +124,9 @@ def score(
     queries: Mapping[str, str],
     nuggetizer: Nuggetizer,
     templates: Mapping[str, Template],
+    by: Sequence[str] = (),
 ) -> AutomaticScores:
-    """Precision and recall by distiller and query.
+    """Precision and recall by distiller and query, and for the snippets of each cell of the conditions `by`.
 
     A distiller that returns nothing to a query has no precision there, and finds none of the query's nugs.
     """
@@ -118,8 +137,15 @@ def score(
         stretches = [next(parsed) for _ in snippet.stretches]
         nuggets = [(text, select((text, found), chosen[snippet.qid])) for text, found in stretches]
         judged.append((snippet, nuggets))
-    distillers = list(dict.fromkeys(snippet.distiller for snippet in snippets))
-    answers = [answer for qid in chosen for answer in _answers(qid, distillers, judged)]
+    answers, means = _scores(chosen, judged)
+    return AutomaticScores(
+        nuggetizer.name, chosen, answers, means, tuple(judged), tuple(by), tuple(_cells(chosen, judged, by))
+    )
+
+
+def _scores(qids: Iterable[str], judged: Sequence[Nuggetized]) -> tuple[tuple[Answer, ...], Means]:
+    distillers = list(dict.fromkeys(snippet.distiller for snippet, _ in judged))
+    answers = tuple(answer for qid in qids for answer in _answers(qid, distillers, judged))
     means = {}
     for distiller in distillers:
         own = [answer for answer in answers if answer.distiller == distiller]
@@ -127,16 +153,29 @@ def score(
             name: mean_interval(_defined([getattr(answer, name) for answer in own]), certain=True)
             for name in ("precision", "recall")
         }
-    return AutomaticScores(nuggetizer.name, chosen, tuple(answers), means, tuple(judged))
+    return answers, means
+
+
+def _cells(qids: Iterable[str], judged: Sequence[Nuggetized], by: Sequence[str]) -> Iterator[AutomaticCell]:
+    """The snippets of each cell, scored as if there were no others. A query without any of them is left out."""
+    if not by:
+        return
+    cells: dict[tuple[str, ...], list[Nuggetized]] = {}
+    for one in judged:
+        cells.setdefault(tuple(getattr(one[0], name) or "" for name in by), []).append(one)
+    if set(cells) == {("",) * len(by)}:
+        raise NuggeteerError(f"no snippet has a {' or a '.join(by)}; write it on the snippet's line")
+    for values, own in sorted(cells.items(), key=lambda cell: cell[0]):
+        there = {snippet.qid for snippet, _ in own}
+        asked = [qid for qid in qids if qid in there]
+        yield AutomaticCell(values, len(own), len(asked), _scores(asked, own)[1])
 
 
 def _defined(values: Sequence[float | None]) -> Vector:
     return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
-def _answers(
-    qid: str, distillers: Sequence[str], judged: Sequence[tuple[JudgedSnippet, list[tuple[str, list[Found]]]]]
-) -> list[Answer]:
+def _answers(qid: str, distillers: Sequence[str], judged: Sequence[Nuggetized]) -> list[Answer]:
     counts: dict[str, Counter[Verdict]] = {distiller: Counter() for distiller in distillers}
     right: dict[Type, list[tuple[str, str]]] = {}
     for snippet, stretches in judged:

@@ -7,11 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.gale.automatic import Answer, AutomaticScores
-from nuggeteer.reports.formatting import between, counted, lacks_interval, no_interval, number
+from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
+from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
 from nuggeteer.reports.snippet_nuggets import nugget_as_json
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import Sheet, plain, table
 from nuggeteer.statistics.intervals import Interval
+from nuggeteer.text import escaped
 
 
 def as_json(result: AutomaticScores) -> dict[str, Any]:
@@ -25,9 +26,16 @@ def as_json(result: AutomaticScores) -> dict[str, Any]:
             }
             for qid, template in result.templates.items()
         ],
-        "distillers": [
-            {"distiller": name, **{key: _mean_as_json(mean) for key, mean in means.items()}}
-            for name, means in result.means.items()
+        "distillers": _means_as_json(result.means),
+        "by": list(result.by),
+        "cells": [
+            {
+                "values": list(cell.values),
+                "snippets": cell.snippets,
+                "queries": cell.queries,
+                "distillers": _means_as_json(cell.means),
+            }
+            for cell in result.cells
         ],
         "snippets": [
             {
@@ -55,6 +63,12 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
     }
 
 
+def _means_as_json(means: Means) -> list[dict[str, Any]]:
+    return [
+        {"distiller": name, **{key: _mean_as_json(mean) for key, mean in own.items()}} for name, own in means.items()
+    ]
+
+
 def _mean_as_json(interval: Interval) -> dict[str, float | None]:
     return {"value": interval.value, "low": interval.low, "high": interval.high}
 
@@ -72,23 +86,15 @@ def draw(out: Console, result: AutomaticScores) -> None:
         last = answer.qid
     out.print(table("", columns, rows))
     out.print()
-    columns = [("distiller", "left"), ("precision", "right"), ("95 % interval", "fixed"), ("recall", "right")]
-    columns += [("95 % interval", "fixed")]
-    out.print(
-        table(
-            f"Means over {counted(len(result.templates), 'query', 'queries')}",
-            columns,
-            (
-                [
-                    plain(name, "bold"),
-                    *(cell for mean in means.values() for cell in (number(mean.value), between(mean))),
-                ]
-                for name, means in result.means.items()
-            ),
-        )
-    )
+    out.print(_means_table(f"Means over {counted(len(result.templates), 'query', 'queries')}", result.means))
     out.print()
-    means = [mean for by_distiller in result.means.values() for mean in by_distiller.values()]
+    for cell in result.cells:
+        named = " × ".join(value or UNDEFINED for value in cell.values)
+        queries = counted(cell.queries, "query", "queries")
+        out.print(_means_table(f"{named}: {counted(cell.snippets, 'snippet')}, {queries}", cell.means))
+        out.print()
+    every = [result.means, *(cell.means for cell in result.cells)]
+    means = [mean for group in every for of_distiller in group.values() for mean in of_distiller.values()]
     templates = ", ".join(dict.fromkeys(template.name for template in result.templates.values()))
     for line in (
         f"Templates: {templates}. right: nuggets in the selected text of relevant snippets. precision: the share of "
@@ -99,3 +105,13 @@ def draw(out: Console, result: AutomaticScores) -> None:
     ):
         out.print(plain(line))
     out.print(plain(result.model, "dim"))
+
+
+def _means_table(title: str, means: Means) -> Sheet:
+    columns = [("distiller", "left"), ("precision", "right"), ("95 % interval", "fixed"), ("recall", "right")]
+    columns += [("95 % interval", "fixed")]
+    rows: list[list[str | Text]] = [
+        [plain(name, "bold"), *(cell for mean in own.values() for cell in (number(mean.value), between(mean)))]
+        for name, own in means.items()
+    ]
+    return table(escaped(title), columns, rows)

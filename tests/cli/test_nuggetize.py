@@ -104,6 +104,24 @@ def test_the_worked_example_from_a_file(model, here, capsys):
     assert data["snippets"][1]["stretches"][0]["nuggets"][0]["text"] == "to the southern city of Tainan"
 
 
+def test_the_means_of_a_cell_stand_below_those_of_all(model, here, capsys):
+    """Conditions are somebody's words."""
+    about = {"qid": "q", "query": CHEN, "distiller": "A", "text": VISIT}
+    lines = [{**about, "judged": "relevant", "language": "[bold]Arabic[/bold]"}]
+    lines += [{**about, "judged": "irrelevant"}]
+    write_lines(here / "judged.jsonl", lines)
+    assert main(["nuggetize", "--score", "judged.jsonl", "--by", "language"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.index("Means over 1 query") < out.index("–: 1 snippet, 1 query") < out.index("[bold]Arabic[/bold]: 1 sn")
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("A ")] == ["0.500", "0.000", "1.000"]
+    assert main(["nuggetize", "--score", "judged.jsonl", "--by", "language", "--json", "-"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["by"] == ["language"]
+    assert [cell["values"] for cell in data["cells"]] == [[""], ["[bold]Arabic[/bold]"]]
+    assert data["cells"][1]["distillers"][0]["precision"]["value"] == 1
+
+
 def test_runs_of_a_collection_become_candidates_and_the_key_is_left_alone(model, here, monkeypatch, capsys):
     copy_sample(here / "demo")
     monkeypatch.chdir(here / "demo")
@@ -145,6 +163,7 @@ def test_without_spacy_all_else_is_refused_and_says_how_to_get_it(no_spacy, here
         (["visit.txt", "--question", "q"], "--question goes with --propose"),
         (["--score", "visit.txt"], "visit.txt:1: not JSON"),
         (["--score", "visit.txt", "--template", "facts"], "leave out --template"),
+        (["visit.txt", "--by", "language"], "--by goes with --score"),
         (["--corrected", "missing.txt"], "cannot be read"),
         (["visit.txt", "--propose", "p.jsonl"], "visit.txt:1: which question does this text answer?"),
         (["visit.txt", "--propose", "nuggets.jsonl", "--question", "q"], "a human edits the proposals"),

@@ -39,6 +39,33 @@ def test_the_worked_example(nuggetizer):
     assert result.means["A"]["precision"].low is None
 
 
+def test_a_cell_is_scored_as_if_it_were_all(nuggetizer):
+    """Against a file of its snippets alone. A query without any is left out; a distiller without any is not there."""
+    snippets = [
+        JudgedSnippet("q", "A", VISIT, "relevant", language="Arabic", medium="audio"),
+        JudgedSnippet("q", "A", TAINAN, "irrelevant", language="Arabic"),
+        JudgedSnippet("q", "B", "Chen Yunlin went to Egypt", "relevant", language="Arabic", medium="audio"),
+        JudgedSnippet("q", "B", "Chen Yunlin went to Rome", "relevant", language="Chinese"),
+        JudgedSnippet("r", "B", "Smith went to Rome", "relevant", medium="audio"),
+    ]
+    asked = {"q": CHEN, "r": "whereabouts"}
+    for by in (("language",), ("medium", "language")):
+        result = score(snippets, asked, nuggetizer, read_templates(), by)
+        assert result.by == by
+        assert result.means == scored(nuggetizer, snippets, asked).means
+        values = [tuple(getattr(snippet, name) or "" for name in by) for snippet in snippets]
+        assert [cell.values for cell in result.cells] == sorted(set(values))
+        for cell in result.cells:
+            own = [snippet for snippet, named in zip(snippets, values, strict=True) if named == cell.values]
+            qids = {snippet.qid for snippet in own}
+            alone = scored(nuggetizer, own, {qid: query for qid, query in asked.items() if qid in qids})
+            assert (cell.snippets, cell.queries) == (len(own), len(qids))
+            assert cell.means == alone.means
+    assert score(snippets, asked, nuggetizer, read_templates(), ("language",)).cells[1].means["A"] != result.means["A"]
+    with pytest.raises(NuggeteerError, match="no snippet has a structure"):
+        score(snippets, asked, nuggetizer, read_templates(), ("structure",))
+
+
 def test_text_beside_the_selection_is_passed_over(nuggetizer):
     """No credit for Rice's witness, and no penalty either (§3.3)."""
     text = "Secretary Rice visited New Delhi, Tony Blair said."
