@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -89,6 +90,8 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         of_page = {"source": "page", "page": "0f", "run": "build-103", "at": "2026-01-31T09:30:00Z"}
         verdict = {"qid": "def-01", "nugget": "2", "text": text, "verdict": False}
         write_lines(folder / "verdicts-build-103.jsonl", [{**verdict, **of_page}])
+    if command == "report":
+        assert main(["score", "--record", "tonight", "--collection", str(folder)]) == 0
     if command == "score":
         scorer = Scorer(read_collection(folder))
         draw_audit(scorer, scorer.read("build-103"), scorer.measures[0], 30)
@@ -109,6 +112,16 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         write_lines(folder / "assignments.jsonl", [{**answer, "nuggets": [nugget]}])
         for name in ("one", "two"):
             write_lines(folder / f"{name}.jsonl", [{**answer, "run_id": name, "nuggets": [nugget]}])
+        (folder / "tonight.csv").write_text("question,answer\nWho?,A fact.\n")
+        (folder / "bot.csv").write_text("Ask,Reply\nWho?,A fact.\n")
+    if command == "doctor":
+        shutil.copytree(sample_folder(), folder / "my-collection")
+        passed = {"pass": True, "assertion": {"type": "contains", "value": "a fact"}}
+        found = {"vars": {"question": "Who?"}, "promptIdx": 0, "provider": {"id": "bot"}}
+        found |= {"response": {"output": "A fact."}, "gradingResult": {"componentResults": [passed]}}
+        (folder / "results.json").write_text(json.dumps({"results": {"results": [found]}}))
+        shutil.copy(folder / "my-collection" / "nuggets.jsonl", folder)
+        (folder / "answers.csv.gz").write_bytes(gzip.compress(b"question,answer\nWho?,A fact.\n"))
     if command == "agree":
         shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
     if command in ("agree", "convert"):
