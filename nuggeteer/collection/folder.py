@@ -235,6 +235,7 @@ def check(root: Path | str) -> list[Problem]:
     for named in collection.judges:
         if named.endswith(".jsonl"):
             read_matches(Path(named), collection.key, problems)
+    problems = _named(problems)
     order: dict[str, int] = {}
     for problem in problems:
         order.setdefault(problem.file, len(order))
@@ -243,8 +244,15 @@ def check(root: Path | str) -> list[Problem]:
 
 def _or_stop(problems: list[Problem]) -> list[Problem]:
     if any(p.severity == "error" for p in problems):
-        raise InputError(problems)
+        raise InputError(_named(problems))
     return problems
+
+
+def _named(problems: list[Problem]) -> list[Problem]:
+    """With files of other projects told as such."""
+    from nuggeteer.collection.foreign import name_formats  # which reads many formats
+
+    return name_formats(problems) if any(p.severity == "error" for p in problems) else problems
 
 
 def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:

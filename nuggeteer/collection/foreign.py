@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from nuggeteer.errors import NuggeteerError, did_you_mean
+from nuggeteer.collection.own_files import own_kind
+from nuggeteer.errors import NuggeteerError, Problem, did_you_mean
 from nuggeteer.formats import (
     autonuggetizer,
     inspect_log,
@@ -144,6 +146,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
+LOOKED_AT = 20  # files with errors whose format is looked for
 ALIASES = {"ragas": "qa", "deepeval": "qa"}  # tools whose rows are like anybody's
 
 
@@ -158,6 +161,26 @@ def format_of(name: str) -> Format:
 def recognised(opening: Opening) -> str | None:
     """The name of the first format that recognises a file by its beginning."""
     return next((name for name, format_ in FORMATS.items() if format_.recognises(opening)), None)
+
+
+def name_formats(problems: Sequence[Problem], read_here: str | None = None) -> list[Problem]:
+    """The problems, with one in place of all errors of a file that is in a format of another project: it stands where a
+    file of a collection belongs, and can be converted. Nothing in such a file can be read, from its first line on.
+    The format `read_here` is in its place."""
+    found: dict[str, Problem] = {}
+    wrong = (p.file for p in problems if p.severity == "error" and p.line in (None, 1))
+    for file in list(dict.fromkeys(wrong))[:LOOKED_AT]:
+        try:
+            opening = open_file(Path(file))
+            name = None if own_kind(opening) else recognised(opening)
+        except NuggeteerError:
+            continue
+        if name not in (None, read_here):
+            assert name
+            remedy = f"bring it into one: nuggeteer convert {name} {quote(file)} --into DIR"
+            found[file] = Problem(file, None, f"is no file of a collection, but: {FORMATS[name].about}", remedy)
+    kept = [p for p in problems if p.severity != "error" or p.file not in found]
+    return [*found.values(), *kept]
 
 
 def common_format(paths: Sequence[Path]) -> str:

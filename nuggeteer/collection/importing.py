@@ -18,9 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.collection.foreign import name_formats
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import propose_again
-from nuggeteer.errors import NuggeteerError, Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import ASSESSOR, read_assignments, recognises_assignments
 from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle, as_id
@@ -60,7 +61,10 @@ def import_verdicts(
 
     With `as_truth`, the settings say that these are the standard, although a machine gave them."""
     problems: list[Problem] = []
-    content = _read(path, collection.key, collection.settings.answers.split, problems)
+    try:
+        content = _read(path, collection.key, collection.settings.answers.split, problems)
+    except InputError as error:
+        raise InputError(name_formats(error.problems, "nuggetizer-assignments")) from error
     _refuse(problems)
     name = _assessor_of(path, content.verdicts, assessor)
     ledger = Ledger(collection.root, name)
@@ -210,7 +214,9 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
 
 def _refuse(problems: list[Problem]) -> None:
     """Raise an error that lists what is wrong with the file, if anything is."""
-    errors = [str(problem) for problem in problems if problem.severity == "error"]
-    if errors:
+    if any(problem.severity == "error" for problem in problems):
+        errors = [
+            str(problem) for problem in name_formats(problems, "nuggetizer-assignments") if problem.severity == "error"
+        ]
         more = [f"... and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
         raise NuggeteerError("\n".join([*errors[:_SHOWN], *more, "nothing was imported"]))

@@ -24,6 +24,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
+from tests.collection.test_convert import EXAMPLES
 from tests.conftest import shared, write_lines
 
 KEY = ["built in 1851", "stood in Hyde Park", "made of glass", "made of glass", "designed by Paxton"]
@@ -158,3 +159,25 @@ def test_the_doctor_names_a_command_that_works_for_each(tmp_path, monkeypatch, c
         assert main(["doctor", str(path)]) == 0
         command = next(text for text in capsys.readouterr().out.splitlines() if "--import" in text)
         assert ("--assessor NAME" in command) == (assessor is None)
+
+
+@pytest.mark.parametrize("format_", EXAMPLES)
+def test_a_file_of_another_project_is_called_so_wherever_a_file_of_ours_belongs(tmp_path, format_, capsys):
+    """At every door one error, with the command that converts it; AutoNuggetizer's assignments may be imported."""
+    folder = collection(tmp_path / "c", False)
+    path = tmp_path / "foreign.jsonl"
+    path.write_text(EXAMPLES[format_])
+    commands = [["score", str(path)], ["judge", "--import", str(path), "--assessor", "ann"]]
+    for command in commands[: 1 if format_ == "nuggetizer-assignments" else 2]:
+        assert main([*command, "--collection", str(folder)]) == 2
+        told = capsys.readouterr().err
+        assert f"nuggeteer convert {format_} {path} --into DIR" in told, told
+        assert "column" not in told
+    for place in ("runs", "judgements"):
+        (folder / place).mkdir()
+        there = folder / place / "foreign.jsonl"
+        there.write_text(f"{EXAMPLES[format_]}\n")
+        errors = [problem for problem in check(folder) if problem.severity == "error"]
+        assert [problem.file for problem in errors] == [str(there)]
+        assert f"nuggeteer convert {format_} " in errors[0].remedy
+        there.unlink()
