@@ -12,8 +12,8 @@ REPORTS = ROOT / "nuggeteer" / "reports"
 
 # What reports are made with. These draw no result of their own.
 PARTS = {"builds", "change_words", "charts", "drawing", "figure", "formatting", "json_values", "passages", "terminal"}
-# Results in other forms, of which a report with both functions exists too: files for build servers.
-FILES = {"junit", "markdown", "threshold_figure"}
+# Results in other forms, of which a report with both functions exists too: files for build servers and others.
+FILES = {"junit", "leaderboard", "markdown", "threshold_figure"}
 # `measures` lists constants, and nobody has asked for them as JSON.
 TERMINAL_ONLY = {"measures"}
 # `briefing` is drawn as a page by `reports.html`, and `explanation` as a part of `changes`.
