@@ -302,3 +302,14 @@ def test_a_report_of_ragtime_comes_back_object_for_object():
     bundle = read([report])
     assert [(r.text, r.docid) for r in bundle.responses["r"]] == [("One.", "d1"), ("Two.", "d2")]
     assert canonical(answer_objects(bundle, "r")) == canonical([report])
+
+
+def test_another_wording_of_a_question_is_told_and_kept_with_its_answer():
+    """The question has the first; a file that is written again has each where it was."""
+    lines = [of_2024([], run=run, topic=topic) for run, topic in (("a", "why?"), ("b", "Why, then?"))]
+    bundle = read(lines)
+    assert bundle.questions["q"].text == "why?"
+    assert [(problem.line, problem.severity) for problem in bundle.problems] == [(2, "warning")]
+    assert "worded 'Why, then?' here" in bundle.problems[0].what
+    written = [line for run in ("a", "b") for line in answer_objects(bundle, run)]
+    assert canonical(written) == canonical(lines)
