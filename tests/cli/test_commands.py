@@ -147,6 +147,7 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         (folder / "good-answer.txt").write_text("Fermi built the first reactor in Chicago in 1942.\n")
         (folder / "corrected.txt").write_text("Snippet 1: He left in May.\nNugget 1 (TMP): He left [[in May]].\n")
         judged = {"qid": "q1", "query": "WHERE HAS [Fermi] BEEN AND WHEN?", "distiller": "A", "judged": "relevant"}
+        judged |= {"language": "English", "medium": "text"}
         write_lines(folder / "judged.jsonl", [{**judged, "text": "Fermi was in Chicago."}])
     if command == "idf":
         (folder / "news.txt").write_text("Fermi built a reactor.\nThe ship sank.\n")
