@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nuggeteer.comparing.gate import Gate
-from nuggeteer.statistics.intervals import Interval
+if TYPE_CHECKING:  # `check` needs neither, and they take a quarter of a second
+    from nuggeteer.comparing.gate import Gate
+    from nuggeteer.statistics.intervals import Interval
 
 
 def file_name(name: str) -> str:

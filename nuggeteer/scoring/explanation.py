@@ -71,7 +71,7 @@ def differing_words(first: str, second: str) -> int | None:
     not nearly the same."""
     (old, one), (new, other) = _counted(first), _counted(second)
     longer = max(len(old), len(new))
-    if longer > LONGEST:
+    if longer > LONGEST or longer - min(len(old), len(new)) > NEAR:
         return None
     counts = one, other
     if max((counts[0] - counts[1]).total(), (counts[1] - counts[0]).total()) > NEAR:
