@@ -51,7 +51,7 @@ def read_results(
     """Read the results of an evaluation."""
     bundle = Bundle()
     results = list(read_objects(path, bundle, inside=INSIDE))
-    several = len({result.get("promptIdx") for _, result, _ in results}) > 1
+    several = len({repr(result.get("promptIdx")) for _, result, _ in results}) > 1
     names = {_run(result, several) for _, result, _ in results if isinstance(result.get("provider"), dict | str)}
     data = Dataset(path, bundle, present_records or Bundle())
     for number, result, raw in results:
