@@ -207,9 +207,9 @@ class Session:
         self._go_to(next(filter(self._is_open, self._skipped.values()), None))
 
     def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
-        self.pending = pair
         if pair is not None and pair.drawn is not None and str(self.filter) == "all":
-            self.state.drawn.record(pair.drawn)  # before it is seen
+            self.state.drawn.record(pair.drawn)  # before it is seen; where that fails, the last question stays
+        self.pending = pair
         if pair is None:
             self.response = -1
         elif response is not None:
