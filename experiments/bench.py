@@ -150,7 +150,8 @@ def whole_command(*arguments: str) -> tuple[float, float]:
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The dict that a function returns, made in a process of its own, with the peak of its memory."""
+    """The dict that a function returns, made in a process of its own, with the peak of its memory. That includes what
+    this process has at the time."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -300,7 +301,8 @@ def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
 
 
 def answering(folder: Path, run: str, keys: int = 25) -> dict[str, float]:
-    """Milliseconds from a key to the next question in `judge`, while the last verdict's score is computed."""
+    """Milliseconds from a key until `judge` has the next question, while the last verdict's score is computed. What it
+    takes to draw the screen comes after that."""
     session = Session(JudgingState.read(JudgingSubject(folder, run)), Ledger(folder, "ann"))
     times = []
 
@@ -426,7 +428,8 @@ RAG = (
 
 def rows(results: dict[str, Any]) -> list[Row]:
     def seconds(what: str, own: dict[str, Any], target: str = "", name: str = "seconds") -> Row:
-        return Row(what, own[name], "ms" if name == "milliseconds" else "s", target, own.get("peak_mb"))
+        in_ms = name == "milliseconds"  # of a function that keeps what was there before it: no memory of its own
+        return Row(what, own[name], "ms" if in_ms else "s", target, None if in_ms else own.get("peak_mb"))
 
     models, draws = results["models"], results["draws"]
     found = [

@@ -154,8 +154,9 @@ def read_objects(
 def _numbered(
     path: Path, bundle: Bundle, keys: Collection[str], inside: Sequence[str], kind: Kind
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    if kind == "text" and columns_of(_first_row(read_whole(path)))[0]:
-        yield from read_table(path, bundle.problems)
+    content = read_whole(path) if kind == "text" else b""
+    if columns_of(_first_row(content))[0]:
+        yield from _rows(path, content, bundle.problems)
     elif kind == "document" and (document := read_document(path)) is not None:
         yield from _within(path, document, inside, bundle)
     else:
@@ -219,9 +220,8 @@ def read_whole(path: Path) -> bytes:
     return content
 
 
-def read_table(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line on which it begins, cells by column) of each row that has any."""
-    content = read_whole(path)
+def _rows(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line on which it begins, cells by column) of each row of a table that has any."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -208,7 +208,11 @@ class Session:
 
     def _go_to(self, pair: PendingPair | None, response: int | None = None) -> None:
         if pair is not None and pair.drawn is not None and str(self.filter) == "all":
-            self.state.drawn.record(pair.drawn)  # before it is seen; where that fails, the last question stays
+            try:
+                self.state.drawn.record(pair.drawn)  # before it is seen
+            except NuggeteerError as error:  # the last question stays
+                self._waiting = chain([pair], self._waiting)
+                raise NuggeteerError(f"no next question: {error}; every verdict given is kept") from error
         self.pending = pair
         if pair is None:
             self.response = -1

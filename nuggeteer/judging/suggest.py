@@ -138,7 +138,8 @@ class VerdictValues:
         """Draws until nothing is open, while `covariance` learns."""
         run = self._open_groups.run
         while True:
-            gain, size = covariance.gain(), self._sizes(covariance, open_)
+            gain = covariance.gain()
+            size = self._sizes(gain, open_)
             if not size.any():
                 return
             cell = int(rng.choice(len(size), p=size / size.sum()))
@@ -179,7 +180,7 @@ class VerdictValues:
         twentieth more verdicts hardly change the chances of the others."""
         shares: list[float] = []
         while True:
-            size = self._sizes(covariance, open_)
+            size = self._sizes(covariance.gain(), open_)
             some = min(1 + len(shares) // 20, int((size > 0).sum()))
             if not some:
                 return shares
@@ -187,10 +188,9 @@ class VerdictValues:
                 open_[cell] = False
                 shares.append(self._learned(covariance, cell))
 
-    def _sizes(self, covariance: ScoreCovariance, open_: Bools) -> Vector:
-        """What the chance of each open pair is proportional to: what its verdict is expected to take away, at least a
-        part of the mean; 0 if that is nothing."""
-        gain = covariance.gain()
+    def _sizes(self, gain: Vector, open_: Bools) -> Vector:
+        """What the chance of each open pair is proportional to: the `gain` of its verdict, at least a part of the mean;
+        0 if it gains nothing."""
         drawable = open_ & (gain > NEGLIGIBLE * self._variance[0])
         return np.where(drawable, np.maximum(gain, FLOOR * gain[drawable].mean()) if drawable.any() else 0.0, 0.0)
 

@@ -51,7 +51,7 @@ class TextGrams:
 
 
 class GramReader:
-    """Makes `Words` of texts."""
+    """Makes `TextGrams` of texts."""
 
     def __init__(self, idf: Idf | None, settings: Match = DEFAULT) -> None:
         self._idf, self._settings, language = idf, settings, Language(settings.language)

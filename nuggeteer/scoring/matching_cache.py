@@ -66,9 +66,9 @@ class CachedMatcher(Matcher):
         return found
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        if self._matcher.depends_on(0, False) is None:
-            return self._matcher.score_judged(judged, jobs)
-        return self.score(judged.texts, judged.question, jobs)
+        if self._remembers(judged.question):
+            return self.score(judged.texts, judged.question, jobs)
+        return self._matcher.score_judged(judged, jobs)
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self._remembered(CARRIED, texts, question, self._matcher.carried)
@@ -78,6 +78,12 @@ class CachedMatcher(Matcher):
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self._matcher.explain(text, nugget)
+
+    def _remembers(self, question: npt.NDArray[np.int32]) -> bool:
+        """Whether the values of texts of these questions are kept: not of too many, and only if the matcher says what
+        they depend on."""
+        few = int(self._key.counts[question].sum()) <= MOST_PAIRS and len(np.unique(question)) <= MOST_QUESTIONS
+        return len(question) > 0 and few and self._matcher.depends_on(int(question[0]), False) is not None
 
     @cached_property
     def _stored(self) -> Values:
@@ -89,12 +95,10 @@ class CachedMatcher(Matcher):
     def _remembered(
         self, kind: str, texts: Sequence[str], question: npt.NDArray[np.int32], compute: Compute
     ) -> Vector | None:
+        if not self._remembers(question):
+            return compute(texts, question)
         counts = self._key.counts[question]
-        if not len(texts) or int(counts.sum()) > MOST_PAIRS or self._matcher.depends_on(0, False) is None:
-            return compute(texts, question)
         numbers, place = np.unique(question, return_inverse=True)
-        if len(numbers) > MOST_QUESTIONS:
-            return compute(texts, question)
         rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
         hashes = [self._hash(kind, number, texts, own) for number, own in zip(numbers.tolist(), rows, strict=True)]
         stored = self._stored.get(kind, {})

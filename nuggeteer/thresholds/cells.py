@@ -16,7 +16,7 @@ from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import GRID
 
 Matrix = Vector
-BLOCK = 512  # cells at once
+BLOCK = 512  # cells at once, whose numbers the processor keeps at hand
 
 
 @dataclass(frozen=True)
@@ -45,29 +45,29 @@ def cells_of(evidence: Evidence) -> Cells:
         return_counts=True,
     )
     yes = np.bincount(cell, weights=evidence.yes, minlength=len(codes))
-    told = _told_of_systems(evidence)
-    weight = np.asarray(np.bincount(cell, told, len(codes)), dtype=float)
-    weight_yes = np.asarray(np.bincount(cell, told * evidence.yes, len(codes)), dtype=float)
+    of_pair = _weights_for_systems(evidence)
+    weight = np.asarray(np.bincount(cell, of_pair, len(codes)), dtype=float)
+    weight_yes = np.asarray(np.bincount(cell, of_pair * evidence.yes, len(codes)), dtype=float)
     found = decode_cells(codes, evidence.opinions)
     nugget, group = np.divmod(found.cell, groups)
     counts = count.astype(float), yes.astype(float), weight, weight_yes
     return Cells(nugget, group, found.score, found.size, found.carried, *counts, found.opinions)
 
 
-def _told_of_systems(evidence: Evidence) -> Vector:
+def _weights_for_systems(evidence: Evidence) -> Vector:
     """How much each pair tells about its system. Nuggets count as they do in the score. Pairs that were drawn count by
     the root of how many open pairs they represent: the whole number is right on average but leaves half of what the
     verdicts tell, none at all is misled by what was chosen, and both were further from the truth
     (docs/understanding/choosing-verdicts.md). In sum, the drawn pairs of a group tell as much as unequal weights allow
     (Kish's effective number), and so do those that nobody drew."""
-    told = evidence.weight_of_nugget[evidence.nugget]
-    drawn = np.zeros(len(told), dtype=bool)
+    weight = evidence.weight_of_nugget[evidence.nugget]
+    drawn = np.zeros(len(weight), dtype=bool)
     if evidence.represents is not None:
         drawn = evidence.represents > 0
-        told = np.where(drawn, told * np.sqrt(evidence.represents), told)
+        weight = np.where(drawn, weight * np.sqrt(evidence.represents), weight)
     part = evidence.group * 2 + drawn
-    total, squares = (np.bincount(part, power) for power in (told, told**2))
-    return np.asarray(told * (total / np.maximum(squares, 1e-300))[part])
+    total, squares = (np.bincount(part, power) for power in (weight, weight**2))
+    return np.asarray(weight * (total / np.maximum(squares, 1e-300))[part])
 
 
 @dataclass(frozen=True)

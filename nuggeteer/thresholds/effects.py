@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.cells import GridLikelihood, softplus
+from nuggeteer.thresholds.cells import BLOCK, GridLikelihood, softplus
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.smooth import EFFECTS, GRID, SIGMAS, STEEPNESS, Prior
+from nuggeteer.thresholds.smooth import EFFECTS, GRID, MOST, SIGMAS, STEEPNESS, Prior
 
 Matrix = Vector
 STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
@@ -29,8 +29,6 @@ STEEPNESS_NUGGETS = 200
 # Of v, k and g. A g of −2 turns all guesses around, a v of 2 makes a doubtful guess almost sure.
 ODD = np.array([2.0, 1.0, 1.5])
 ODDITY, HARDLY = 0.03, 0.005  # a smaller probability afterwards is none
-BLOCK = 512  # cells at once, whose numbers the processor keeps at hand
-FAR = np.float32(80.0)  # a logit beyond which single precision has no chance other than 0 or 1
 
 
 class NuggetEffects:
@@ -101,7 +99,7 @@ class _Blind:
             part = slice(begin, begin + BLOCK)
             inside = self.logits(effects, part)
             # 1 / (1 + exp −x), and the rest: without exp x, which may be too large
-            np.clip(inside, -FAR, FAR, out=inside)
+            np.clip(inside, -MOST, MOST, out=inside)
             np.negative(inside, out=inside)
             np.exp(inside, out=inside)
             inside += np.float32(1)

@@ -579,7 +579,6 @@ READERS: dict[str, list[Reader]] = {
         for name, seeds in (("x.jsonl", RAG), ("x.json", DOCUMENTS), ("x.csv", SHEETS))
     ],
     "formats.objects.read_document": [Reader(objects.read_document, "x.json", DOCUMENTS)],
-    "formats.objects.read_table": [Reader(_listed(objects.read_table), "x.csv", SHEETS)],
     "formats.objects.read_whole": [Reader(objects.read_whole, "x.json", (*DOCUMENTS, gzip.compress(DOCUMENTS[0])))],
     "formats.cache.read_cache": [
         Reader(

@@ -124,3 +124,11 @@ def test_a_result_without_vars_is_kept_aside(tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_text(json.dumps({**RESULT, "vars": 1}))
     assert len(read_results(path).garbled) == 1
+
+
+def test_a_number_of_the_prompt_that_is_none_is_that_of_no_prompt(tmp_path, results):
+    path = tmp_path / "out.json"
+    for strange in ({"prompt": 1}, ["1"], "two", None):
+        results[1]["promptIdx"] = strange
+        path.write_text(json.dumps({"results": {"results": results}}))
+        assert [*read_results(path).responses] == ["bot-a", "bot-a-2"]  # two answers to one question

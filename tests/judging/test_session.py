@@ -248,6 +248,23 @@ def test_a_verdict_that_cannot_be_written_is_not_taken_for_given(begin, monkeypa
     assert session.undo() == ()
 
 
+def test_where_the_next_draw_cannot_be_recorded_the_verdict_is_kept_and_the_last_question_stays(begin):
+    session = begin()
+    draws = session.state.collection.root / "judgements" / "draws"
+    (draws / "tonight.jsonl").unlink(missing_ok=True)
+    (draws / "tonight.jsonl").mkdir(parents=True)  # where a file is wanted
+    asked = in_view(session)
+    with pytest.raises(NuggeteerError, match=r"no next question: .*tonight\.jsonl.*; every verdict given is kept"):
+        session.judge(True)
+    assert written(session) == [(*asked, True)]
+    assert in_view(session) == asked
+    (draws / "tonight.jsonl").rmdir()
+    session.skip()
+    assert in_view(session) != asked
+    assert not {in_view(session)} & {tuple(other[:3]) for other in written(session)}
+    assert asked not in everything(session)
+
+
 def test_a_reason_goes_with_one_verdict(begin):
     session = begin()
     session.reason = "a paraphrase"
