@@ -151,9 +151,9 @@ def agreement(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) 
     panel.x_axis(round_numbers(0, 1), grid=True)
     panel.y_axis(round_numbers(0, 1), grid=True)
     panel.line([0, 1], [0, 1], "stroke-muted", 1, "4 2")
-    for across, up in sorted({(round(a, 3), round(b, 3)) for a, b in zip(x, y, strict=True)}):
-        if not math.isnan(across):
-            panel.point(across, up, "fill-accent", 1.6)
+    both = ((a, b) for a, b in zip(x, y, strict=True) if not (math.isnan(a) or math.isnan(b)))
+    for across, up in sorted({(round(a, 3), round(b, 3)) for a, b in both}):
+        panel.point(across, up, "fill-accent", 1.6)
     panel.y_name(y_name)
     drawing.text((panel.x.start + panel.x.end) / 2, 331 - FONT_SIZE / 2 - 2, x_name, anchor="middle")
     return str(drawing)

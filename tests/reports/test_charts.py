@@ -201,3 +201,16 @@ def test_numbers_on_an_axis_are_round(low, high, labels):
 
 def test_the_same_data_make_the_same_bytes():
     assert charts.trend(made([0.3, 0.5]), 60) == charts.trend(made([0.3, 0.5]), 60)
+
+
+def test_answers_without_a_score_have_no_point_and_do_not_change_the_order_of_others():
+    """Undefined scores are NaN, which no sort can order, and which is not equal to itself."""
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(size=(2, 200)).round(3)
+    some_x, some_y = x.copy(), y.copy()
+    some_x[::3] = some_y[::4] = np.nan
+    places = points(charts.agreement(some_x.tolist(), some_y.tolist(), "a", "b"), ["fill-accent"])
+    both = ~np.isnan(some_x + some_y)
+    assert places == points(charts.agreement(x[both].tolist(), y[both].tolist(), "a", "b"), ["fill-accent"])
+    assert len(places) == both.sum()
+    assert [x for x, _ in places] == sorted(x for x, _ in places)

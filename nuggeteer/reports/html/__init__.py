@@ -50,7 +50,7 @@ def page(briefing: Briefing, place: Place | None = None) -> str:
     style, script = part("theme.css") + part("style.css"), part("script.js")
     evidence = Evidence(briefing)
     return render(
-        part("page.html"),
+        "page.html",
         briefing=briefing,
         place=place,
         headline=Headline(briefing),
@@ -74,16 +74,21 @@ def part(name: str) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template filled with values. All that is no `Markup` is escaped."""
-    from jinja2 import Environment, StrictUndefined
+    """A template of this folder filled with values. All that is no `Markup` is escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     def harmless(value: Any) -> Any:
         return escaped(value) if type(value) is str else value
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=harmless
+        autoescape=True,
+        undefined=StrictUndefined,
+        loader=FunctionLoader(part),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=harmless,
     )
-    return environment.from_string(template).render(**values)
+    return environment.get_template(template).render(**values)
 
 
 def _draw_charts(briefing: Briefing) -> dict[str, str]:

@@ -112,7 +112,7 @@ def write(path: Path, result: Comparison, collection: str) -> None:
     """The page as a file, whole or not at all."""
     style = part("theme.css") + part("style.css")
     body = render(
-        part("comparison.html"),
+        "comparison.html",
         page=ComparisonPage(result, collection),
         style=Markup(style),
         policy=policy(style),

@@ -143,7 +143,7 @@ def page(sheet: Sheet) -> str:
 
     style, script = part("theme.css") + part("sheet.css"), part("sheet.js")
     return render(
-        part("sheet.html"),
+        "sheet.html",
         title=sheet.title,
         collection=sheet.data["collection"],
         policy=policy(style, script),

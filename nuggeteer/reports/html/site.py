@@ -107,7 +107,7 @@ class Site:
         newest = pages.get(found[-1].builds[-1].scoring.build)
         values: dict[str, Any] = {"collection": collection, "groups": groups, "pages": pages, "newest": newest}
         values |= {"style": Markup(style), "policy": policy(style)}
-        _write(self.index, render(part("site.html"), **values).encode())
+        _write(self.index, render("site.html", **values).encode())
 
 
 def write_site(
