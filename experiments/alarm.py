@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtr
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question, Vector
 from nuggeteer.statistics.alarm import ALARM, DIGITS, e_value, watch_trend

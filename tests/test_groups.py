@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.folder import make_key, read_collection
+from nuggeteer.collection.answer_key import make_key
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.memory import make_collection
 from nuggeteer.comparing.diff import diff

@@ -6,7 +6,6 @@ warnings. `check` reads every file, including all runs, and returns all problems
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nuggeteer.collection.answer_key import read_key
 from nuggeteer.collection.contradictions import (
     contradicted_answers,
     contradictions,
@@ -23,22 +23,20 @@ from nuggeteer.collection.contradictions import (
     set_aside,
     unknown_runs,
 )
-from nuggeteer.collection.groups import group_problems
 from nuggeteer.collection.manifest import read_manifest, runs_without_file
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
-from nuggeteer.formats import canonical
 from nuggeteer.formats.audits import read_audit
 from nuggeteer.formats.draws import DrawnPair, read_draws
-from nuggeteer.formats.jsonl import bare_name, is_regular, stored
+from nuggeteer.formats.jsonl import bare_name, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
-from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
+from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
-from nuggeteer.text import VerdictForms, words
+from nuggeteer.text import VerdictForms
 
 UNLISTED = "builds"  # the group of the runs that the manifest does not list
 
@@ -262,7 +260,7 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     except InputError as error:
         problems.extend(error.problems)
         settings = Settings()
-    key = _read_key(root, problems)
+    key = read_key(root, problems)
     manifest = read_manifest(root / "runs.jsonl", problems)
     entries = _read_judgements(root / "judgements", key, problems)
     verdicts = unretracted(entries)
@@ -294,111 +292,6 @@ def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
         return *said, j.run or "", j.assessor or "", j.at or "", j.reason or "", "" if j.span is None else str(j.span)
 
     return tuple(sorted(judgements, key=content))
-
-
-def _read_key(root: Path, problems: list[Problem]) -> AnswerKey:
-    questions: dict[str, Question] = {}
-    line_of: dict[str, tuple[str, int]] = {}
-    path = stored(root / "questions.jsonl", problems)
-    listed = path.is_file()
-    if listed and is_regular(path, problems, root):
-        for line, question in canonical.QUESTIONS.read(path, problems):
-            line_of.setdefault(question.qid, (str(path), line))
-            if question.qid in questions:
-                what = f"the question {question.qid!r} is listed twice"
-                problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
-            questions.setdefault(question.qid, question)
-    path = stored(root / "nuggets.jsonl", problems)
-    nuggets: dict[str, dict[str, Nugget]] = {qid: {} for qid in questions}
-    lines: dict[tuple[str, str], int] = {}
-    members: set[tuple[str, str]] = set()  # of groups, whose importance is the group's
-    read = canonical.NUGGETS.read(path, problems, lambda nugget: (nugget.qid, nugget.nugget) in members)
-    for line, nugget in read if is_regular(path, problems, root) else ():
-
-        def warn(what: str, remedy: str, line: int = line) -> None:
-            problems.append(Problem(str(path), line, what, remedy, "warning"))
-
-        if nugget.qid not in nuggets:
-            if listed:
-                warn(f"unknown question {nugget.qid!r}", "add it to questions.jsonl")
-            nuggets[nugget.qid] = {}
-            questions[nugget.qid] = Question(nugget.qid, "")
-        if nugget.nugget in nuggets[nugget.qid]:
-            what = f"the nugget {nugget.nugget!r} of {nugget.qid!r} is listed twice"
-            problems.append(Problem(str(path), line, what, "delete one of them or rename it"))
-            continue
-        nuggets[nugget.qid][nugget.nugget] = nugget
-        lines[nugget.qid, nugget.nugget] = line
-        members.update((nugget.qid, member) for member in nugget.members)
-        if not all(map(words, nugget.descriptions)):
-            warn(
-                f"a description of {nugget.nugget!r} has no word",
-                "describe the fact, or no guess can find it",
-            )
-        if nugget.importance == "unrated":
-            warn(f"the importance of {nugget.nugget!r} is unrated", "write vital or okay, or it hardly counts")
-        if nugget.votes and nugget.weight is not None:
-            warn(f"{nugget.nugget!r} has votes and a weight", "delete the weight: the votes count")
-    _check_votes(path, nuggets, lines, problems)
-    wrong = list(group_problems(path, nuggets, lines))
-    problems.extend(wrong)
-    if any(problem.severity == "error" for problem in wrong):  # the caller stops; until then there are no groups
-        nuggets = {qid: {name: n for name, n in own.items() if not n.members} for qid, own in nuggets.items()}
-    for qid, found in nuggets.items():
-        if not found:
-            what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
-            problems.append(Problem(*line_of[qid], what, remedy, "warning"))
-    # These orders do not depend on the order of nuggets.jsonl, so the draws of intervals do not either.
-    scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural)) if nuggets[qid]]
-    if not scored and not any(p.severity == "error" for p in problems):
-        problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
-    ordered = [nuggets[q][name] for q in scored for name in sorted(nuggets[q], key=natural)]
-    return make_key([questions[qid] for qid in scored], ordered)
-
-
-def natural(name: str) -> list[tuple[bool, int, str]]:
-    """Sorts names with numbers in them as people do: q2 before q10."""
-    parts = re.split(r"([0-9]{1,18})", name)
-    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
-
-
-def make_key(questions: Sequence[Question], nuggets: Iterable[Nugget]) -> AnswerKey:
-    """An answer key from questions and their nuggets, in any order. A nugget in a group has the importance of the
-    outermost group."""
-    own: dict[str, list[Nugget]] = {question.qid: [] for question in questions}
-    groups: list[Nugget] = []
-    for nugget in nuggets:
-        (groups if nugget.members else own[nugget.qid]).append(nugget)
-    outer = {(group.qid, member): group for group in groups for member in group.members}
-
-    def rated(nugget: Nugget) -> Nugget:
-        group = nugget
-        while above := outer.get((group.qid, group.nugget)):
-            group = above
-        return nugget if group is nugget else replace(nugget, importance=group.importance)
-
-    offsets = np.cumsum([0, *map(len, own.values())], dtype=np.int64)
-    kept = tuple(rated(nugget) for nuggets in own.values() for nugget in nuggets)
-    return AnswerKey(tuple(questions), kept, offsets, tuple(groups))
-
-
-def _check_votes(
-    path: Path,
-    nuggets: dict[str, dict[str, Nugget]],
-    lines: dict[tuple[str, str], int],
-    problems: list[Problem],
-) -> None:
-    for qid, found in nuggets.items():
-        members = {member for nugget in found.values() for member in nugget.members}
-        asked = {name: n for name, n in found.items() if name not in members and n.importance != "forbidden"}
-        assessors = {a for n in asked.values() for a in n.votes}
-        missing = {name: assessors - nugget.votes.keys() for name, nugget in asked.items()}
-        names = sorted(set().union(*missing.values()))
-        if names:
-            line = next(lines[qid, name] for name, who in missing.items() if who)
-            what = f"question {qid!r}: {', '.join(names)} voted on some nuggets only"
-            remedy = "add the missing votes; until then macro F takes them as okay"
-            problems.append(Problem(str(path), line, what, remedy, "warning"))
 
 
 def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:

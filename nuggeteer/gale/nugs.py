@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.distillation import Distillation, Nug
 from nuggeteer.matching.idf import background

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nuggeteer.collection.folder import natural
+from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import History, RecordedNugget, Scoring
@@ -268,7 +268,7 @@ def _differences(signature: str, newest: str) -> tuple[str, ...]:
 def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelines:
     """The timelines of all nuggets in these builds."""
     nuggets, rows = history.outcomes([build.scoring.id for build in builds])
-    order = sorted(range(len(nuggets)), key=lambda i: (natural(nuggets[i].qid), natural(nuggets[i].nugget)))
+    order = sorted(range(len(nuggets)), key=lambda i: (natural_order(nuggets[i].qid), natural_order(nuggets[i].nugget)))
     to = np.empty(len(order), dtype=int)
     to[order] = np.arange(len(order))
     shape = (len(nuggets), len(builds))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuggeteer.collection.folder import Collection, natural
+from nuggeteer.collection.answer_key import natural_order
+from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
@@ -243,7 +244,7 @@ def _verdicts(collection: Collection) -> _VerdictTable:
     everybody = [*collection.judgements, *collection.machine]
     named = [(judgement.machine, judgement.assessor, judgement) for judgement in everybody if judgement.assessor]
     who = sorted(
-        {(machine, name) for machine, name, _ in named}, key=lambda assessor: (assessor[0], natural(assessor[1]))
+        {(machine, name) for machine, name, _ in named}, key=lambda assessor: (assessor[0], natural_order(assessor[1]))
     )
     number = {assessor: i for i, assessor in enumerate(who)}
     pairs: dict[tuple[int, str], int] = {}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.jsonl import GZIP

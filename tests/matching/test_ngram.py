@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import CHUNK, NgramMatcher

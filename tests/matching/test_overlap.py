@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import background

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import DEFAULT, FIXED, Answers, parse
 from nuggeteer.records import AnswerKey, Nugget, Question

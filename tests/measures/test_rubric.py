@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.memory import make_collection
 from nuggeteer.measures import ALL, DEFAULT, Answers, applicable, headline, parse
 from nuggeteer.records import AnswerKey, Nugget, Question

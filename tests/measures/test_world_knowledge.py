@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.measures import DEFAULT, FIXED, Answers, parse
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey, Nugget, Question
 from nuggeteer.scoring.scorer import score

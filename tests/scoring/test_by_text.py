@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import make_key, read_collection
+from nuggeteer.collection.answer_key import make_key
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures.by_text import credited_f

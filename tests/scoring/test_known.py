@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Run, RunInfo
 from nuggeteer.scoring.known import NO, PARTLY, UNKNOWN, YES, VerdictIndex
 from nuggeteer.text import normalised

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nuggeteer.collection.folder import Collection, make_key
+from nuggeteer.collection.answer_key import make_key
+from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make

@@ -13,7 +13,8 @@ import pytest
 from scipy.special import stdtrit
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.folder import check, make_key, read_collection
+from nuggeteer.collection.answer_key import make_key
+from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, read_audit, write_audit
 from nuggeteer.judging.audits import audit

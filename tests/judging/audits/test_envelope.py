@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from nuggeteer.collection.folder import make_key
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.judging.audits.envelope import linear_bounds
 from nuggeteer.measures import Answers, parse
 from nuggeteer.records import Nugget, Question
