@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+ABOVE = "=== above this stands an output that the page shows"
 UPDATE = bool(os.environ.get("NUGGETEER_UPDATE_GOLDEN"))
 
 
@@ -23,11 +24,13 @@ def check(page: Path, block: str, printed: Sequence[str]) -> None:
         assert line in printed, "\n".join(printed)
 
 
-def check_guide(page: Path, folder: Path, timeout: int = 300) -> int:
+def check_guide(
+    page: Path, folder: Path, timeout: int = 300, before: str = "", as_shown: Callable[[str], str] = str.rstrip
+) -> int:
     """The commands of a guide's `sh` blocks run one after the other in a folder, and print what its `text` blocks show.
-    Returns how many of these there are."""
+    Returns how many of these there are. Commands `before` run first, and a printed line is compared `as_shown`."""
     blocks = re.findall(r"```(sh|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    script = [block if language == "sh" else "echo '=== before an output'" for language, block in blocks]
+    script = [before, *(block if language == "sh" else f"echo '{ABOVE}'" for language, block in blocks)]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)],
@@ -40,8 +43,8 @@ def check_guide(page: Path, folder: Path, timeout: int = 300) -> int:
     )
     assert done.returncode == 0, done.stderr
     shown = [block for language, block in blocks if language == "text"]
-    for block, before in zip(shown, done.stdout.split("=== before an output\n"), strict=False):
-        check(page, block, [line.rstrip() for line in before.splitlines()])
+    for block, printed in zip(shown, done.stdout.split(f"{ABOVE}\n"), strict=False):
+        check(page, block, [as_shown(line) for line in printed.splitlines()])
     return len(shown)
 
 

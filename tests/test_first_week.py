@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests import excerpts
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs/guides/first-week.md").read_text(encoding="utf-8")
+PAGE = ROOT / "docs/guides/first-week.md"
 
 # In place of the person: twenty verdicts by the truth that the sample knows.
 ASSESSOR = """\
@@ -35,41 +32,24 @@ for _ in range(20):
 
 def at_night(line):
     """The line with the page's time instead of the time of the test."""
-    return re.sub(r"\d{4}-\d\d-\d\d", "2026-01-05", re.sub(r"^\d\d-\d\d \d\d:\d\d", "01-05 03:17", line))
+    return re.sub(r"\d{4}-\d\d-\d\d", "2026-01-05", re.sub(r"^\d\d-\d\d \d\d:\d\d", "01-05 03:17", line.rstrip()))
 
 
 @pytest.mark.slow
 def test_the_commands_run_and_print_what_the_page_shows(tmp_path):
-    blocks = re.findall(r"```(sh|text)\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "assessor.py").write_text(ASSESSOR, encoding="utf-8")
     truth = ROOT / "judgements" / "truth" / "builds.jsonl"
     judge = f'"{sys.executable}" "{tmp_path}/assessor.py" "{truth}"'
-    script = [f'nuggeteer() {{ if [ "$1" = judge ]; then {judge} "$2"; else command nuggeteer "$@"; fi; }}']
-    for number, (language, block) in enumerate(blocks):
-        script.append(block if language == "sh" else f"echo '=== before the output {number}'")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    printed = re.split(r"=== before the output \d+\n", done.stdout)
-    shown = [block for language, block in blocks if language == "text"]
-    assert len(shown) == 5
-    for block, before in zip(shown, printed, strict=False):
-        lines = [at_night(line.rstrip()) for line in before.splitlines()]
-        excerpts.check(ROOT / "docs/guides/first-week.md", block, lines)
+    instead = f'nuggeteer() {{ if [ "$1" = judge ]; then {judge} "$2"; else command nuggeteer "$@"; fi; }}'
+    assert excerpts.check_guide(PAGE, tmp_path, before=instead, as_shown=at_night) == 5
     assert (tmp_path / "qa" / "report.html").is_file()
 
 
 def test_the_lines_of_the_files_are_those_of_the_sample():
     """But for the votes and the docids, which the page leaves out."""
-    nugget, response = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
+    nugget, response = (
+        json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    )
     for shown, name in ((nugget, "nuggets.jsonl"), (response, "runs/build-101.jsonl")):
         text = (ROOT / "judgements" / "sample" / name).read_text(encoding="utf-8")
         assert any(shown.items() <= json.loads(line).items() for line in text.splitlines()), shown
