@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.text import Text
 
     from nuggeteer.collection.folder import read_collection
-    from nuggeteer.collection.sample import copy_sample
+    from nuggeteer.collection.sample import copy_sample, has_sample
     from nuggeteer.comparing.diff import diff_matched_runs
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     fresh = copy_sample(folder)
     collection = read_collection(folder)
     builds = [name for name in collection.run_names if name.startswith("build-")]
-    if len(builds) < 2:
+    if len(builds) < 2 or not has_sample(collection):
         raise NuggeteerError(f"{folder}: is not the sample collection; name a new folder")
     scorer = Scorer(collection)
     matched_runs = [scorer.read(name) for name in builds]
@@ -54,9 +54,11 @@ def run(args: argparse.Namespace) -> int:
     out.print(plain(f"{folder}: {kept}, {scores.key_size(collection.key)}."))
     out.print("Three nightly builds of one system; four other systems' answers were judged by a person.")
     scores.draw(out, scorer.scores(scorer.score(matched) for matched in matched_runs))
-    out.print(Text("\nThe morning in one command\n", "bold"))
-    out.print(plain(f"$ {name} nightly {new} --against {old}"))
-    night_report.draw(out, nightly(collection, new, old), name, f" --collection {here}")
+    morning = f"nightly --collection {here} {new} --against {old}"
+    if fresh:  # else the history is the user's, and gets no build
+        out.print(Text("\nThe morning in one command\n", "bold"))
+        out.print(plain(f"$ {name} {morning}"), soft_wrap=True)
+        night_report.draw(out, nightly(collection, new, old), name, f" --collection {here}")
     out.print(Text("\nWhat changed last night\n", "bold"))
     changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
@@ -65,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     out.print(plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
     out.print(Text("\nNext, try:", "bold"))
     for command, what in (
+        *(() if fresh else ((morning, "the morning in one command: the score, the change, a decision"),)),
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
         (f"judge --collection {here} {new}", "judge a few answers by hand, where that narrows the interval most"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import fail
 
@@ -15,6 +16,11 @@ def sample_folder() -> Path:
     package = Path(__file__).parent.parent
     installed = package / "sample"
     return installed if installed.is_dir() else package.parent / "judgements" / "sample"
+
+
+def has_sample(collection: Collection) -> bool:
+    """Whether a collection is the sample, perhaps with other questions, nuggets or verdicts beside its own."""
+    return read_collection(sample_folder()).key.position.keys() <= collection.key.position.keys()
 
 
 def copy_sample(folder: Path | str) -> bool:

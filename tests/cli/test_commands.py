@@ -534,6 +534,22 @@ def test_demo_leaves_another_collection_alone(tmp_path, capsys):
     assert main(["demo", str(tmp_path)]) == 2
     assert "is not the sample collection" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["nuggets.jsonl"]
+    for name in ("build-1", "build-2"):
+        write_lines(tmp_path / "runs" / f"{name}.jsonl", [{"qid": "q", "text": "x"}])
+    assert main(["demo", str(tmp_path)]) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["nuggets.jsonl", "runs"]
+
+
+@pytest.mark.slow
+def test_demo_records_nothing_in_a_history_that_is_there_already(tmp_path, capsys):
+    folder = str(tmp_path / "demo")
+    assert main(["demo", folder]) == 0
+    assert main(["nightly", "--collection", folder, "build-103", "--label", "mine"]) == 0
+    kept = (tmp_path / "demo" / "history.sqlite3").read_bytes()
+    capsys.readouterr()
+    assert main(["demo", folder]) == 0
+    assert "Recorded" not in capsys.readouterr().out
+    assert (tmp_path / "demo" / "history.sqlite3").read_bytes() == kept
 
 
 @pytest.fixture(scope="module")

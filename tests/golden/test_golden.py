@@ -53,7 +53,8 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "experiment": (["experiment", "figure-4"], [], 0),
     "judge-plan": (["judge", "build-103", "--plan", "0.1"], [], 0),
     "check": (["check", "--collection", "."], [], 0),
-    "demo": (["demo", "."], [], 0),
+    "demo": (["demo", "nuggeteer-demo"], [], 0),
+    "demo-again": (["demo", "."], [], 0),
     "doctor": (
         ["doctor", ".", "runs/aurora.jsonl", "key.txt"],
         [["convert", "trec-key", "--out", "key.txt"]],
