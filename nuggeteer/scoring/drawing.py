@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -26,13 +27,16 @@ from nuggeteer.thresholds import Draws, Pairs
 from nuggeteer.thresholds.model import rates
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
-CELLS = 128  # kinds of pairs whose chances are worked out at once: a megabyte, which the processor keeps at hand
+CELLS = 256  # kinds of pairs whose chances are worked out at once
 PAIRS = 1 << 18  # that are sorted at once
 SURE = np.float32(50.0)  # the largest λ: a chance of 1
 NEVER = np.float32(1e-20)  # the smallest
 # Φ⁻¹(1 − exp(−exp x)), by x, in small steps.
 STEP, LOWEST, HIGHEST = 1 / 512, -16.0, 4.0
 NORMAL = ndtri(np.clip(-np.expm1(-np.exp(np.arange(LOWEST, HIGHEST + STEP, STEP))), 1e-7, 1 - 1e-7)).astype(np.float32)
+# And Φ, of rounded numbers.
+ROUNDING, WIDEST = 4096, 8.0
+CHANCES = ndtr(np.arange(-WIDEST * ROUNDING, WIDEST * ROUNDING + 1) / ROUNDING).astype(np.float32)
 
 
 class VerdictNoise:
@@ -42,18 +46,19 @@ class VerdictNoise:
         self.count, self._rows = draws, RandomRows(draws, seed)
         self._nugget = np.array([key_of(f"{n.qid}\0{n.nugget}") for n in key.nuggets], dtype=np.uint64)
         self._question = np.array([key_of(question.qid) for question in key.questions], dtype=np.uint64)
-        self._exponential = -np.log1p(-self._rows.middles).astype(np.float32)
 
     def least(self, nugget: Ints, text: Ints, begin: Ints) -> Vector:
         """The least exponential number of some (nugget, text) pairs: begin × draws. Each begins a sequence of pairs."""
-        ends = [*begin[1:].tolist(), len(nugget)]
         keys = joined(self._nugget[nugget], text)
-        least = self._rows.strata(keys[begin])
-        for i in np.flatnonzero(np.diff(begin, append=len(nugget)) > 1).tolist():
-            for start in range(int(begin[i]) + 1, ends[i], CELLS):
-                more = self._rows.strata(keys[start : min(start + CELLS, ends[i])])
-                np.minimum(least[i], more.min(axis=0), out=least[i])
-        return np.asarray(self._exponential[least])
+        least = self._rows.exponential(keys[begin])
+        more = np.delete(np.arange(len(keys)), begin)
+        sequence = np.searchsorted(begin, more, side="right") - 1
+        for start in range(0, len(more), CELLS):
+            rows, own = self._rows.exponential(keys[more[start : start + CELLS]]), sequence[start : start + CELLS]
+            cuts = np.flatnonzero(np.diff(own, prepend=-1)).tolist()
+            for i, first, last in zip(own[cuts].tolist(), cuts, [*cuts[1:], len(own)], strict=True):
+                np.minimum(least[i], np.minimum.reduce(rows[first:last]), out=least[i])
+        return least
 
     def common(self, question: int, texts: Ints) -> Vector:
         """A normal number for each draw that all nuggets of an answer have in common, from its different texts."""
@@ -66,7 +71,8 @@ class VerdictNoise:
 
 @dataclass(frozen=True)
 class Guesses:
-    """The pairs of a run to guess, by nuggets: `chances` and verdicts are worked out kind by kind (`Draws.kinds`)."""
+    """The pairs of a run to guess, by nuggets or other cells: chances and verdicts are worked out kind by kind
+    (`Draws.kinds`)."""
 
     pairs: Pairs  # the first of each kind
     groups: tuple[str, ...]
@@ -74,40 +80,53 @@ class Guesses:
     count: Ints  # how many pairs are of each kind
     begin: Ints  # where the pairs of each kind begin in `text`
     text: Ints  # of each pair
-    nugget: Ints  # in order, each once
-    start: Ints  # where the kinds of each nugget begin; as the last entry, where they end
+    cell: Ints  # in order, each once; these are nuggets if nothing else was asked for
+    start: Ints  # where the kinds of each cell begin; as the last entry, where they end
 
     @classmethod
-    def of(cls, pairs: Pairs, groups: tuple[str, ...], group: Ints, draws: Draws, text: Ints | None = None) -> Guesses:
-        """`group` has the number of each pair's in `groups`. Without `text`, no verdicts can be drawn."""
+    def of(
+        cls,
+        pairs: Pairs,
+        groups: tuple[str, ...],
+        group: Ints,
+        draws: Draws,
+        text: Ints | None = None,
+        cell: Ints | None = None,
+    ) -> Guesses:
+        """`group` has the number of each pair's in `groups`. Without `text`, no verdicts can be drawn. All pairs of a
+        `cell` have the same nugget."""
         kinds = draws.kinds(pairs) * len(groups) + group
-        order = np.argsort(kinds, kind="stable")
-        begin = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+        cell = pairs.nugget if cell is None else cell
+        order = np.lexsort((kinds, cell))
+        new = np.diff(kinds[order], prepend=-1) != 0
+        new |= np.diff(cell[order], prepend=-1) != 0
+        begin = np.flatnonzero(new)
         first, count = order[begin], np.diff(begin, append=len(order))
-        nugget, start = np.unique(pairs.nugget[first], return_index=True)
+        cells, start = np.unique(cell[first], return_index=True)
         texts = np.zeros(0, dtype=np.int64) if text is None else text[order]
         start = np.append(start, len(begin))
-        return cls(pairs[first], groups, group[first], count, begin, texts, nugget, start)
+        return cls(pairs[first], groups, group[first], count, begin, texts, cells, start)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Nuggets, from and to, that have not many kinds together. A nugget by itself may have more."""
-        first = 0
-        for i in range(1, len(self.nugget)):
-            if self.start[i + 1] - self.start[first] > CELLS:
+        """Cells, from and to, that have not many kinds together. A cell by itself may have more."""
+        first, start = 0, self.start.tolist()
+        for i in range(1, len(self.cell)):
+            if start[i + 1] - start[first] > CELLS:
                 yield first, i
                 first = i
-        yield first, len(self.nugget)
+        yield first, len(self.cell)
 
     def draw(
         self, first: int, last: int, draws: Draws, noise: VerdictNoise | None = None
     ) -> tuple[Vector, Vector | None]:
-        """nuggets × draws: Λ; and the least E / λ, if there is `noise`."""
+        """cells × draws: Λ; and the least E / λ, if there is `noise`."""
         total = np.zeros((last - first, draws.count), dtype=np.float32)
         least = None if noise is None else np.full_like(total, np.inf)
         kinds = range(int(self.start[first]), int(self.start[last]))
         for begin in kinds[::CELLS]:
             end = min(begin + CELLS, kinds.stop)
-            rate = self._rates(begin, end, draws)
+            rate = rates(draws, self.pairs[begin:end], self.groups, self.group[begin:end])
+            np.clip(rate, NEVER, SURE, out=rate)
             if noise is not None:
                 stop = self.begin[end] if end < len(self.begin) else len(self.text)
                 texts = slice(int(self.begin[begin]), int(stop))
@@ -121,15 +140,6 @@ class Guesses:
                     if least is not None:
                         np.minimum(least[i - first], ratio[a:b].min(axis=0), out=least[i - first])
         return total, least
-
-    def _rates(self, begin: int, end: int, draws: Draws) -> Vector:
-        """kinds × draws: λ."""
-        group = self.group[begin:end]
-        result = np.empty((end - begin, draws.count), dtype=np.float32)
-        for number in np.unique(group).tolist():
-            own = np.flatnonzero(group == number)
-            result[own] = rates(draws, self.pairs[begin + own], self.groups[number], np.arange(len(own)))
-        return np.clip(result, NEVER, SURE, out=result)
 
 
 def slices(offsets: Ints, begin: Ints) -> Iterator[tuple[int, int]]:
@@ -145,7 +155,7 @@ def slices(offsets: Ints, begin: Ints) -> Iterator[tuple[int, int]]:
 def mean_chances(guesses: Guesses, draws: Draws) -> tuple[Ints, Vector]:
     """The nuggets of some pairs, and the chance that some pair of each is a yes, in the mean over the draws."""
     means = [_mean_chance(guesses.draw(*block, draws)[0]) for block in guesses.blocks()]
-    return guesses.nugget, np.concatenate(means)
+    return guesses.cell, np.concatenate(means)
 
 
 def draw_verdicts(
@@ -163,9 +173,14 @@ def draw_verdicts(
     `texts_of` gives the texts of the answer to a question. `posterior` is what known verdicts show about answers."""
     correlation = draws.answer_correlation
     own, shared = np.float32(np.sqrt(1 - correlation)), np.float32(np.sqrt(correlation))
-    question, common = -1, np.zeros(0, dtype=np.float32)
+
+    @lru_cache(maxsize=1)  # blocks may end within a question
+    def common_of(question: int) -> Vector:
+        common = noise.common(question, texts_of(question))
+        return common if posterior is None else posterior.common(question, common).astype(np.float32)
+
     for first, last in guesses.blocks():
-        nugget = guesses.nugget[first:last]
+        nugget = guesses.cell[first:last]
         total, least = guesses.draw(first, last, draws, noise)
         assert least is not None
         chance = _mean_chance(total)
@@ -173,32 +188,31 @@ def draw_verdicts(
         if not correlation:
             yield nugget, least < 1, None if in_part is None else least * total < in_part, chance
             continue
-        found = np.empty(total.shape, dtype=bool)
-        supported = None if in_part is None else np.empty(total.shape, dtype=bool)
         level = np.log(total)
         number = own * _normal(np.log(least) + level)
         level = _normal(level)
-        if in_part is not None:
-            in_part = _normal(np.log(in_part))
-        for i, j in enumerate(nugget.tolist()):
-            if key.question[j] != question:
-                question = int(key.question[j])
-                common = noise.common(question, texts_of(question))
-                known = posterior is not None and posterior.row[question] >= 0
-                if posterior is not None and known:
-                    common = posterior.common(question, common)
-            number[i] -= shared * common
-            found[i] = number[i] < level[i]
-            if supported is not None and in_part is not None:
-                supported[i] = number[i] < in_part[i]
-            if posterior is not None and known:
-                given = (level[i].astype(float) + shared * common) / own
-                chance[i] = ndtr(given).mean()
+        asked, row = np.unique(key.question[nugget], return_inverse=True)
+        common = np.stack([common_of(question) for question in asked.tolist()])
+        number -= shared * common[row]
+        found = number < level
+        supported = None if in_part is None else number < _normal(np.log(in_part))
+        if posterior is not None and (known := posterior.row[key.question[nugget]] >= 0).any():
+            given = level[known] + shared * common[row[known]]
+            given /= own
+            chance[known] = _mean_normal_chance(given)
         yield nugget, found, supported, chance
 
 
 def _mean_chance(total: Vector) -> Vector:
     return np.asarray(-np.expm1(-total).mean(axis=1, dtype=float))
+
+
+def _mean_normal_chance(number: Vector) -> Vector:
+    """The mean of Φ in each row, changing the numbers. Rounding them takes nothing from a mean."""
+    np.clip(number, -WIDEST, WIDEST, out=number)
+    number *= np.float32(ROUNDING)
+    number += np.float32(WIDEST * ROUNDING + 0.5)
+    return np.asarray(np.take(CHANCES, number.astype(np.int64)).mean(axis=1, dtype=float))
 
 
 def _normal(level: Vector) -> Vector:

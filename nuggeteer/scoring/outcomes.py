@@ -27,7 +27,6 @@ from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
-from nuggeteer.thresholds.model import rates
 from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
@@ -99,16 +98,9 @@ class MatchedRun(Shown):
         return self.groups, self.owner[np.searchsorted(self.begin, pairs, side="right") - 1]
 
     def rates(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
-        """cells × draws: −log of the probability that no pair of a cell is a yes."""
-        groups, number = self.groups_of(pairs)
-        if len(groups) == 1:
-            return rates(draws, self.pairs[pairs], groups[0], cell)
-        result = np.zeros((int(cell.max(initial=-1)) + 1, draws.count), dtype=np.float32)
-        for i in np.unique(number).tolist():
-            own = np.flatnonzero(number == i)
-            cells, place = np.unique(cell[own], return_inverse=True)
-            result[cells] += rates(draws, self.pairs[pairs[own]], groups[i], place)
-        return result
+        """cells × draws: −log of the probability that no pair of a cell is a yes. Each cell, from 0, has pairs."""
+        guesses = Guesses.of(self.pairs[pairs], *self.groups_of(pairs), draws, cell=cell)
+        return np.concatenate([guesses.draw(*block, draws)[0] for block in guesses.blocks()])
 
     def probability(self, model: SmoothFit, pairs: Ints) -> Vector:
         """The probability that each of these pairs is a yes."""

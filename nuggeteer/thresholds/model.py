@@ -137,13 +137,17 @@ class Draws(Protocol):
         ...
 
 
-def rates(draws: Draws, pairs: Pairs, group: str | None, cell: Ints) -> Vector:
-    """cells × draws: −log of the probability that none of a cell's responses carries its nugget. Draws that work it out
-    on the way to their chances have a method `rates`."""
+def rates(draws: Draws, pairs: Pairs, groups: tuple[str, ...], group: Ints) -> Vector:
+    """pairs × draws: −log of the probability that a response does not carry its nugget. `group` has the number of each
+    pair's in `groups`. Draws that work it out on the way to their chances have a method `rates`."""
     if hasattr(draws, "rates"):
-        return np.asarray(draws.rates(pairs, group, cell))
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log1p(-draws.chances(pairs, group, cell).T))
+        return np.asarray(draws.rates(pairs, groups, group))
+    result = np.empty((len(pairs), draws.count), dtype=np.float32)
+    for number in np.unique(group).tolist():
+        own = np.flatnonzero(group == number)
+        with np.errstate(divide="ignore"):
+            result[own] = -np.log1p(-draws.chances(pairs[own], groups[number], np.arange(len(own))).T)
+    return result
 
 
 class ThresholdModel(Protocol):

@@ -55,6 +55,10 @@ class RandomRows:
         """keys × count: standard normal numbers."""
         return self._read(self._normal_windows, keys)
 
+    def exponential(self, keys: Keys) -> Vector:
+        """keys × count: exponential numbers, in the order of the strata."""
+        return self._read(self._exponential_windows, keys)
+
     def uniform(self, keys: Keys) -> Vector:
         """keys × count: numbers between 0 and 1."""
         return np.asarray((self.strata(keys) + np.float32(0.5)) / np.float32(self.count))
@@ -62,6 +66,10 @@ class RandomRows:
     @cached_property
     def _normal_windows(self) -> Vector:
         return _windows(ndtri(self.middles).astype(np.float32)[self._strata], self.count)
+
+    @cached_property
+    def _exponential_windows(self) -> Vector:
+        return _windows(-np.log1p(-self.middles).astype(np.float32)[self._strata], self.count)
 
     def _read(self, windows: npt.NDArray[Any], keys: Keys) -> npt.NDArray[Any]:
         order = (keys >> np.uint64(40)) % np.uint64(ORDERS)

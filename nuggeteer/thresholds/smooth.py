@@ -28,7 +28,7 @@ probability of any nugget.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -272,7 +272,9 @@ class SmoothDraws:
         self.answer_correlation = fit.answer
         self.b = self._curves(fit)
         levels = (np.arange(BINS + 1) / BINS) ** 2
-        self._rises = np.stack([rise(levels, b) for b in self.b])
+        self._curve = np.arange(count) * len(self.b) // count  # of each draw
+        self._rises = np.stack([rise(levels, b) for b in self.b], axis=1).astype(np.float32)[:, self._curve]
+        self._weights = [np.float32(1), *self.b[self._curve, COEFFICIENTS:].T.astype(np.float32)]
         self._rows = RandomRows(count, seed)
         self._groups: dict[str | None, Matrix] = {}
 
@@ -308,19 +310,21 @@ class SmoothDraws:
         rounding = (joined(nuggets, 4) >> np.uint64(11)).astype(float) / 2**53
         ends = np.floor(np.cumsum(fit.nugget_weights[nuggets], axis=1) * self.count + rounding[:, None])
         ends[:, -1] = self.count
-        often = np.diff(np.minimum(ends, self.count), prepend=0, axis=1).ravel().astype(np.int64)
-        states = np.tile(np.arange(fit.nugget_weights.shape[1]), len(nuggets))
-        in_order = np.repeat(states, often).reshape(len(nuggets), self.count)
+        order = self._rows.strata(joined(nuggets, 6))
+        ends = np.minimum(ends, self.count).astype(order.dtype)
         # Between the points of the grid.
-        within = (self._rows.uniform(joined(nuggets, 5)) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
-        within += np.tile(GRID, len(STEEPNESS)).astype(np.float32)[in_order]
-        order = self._rows.strata(joined(nuggets, 6)) + np.arange(len(nuggets))[:, None] * self.count
-        shift = np.take(within, order)
-        steepness = np.repeat(fit.steepness, len(GRID)).astype(np.float32)[np.take(in_order, order)]
+        shift = (self._rows.uniform(joined(nuggets, 5)) - np.float32(0.5)) * np.float32(GRID[1] - GRID[0])
+        points = np.tile(GRID.astype(np.float32), len(nuggets) * len(STEEPNESS))
+        shift += np.repeat(points, np.diff(ends, prepend=0, axis=1).ravel()).reshape(shift.shape)
+        shift = np.take(shift, order + np.arange(0, shift.size, self.count)[:, None])
         question = fit.question_of_nugget[nuggets]
+        asked, row = np.unique(question, return_inverse=True)
+        spread = fit.question_spread[asked, None].astype(np.float32)
         shift += fit.question[question, None].astype(np.float32)
-        shift += self._rows.normal(joined(question, 7)) * fit.question_spread[question, None].astype(np.float32)
-        return shift, steepness
+        shift += (self._rows.normal(joined(asked, 7)) * spread)[row]
+        of_steepness = ends[:, len(GRID) - 1 : -1 : len(GRID), None]  # where each value of t ends, but the last
+        which = sum((order >= end).view(np.int8) for end in of_steepness.swapaxes(0, 1))
+        return shift, np.take(fit.steepness.astype(np.float32), which)
 
     def kinds(self, pairs: Pairs) -> Ints:
         """Pairs of one nugget with the same rounded score, size and carried-over log odds have the same chance."""
@@ -330,64 +334,53 @@ class SmoothDraws:
         """draws × cells: the probability that at least one of a cell's responses carries its nugget (`model.Draws`).
 
         All responses of a group share its v, and all responses to a nugget its a and t."""
-        missed = self.rates(pairs, group, cell)
-        np.negative(missed, out=missed)
-        np.expm1(missed, out=missed)
-        np.negative(missed, out=missed)
-        return missed.T
-
-    def rates(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
-        """cells × draws: −log of the probability that none of a cell's responses carries its nugget."""
         cells = len(self.fit.nugget_weights) if cell is None else int(cell.max(initial=-1)) + 1
         cell = pairs.nugget if cell is None else cell
-        pairs = self.fit.heard(pairs)
-        codes, first, place = np.unique(encode_cells(cell, pairs), return_index=True, return_inverse=True)
-        counts = np.bincount(place, minlength=len(codes)).astype(np.float32)
-        owner, nugget = cell[first], pairs.nugget[first]
-        result = np.zeros((cells, self.count), dtype=np.float32)
+        codes, first, count = np.unique(
+            encode_cells(cell, self.fit.heard(pairs)), return_index=True, return_counts=True
+        )
+        missed = np.zeros((cells, self.count), dtype=np.float32)
         for begin in range(0, len(codes), CELLS):
-            part = slice(begin, begin + CELLS)
-            logits = self._logits(decode_cells(codes[part], pairs.opinions), nugget[part], group)
-            np.minimum(logits, np.float32(MOST), out=logits)  # which is sure enough
-            np.exp(logits, out=logits)
-            np.log1p(logits, out=logits)
-            if (counts[part] != 1).any():
-                logits *= counts[part, None]
-            own, start = np.unique(owner[part], return_index=True)
-            if len(own) == len(logits):
-                result[own] += logits
-                continue
-            for i, a, b in zip(own.tolist(), start.tolist(), [*start[1:].tolist(), len(logits)], strict=True):
-                result[i] += logits[a] if b == a + 1 else logits[a:b].sum(axis=0)
-        return result
+            part = first[begin : begin + CELLS]
+            rates = self.rates(pairs[part], (group,), np.zeros(len(part), dtype=np.int64))
+            np.add.at(missed, cell[part], rates * count[begin : begin + CELLS, None].astype(np.float32))
+        return -np.expm1(-missed).T
 
-    def _logits(self, cells: DecodedCells, nugget: Ints, group: str | None) -> Matrix:
-        """cells × draws. `nugget` is that of each cell."""
-        level = np.rint(np.sqrt(cells.score) * BINS).astype(np.int64)
-        asked, row = np.unique(nugget, return_inverse=True)
+    def rates(self, pairs: Pairs, groups: Sequence[str | None], group: Ints) -> Matrix:
+        """pairs × draws: −log of the probability that a response does not carry its nugget. `group` has the number of
+        each pair's in `groups`.
+
+        The logit is linear in what a pair has of its own, so what its nugget and its group contribute is worked out
+        once for all their pairs."""
+        pairs = self.fit.heard(pairs)
+        kinds = decode_cells(encode_cells(pairs.nugget, pairs), pairs.opinions)
+        used, of_pair = np.unique(group, return_inverse=True)
+        sharpness, level, rising, of_size = np.stack([self._of_group(groups[i]) for i in used.tolist()], axis=1)
+        owner, row = np.unique(pairs.nugget * len(used) + of_pair, return_inverse=True)
+        nugget, by = np.divmod(owner, len(used))
+        asked, place = np.unique(nugget, return_inverse=True)
         shift, steepness = self.of_nuggets(asked)
-        of_group = self._of_group(group)
-        result = np.empty((len(nugget), self.count), dtype=np.float32)
-        scenario = np.arange(self.count) * len(self.b) // self.count
-        for which, b in enumerate(self.b):
-            draws = slice(*np.searchsorted(scenario, [which, which + 1]).tolist())
-            rises, of_size = self._rises[which][level], b[CURVE] * cells.size
-            heard = cells.carried + (cells.opinions * b[COEFFICIENTS:]).sum(axis=1)
-            # Not as a product of matrices: its last bits would depend on the other cells.
-            own = result[:, draws]
-            np.multiply(steepness[row, draws], rises.astype(np.float32)[:, None], out=own)
-            own += shift[row, draws]
-            own += (b[0] + of_size + heard).astype(np.float32)[:, None]
-            own *= of_group[0, draws]
-            own += of_group[1, draws]
-            own += (rises + of_size - self.fit.centre).astype(np.float32)[:, None] * of_group[2, draws]
-        return result
+        rises = self._rises[np.rint(np.sqrt(kinds.score) * BINS).astype(np.int64)]
+        logits = (steepness[place] * sharpness[by] + rising[by])[row]
+        logits *= rises
+        logits += (shift[place] * sharpness[by] + level[by])[row]
+        logits += kinds.size[:, None].astype(np.float32) * of_size[of_pair]
+        # Not as a product of matrices: its last bits would depend on the other pairs.
+        for clue, weight in zip([kinds.carried, *kinds.opinions.T], self._weights, strict=True):
+            if clue.any():
+                logits += clue[:, None].astype(np.float32) * (sharpness * weight)[of_pair]
+        np.clip(logits, -MOST, MOST, out=logits)  # which is sure enough
+        np.exp(logits, out=logits)
+        return np.asarray(np.log1p(logits, out=logits))
 
     def _of_group(self, group: str | None) -> Matrix:
-        """1 + g, v less what g takes from the level, and k, in each draw of a group."""
+        """In each draw of a group, what its effects make of the logit: the factor 1 + g of what nugget and question
+        contribute, what is added to all, what is added per unit of the rise, and what a unit of size adds."""
         if group not in self._groups:
             v, k, g = self.effects(group)
-            self._groups[group] = np.stack([1 + g, v - np.float32(self.fit.level) * g, k])
+            intercept, size = (self.b[self._curve, which].astype(np.float32) for which in (0, CURVE))
+            level = v - np.float32(self.fit.level) * g - np.float32(self.fit.centre) * k + (1 + g) * intercept
+            self._groups[group] = np.stack([1 + g, level, k, size * (1 + g + k)])
         return self._groups[group]
 
     @staticmethod
