@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import sys
@@ -169,4 +170,6 @@ def _command(argv: Sequence[str] | None) -> int:
 def run() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
+    # What a command makes it mostly keeps, so looking for what can be thrown away is seldom worth the time.
+    gc.set_threshold(50_000, 20, 100)
     sys.exit(main())

@@ -19,7 +19,6 @@ from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.joint import joint_chances
 from nuggeteer.comparing.sightings import explained, of_groups, sightings_of
 from nuggeteer.display import Framed
-from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
@@ -189,10 +188,9 @@ def diff_matched_runs(
     for each in chance.values():
         each[~key.counted] = 0.0
     shown = np.flatnonzero(before.outcome.found | after.outcome.found)
-    marker = Marker(scorer.ngrams)
-    sightings = [sightings_of(marker, side.matched, side.outcome, shown) for side in (before, after)]
+    sightings = [sightings_of(scorer.marker, side.matched, side.outcome, shown) for side in (before, after)]
     if explain:
-        explainer = Explainer(scorer.matcher, marker, scorer.collection)
+        explainer = Explainer(scorer.matcher, scorer.marker, scorer.collection)
         sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
     sightings = [of_groups(key, *each) for each in zip((before.outcome, after.outcome), sightings, strict=True)]
     effect = np.zeros(len(key.nuggets))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -39,25 +39,27 @@ class Sighting(Shown):
 
     `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
     response has a marked word of it. `probability` is None if the model gives none. `why` makes the explanation of the
-    guess on the passage, if requested: a page has thousands of them, and shows them one after the other."""
+    guess on the passage, if requested, with judged texts that are at least so similar: a page has thousands of
+    explanations, and shows them one after the other."""
 
     found: bool
     known: bool
     probability: float | None
     score: float | None
     passage: Passage | None
-    why: Callable[[], Explanation | None] | None = field(default=None, compare=False)
+    why: Callable[[float], Explanation | None] | None = field(default=None, compare=False)
     contradicted: bool = False
 
     @property
     def explanation(self) -> Explanation | None:
-        return None if self.why is None else self.why()
+        """With all that the matcher says."""
+        return None if self.why is None else self.why(0.0)
 
 
 def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: Ints) -> dict[int, Sighting]:
     """The sightings of these nuggets in the answers of a run, by their positions in the key."""
     run, nearest = matched.run, _nearest(matched, shown, len(outcome.found))
-    result = {}
+    result, context = {}, cache(run.context)  # a response is shown for several nuggets
     for i in shown.tolist():
         response = int(outcome.response[i]) if outcome.found[i] else -1
         response = max(response, outcome.contradicted.get(i, -1))
@@ -67,7 +69,7 @@ def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: I
         if response >= 0:
             text = run.texts[response]
             rank = response - int(run.offsets[run.question[response]]) + 1
-            passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
+            passage = Passage(text, marker(text, i), run.docid(response), rank, *context(response))
             if not (outcome.found[i] or passage.marks or i in outcome.contradicted):
                 passage = None
         result[i] = Sighting(

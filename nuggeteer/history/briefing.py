@@ -154,10 +154,9 @@ def brief_matched_run(
     collection = scorer.collection
     # The outcome of the diff, in which answers with the same texts agree.
     outcome = diff.new if diff else score.counted
-    marker = Marker(scorer.ngrams)
     every = np.arange(len(scorer.key.nuggets))
-    sightings = of_groups(scorer.key, outcome, sightings_of(marker, matched, outcome, every))
-    explainer = Explainer(scorer.matcher, marker, collection)
+    sightings = of_groups(scorer.key, outcome, sightings_of(scorer.marker, matched, outcome, every))
+    explainer = Explainer(scorer.matcher, scorer.marker, collection)
     suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
     if trend and new.build:
         trend = trend.until(new.build)
@@ -171,7 +170,7 @@ def brief_matched_run(
         ruling,
         trend,
         nugget_timelines(history, trend.builds) if trend else None,
-        tuple(SuggestedPair(suggestion, _passage(marker, new.run, suggestion)) for suggestion in suggestions),
+        tuple(SuggestedPair(suggestion, _passage(scorer.marker, new.run, suggestion)) for suggestion in suggestions),
         trust(scorer, notify),
         tuple(history.problems),
     )

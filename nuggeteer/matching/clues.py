@@ -11,7 +11,7 @@ Words are stems; a word and a pair of neighbours are a gram.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,12 +22,11 @@ import numpy as np
 
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
-from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.settings import Match
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csr_array
 
 CLUES = (
     "regression",  # kernel ridge regression of the verdicts on the texts
@@ -88,48 +87,32 @@ class _StemWeights(dict[str, tuple[str, float]]):
         return form
 
 
-@dataclass(frozen=True)
-class ClueBreakdown:
-    """What makes up the regression of one pair: the part of each of `ComparedText.grams`; and judged texts, by their
-    rows, with their similarity and whether they carry the nugget, the most similar first."""
-
-    parts: Vector
-    near: list[tuple[int, float, bool]]
-
-
-@dataclass(frozen=True)
-class ComparedText:
-    """A text beside the judged texts of its question: the grams that it shares with them, with their numbers there and
-    their weights, its similarity to each judged text, and those that are similar at all, the most similar first."""
-
-    grams: list[str]
-    numbers: Ints
-    weights: Vector
-    similarity: Vector
-    near: list[int]
-
-
 class QuestionClues:
-    """The nuggets of a question and the texts that humans judged for them. `yes` and `decided` are texts × nuggets."""
+    """The nuggets of a question and the texts that humans judged for them. `yes` and `decided` are texts × nuggets. The
+    `descriptions` are asked for when they are needed, which is not for explaining a guess."""
 
     def __init__(
-        self, descriptions: Sequence[Sequence[TextGrams]], texts: Sequence[TextGrams], decided: Bools, yes: Bools
+        self,
+        descriptions: Callable[[], Sequence[Sequence[TextGrams]]],
+        texts: Sequence[TextGrams],
+        decided: Bools,
+        yes: Bools,
     ) -> None:
-        self._nuggets = _Descriptions(descriptions)
+        self._descriptions = descriptions
         carrying = np.any(yes & decided, axis=1)
-        self._rows = np.sort(np.argsort(~carrying, kind="stable")[:LARGEST])  # those that carry something first
-        self._decided = decided[self._rows].astype(float)
-        self._yes = (yes & decided)[self._rows].astype(float)
+        self.rows = np.sort(np.argsort(~carrying, kind="stable")[:LARGEST])  # those that carry something first
+        self.decided = decided[self.rows].astype(float)
+        self.yes = (yes & decided)[self.rows].astype(float)
         # In an order of their own, so that sums over grams do not depend on the order of verdicts.
-        grams = sorted({gram for row in self._rows.tolist() for gram in texts[row].grams})
-        self._number = {gram: number for number, gram in enumerate(grams)}
-        judged = [texts[row] for row in self._rows.tolist()]
-        self._vectors = self._as_vectors(judged)
+        grams = sorted({gram for row in self.rows.tolist() for gram in texts[row].grams})
+        self.number = {gram: number for number, gram in enumerate(grams)}
+        judged = [texts[row] for row in self.rows.tolist()]
+        self.vectors = self._as_vectors(judged)
 
     @property
     def judged(self) -> Bools:
         """The nuggets about which somebody judged some text."""
-        return np.asarray(self._decided.any(axis=0))
+        return np.asarray(self.decided.any(axis=0))
 
     def clues(self, texts: Sequence[TextGrams]) -> Vector:
         """texts × nuggets × CLUES."""
@@ -138,52 +121,24 @@ class QuestionClues:
     def without_own(self, row: int, clues: Vector) -> tuple[Vector, Bools]:
         """The clues of a judged text, nuggets × CLUES, as they are without its own verdicts; and the nuggets about
         which somebody judged another text."""
-        others = self._decided.sum(axis=0)
-        place = int(np.searchsorted(self._rows, row))
-        if place == len(self._rows) or self._rows[place] != row:  # not among those that are compared with
+        others = self.decided.sum(axis=0)
+        place = int(np.searchsorted(self.rows, row))
+        if place == len(self.rows) or self.rows[place] != row:  # not among those that are compared with
             return clues, np.asarray(others > 0)
-        own, result = self._decided[place] > 0, clues.copy()
+        own, result = self.decided[place] > 0, clues.copy()
         result[own, CLUES.index("regression")] = self._left_out[place, own]
         return result, np.asarray(others - own > 0)
 
-    def compare(self, text: TextGrams) -> ComparedText:
-        """A text compared with the judged texts of this question."""
-        vector, judged = self._as_vectors([text]), self._vectors_by_gram
-        begin, count = judged.indptr[vector.indices], np.diff(judged.indptr)[vector.indices]
-        _, entry = ragged(begin, count)
-        products = judged.data[entry] * np.repeat(vector.data, count)
-        similarity = np.asarray(np.bincount(judged.indices[entry], products, len(self._rows)), dtype=float)
-        near = np.flatnonzero(similarity > 0)
-        near = near[np.argsort(-similarity[near], kind="stable")]
-        grams = [self._grams[gram] for gram in vector.indices.tolist()]
-        return ComparedText(grams, vector.indices, vector.data, similarity, near.tolist())
-
-    def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
-        """What a text says of a nugget of this question, and which judged texts speak."""
-        parts = text.weights * self._worth[text.numbers, nugget]
-        decided, yes = self._decided[:, nugget], self._yes[:, nugget]
-        near = [(int(self._rows[i]), float(text.similarity[i]), bool(yes[i])) for i in text.near if decided[i]]
-        return ClueBreakdown(parts, near)
-
     @cached_property
-    def _worth(self) -> Vector:
-        """grams × nuggets: what having a gram adds."""
-        return np.asarray(self._vectors.T @ self._regression)
-
-    @cached_property
-    def _vectors_by_gram(self) -> csc_array:
-        return self._vectors.tocsc()
-
-    @cached_property
-    def _grams(self) -> list[str]:
-        return list(self._number)
+    def _nuggets(self) -> _Descriptions:
+        return _Descriptions(self._descriptions())
 
     def _clues(self, texts: Sequence[TextGrams]) -> Vector:
         vectors = self._as_vectors(texts)
         result = np.zeros((len(texts), self._nuggets.size, len(CLUES)))
         clue = dict(zip(CLUES, np.moveaxis(result, 2, 0), strict=True))  # views
         self._nuggets.describe(clue, texts)
-        clue["regression"][:] = _times((vectors @ self._vectors.T).toarray(), self._regression)
+        clue["regression"][:] = _times((vectors @ self.vectors.T).toarray(), self.regression)
         return result
 
     def _as_vectors(self, texts: Sequence[TextGrams]) -> csr_array:
@@ -196,22 +151,22 @@ class QuestionClues:
         for words in texts:
             weights = words.grams.values()
             norms.append(sum(map(mul, weights, weights)) ** 0.5 or 1.0)
-            known = [gram for gram in words.grams if gram in self._number]
-            columns.extend(map(self._number.__getitem__, known))
+            known = [gram for gram in words.grams if gram in self.number]
+            columns.extend(map(self.number.__getitem__, known))
             values.extend(map(words.grams.__getitem__, known))
             ends.append(len(columns))
-        shape = (len(texts), len(self._number))
+        shape = (len(texts), len(self.number))
         weight = np.array(values) / np.repeat(norms, np.diff(ends))
         result = csr_array((weight, np.array(columns, dtype=np.int32), np.array(ends)), shape=shape)
         result.sort_indices()
         return result
 
     @cached_property
-    def _regression(self) -> Vector:
+    def regression(self) -> Vector:
         """Kernel ridge regression of the verdicts, less the base rate, on the judged texts: judged texts × nuggets. Of
         each nugget by the texts that were judged for it."""
-        base = (self._yes.sum(axis=0) + 0.5) / (self._decided.sum(axis=0) + 1)
-        return self._kernel.solve(self._yes - self._decided * base)
+        base = (self.yes.sum(axis=0) + 0.5) / (self.decided.sum(axis=0) + 1)
+        return self._kernel.solve(self.yes - self.decided * base)
 
     @cached_property
     def _left_out(self) -> Vector:
@@ -220,15 +175,15 @@ class QuestionClues:
         The regression without a text follows from the one with it: what is left of its verdict, divided by its entry in
         the diagonal of the inverse kernel, is how far the others' prediction is from the verdict (Stone 1974)."""
         left = np.maximum(self._kernel.inverse_diagonal(), 1e-12)
-        base = (self._yes.sum(axis=0) - self._yes + 0.5) / np.maximum(self._decided.sum(axis=0), 1)
-        of_yes, of_all = self._kernel.solve(self._yes), self._kernel.solve(self._decided)
-        return np.asarray((self._yes - of_yes / left) - base * (self._decided - of_all / left))
+        base = (self.yes.sum(axis=0) - self.yes + 0.5) / np.maximum(self.decided.sum(axis=0), 1)
+        of_yes, of_all = self._kernel.solve(self.yes), self._kernel.solve(self.decided)
+        return np.asarray((self.yes - of_yes / left) - base * (self.decided - of_all / left))
 
     @cached_property
     def _kernel(self) -> _Kernel:
-        kernel = (self._vectors @ self._vectors.T).toarray()
+        kernel = (self.vectors @ self.vectors.T).toarray()
         kernel[np.diag_indices_from(kernel)] += RIDGE
-        return _Kernel(kernel, self._decided > 0)
+        return _Kernel(kernel, self.decided > 0)
 
 
 class _Kernel:

@@ -13,22 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.base import Explanation, Judged, Material, SimilarText, WordEvidence
+from nuggeteer.matching.breakdowns import Breakdowns, ComparedText
 from nuggeteer.matching.carried_weights import WEIGHTS
-from nuggeteer.matching.clues import CLUES, ComparedText, GramReader, QuestionClues
+from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues, TextGrams
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
 from nuggeteer.text import normalised, verdict_form_of_normalised
 
-NAMED = 2  # judged texts of a kind that an explanation names
 DIGITS = 4  # of log odds: the last bits of a product depend on what else is asked at once
 
 
@@ -42,8 +43,7 @@ class LearnedMatcher(NgramMatcher):
         self._material = material
         self._read = GramReader(material.idf, material.settings)
         self._questions: dict[int, QuestionClues] = {}
-        # The text explained last, often for many nuggets, and its grams as they are written.
-        self._compared: tuple[int, str, ComparedText, list[str]] | None = None
+        self._explained: _ExplainedQuestion | None = None
 
     @property
     def signature(self) -> str:
@@ -95,27 +95,30 @@ class LearnedMatcher(NgramMatcher):
         """The log odds that words add, because judged texts have them, and the most similar judged texts; as n-grams do
         where nobody judged any text for the nugget."""
         number = int(self.key.question[nugget])
-        first = int(self.key.offsets[number])
-        if number not in self._judged_rows or not self._question(number).judged[nugget - first]:
+        place = nugget - int(self.key.offsets[number])
+        if number not in self._judged_rows:
             return super().explain(text, nugget)
-        if self._compared is None or self._compared[:2] != (number, text):
-            compared = self._question(number).compare(self._read(normalised(text)))
-            as_it_is = as_written(text, self._read.stem, (1, 2), self.language)
-            self._compared = (
-                number,
-                text,
-                compared,
-                [as_it_is.get(tuple(gram.split(" ")), gram) for gram in compared.grams],
+        if self._explained is None or self._explained.number != number:
+            self._explained = _ExplainedQuestion(
+                number, Breakdowns(self._questions.get(number) or self._clues_of(number))
             )
-        breakdown = self._question(number).breakdown(self._compared[2], nugget - first)
-        weights, written = WEIGHTS["regression"] * breakdown.parts, self._compared[3]
-        order = np.argsort(-np.abs(weights), kind="stable").tolist()
-        words = map(WordEvidence, map(written.__getitem__, order), weights[order].tolist(), repeat(True))
+        about = self._explained
+        if not about.breakdowns.judged[place]:
+            return super().explain(text, nugget)
+        if text not in about.texts:
+            compared = about.breakdowns.compare(self._read(normalised(text)))
+            as_it_is = as_written(text, self._read.stem, (1, 2), self.language)
+            written = [as_it_is.get(tuple(gram.split(" ")), gram) for gram in compared.grams]
+            about.texts[text] = compared, written
+        compared, written = about.texts[text]
+        breakdown = about.breakdowns.breakdown(compared, place)
+        weights = WEIGHTS["regression"] * breakdown.parts
+        order = np.argsort(-np.abs(weights), kind="stable")
+        words = map(WordEvidence, map(written.__getitem__, order.tolist()), weights[order].tolist(), repeat(True))
         rows = self._judged_rows[number]
         similar = [
             SimilarText(self._judged.texts[rows[row]], yes, min(similarity, 1.0))
-            for kind in (True, False)
-            for row, similarity, yes in [near for near in breakdown.near if near[2] is kind][:NAMED]
+            for row, similarity, yes in breakdown.near
         ]
         return Explanation("log odds", tuple(words), tuple(similar))
 
@@ -146,16 +149,31 @@ class LearnedMatcher(NgramMatcher):
 
     def _question(self, number: int) -> QuestionClues:
         if number not in self._questions:
-            rows = self._judged_rows[number]
-            pairs = self._begin[rows][:, None] + np.arange(self.key.counts[number])
-            nuggets = self.key.nuggets[self.key.offsets[number] : self.key.offsets[number + 1]]
-            self._questions[number] = QuestionClues(
-                [[self._read(normalised(text)) for text in nugget.descriptions] for nugget in nuggets],
-                [self._read(self._judged.texts[row]) for row in rows.tolist()],
-                self._judged.decided[pairs],
-                self._judged.yes[pairs],
-            )
+            self._questions[number] = self._clues_of(number)
         return self._questions[number]
+
+    def _clues_of(self, number: int) -> QuestionClues:
+        rows = self._judged_rows[number]
+        pairs = self._begin[rows][:, None] + np.arange(self.key.counts[number])
+        return QuestionClues(
+            partial(self._descriptions, number),
+            [self._read(self._judged.texts[row]) for row in rows.tolist()],
+            self._judged.decided[pairs],
+            self._judged.yes[pairs],
+        )
+
+    def _descriptions(self, number: int) -> list[list[TextGrams]]:
+        nuggets = self.key.nuggets[self.key.offsets[number] : self.key.offsets[number + 1]]
+        return [[self._read(normalised(text)) for text in nugget.descriptions] for nugget in nuggets]
+
+
+@dataclass(frozen=True)
+class _ExplainedQuestion:
+    """The question explained last, and of each text that was: its comparison, and its grams as they are written."""
+
+    number: int
+    breakdowns: Breakdowns
+    texts: dict[str, tuple[ComparedText, list[str]]] = field(default_factory=dict)
 
 
 def weigh(clues: Vector) -> Vector:

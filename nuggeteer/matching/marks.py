@@ -62,11 +62,14 @@ class Marker:
 def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int], language: Language) -> Mapping[Gram, str]:
     """The n-grams of a text by the forms of their words, each as it is first written."""
     found = _formed(text, form, language)
+    forms, words = [form for form, _, _ in found], [text[start:end] for _, start, end in found]
     result: dict[Gram, str] = {}
     for size in sizes:
-        for i in range(len(found) - size + 1):
-            own = found[i : i + size]
-            result.setdefault(tuple(word for word, _, _ in own), " ".join(text[start:end] for _, start, end in own))
+        grams = zip(*(forms[i:] for i in range(size)), strict=False)
+        written = zip(*(words[i:] for i in range(size)), strict=False)
+        for gram, own in zip(grams, written, strict=True):
+            if gram not in result:
+                result[gram] = " ".join(own)
     return result
 
 

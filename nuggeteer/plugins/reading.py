@@ -22,7 +22,6 @@ from nuggeteer.formats.cache import FOLDER, reading_only
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import nugget_timelines, trends
 from nuggeteer.judging.suggest import suggest
-from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.reports import changes, history, problems, scores
 from nuggeteer.scoring.explanation import Explainer
@@ -127,9 +126,8 @@ class Reading:
                 raise NoSuchName(f"{what}; there are: {', '.join(known[:MOST])}")
             matched = self._read(scorer, run)
             outcome = scorer.find(matched)
-            marker = Marker(scorer.ngrams)
-            seen = sightings_of(marker, matched, outcome, np.array([place]))[place]
-            sighting = explained(Explainer(scorer.matcher, marker, scorer.collection), seen, place)
+            seen = sightings_of(scorer.marker, matched, outcome, np.array([place]))[place]
+            sighting = explained(Explainer(scorer.matcher, scorer.marker, scorer.collection), seen, place)
             found = changes.sighting_as_json(sighting)
             if found["explanation"] is not None:
                 del found["explanation"]["words"][WORDS:]

@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Explanation, Matcher, SimilarText
 from nuggeteer.matching.marks import REMEMBERED, Marker
-from nuggeteer.records import Judgement
 from nuggeteer.text import normalised, words
 
 NEAR = 5  # words by which texts may differ and still be nearly the same
@@ -22,22 +21,22 @@ class Explainer:
 
     def __init__(self, matcher: Matcher, marker: Marker, collection: Collection) -> None:
         self._matcher, self._marker, self._collection = matcher, marker, collection
-        self._written: dict[int, dict[str, str]] = {}
+        self._written: tuple[int, dict[str, str]] = -1, {}  # of the question explained last
 
-    def __call__(self, text: str, nugget: int) -> Explanation | None:
-        """The explanation of a text and a nugget, given by its position in the key."""
+    def __call__(self, text: str, nugget: int, least: float = 0.0) -> Explanation | None:
+        """The explanation of a text and a nugget, given by its position in the key. Judged texts that are less similar
+        than `least` are left out."""
         found = self._matcher.explain(text, nugget)
         if found is None or not found.similar_texts:
             return found
-        return replace(
-            found, similar_texts=tuple(self._as_written(similar, text, nugget) for similar in found.similar_texts)
-        )
+        near = (similar for similar in found.similar_texts if similar.similarity >= least)
+        return replace(found, similar_texts=tuple(self._as_written(similar, text, nugget) for similar in near))
 
     def _as_written(self, similar: SimilarText, text: str, nugget: int) -> SimilarText:
         question = int(self._collection.key.question[nugget])
-        if question not in self._written:
-            self._written[question] = self._judged(question)
-        written = self._written[question].get(similar.text, similar.text)
+        if question != self._written[0]:
+            self._written = question, self._judged(question)
+        written = self._written[1].get(similar.text, similar.text)
         marks = self._marker(written, nugget)
         return replace(similar, text=written, marks=marks, differing_words=differing_words(text, written))
 
@@ -48,15 +47,16 @@ class Explainer:
             own = slice(*run.offsets[question : question + 2])
             for identity, text in zip(run.normalised_texts[own], run.texts[own], strict=True):
                 result.setdefault(identity, text)
-        for judgement in self._judgements.get(self._collection.key.questions[question].qid, ()):
-            result.setdefault(normalised(judgement.text), judgement.text)
+        for text in self._judged_texts.get(self._collection.key.questions[question].qid, ()):
+            result.setdefault(normalised(text), text)
         return result
 
     @cached_property
-    def _judgements(self) -> dict[str, list[Judgement]]:
-        result: dict[str, list[Judgement]] = {}
+    def _judged_texts(self) -> dict[str, dict[str, None]]:
+        """The texts in the ledgers, by qid, each once: a text is judged for each nugget."""
+        result: dict[str, dict[str, None]] = {}
         for judgement in self._collection.judgements:
-            result.setdefault(judgement.qid, []).append(judgement)
+            result.setdefault(judgement.qid, {})[judgement.text] = None
         return result
 
 

@@ -21,6 +21,7 @@ from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, pool, read_table
+from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
@@ -256,11 +257,15 @@ class Scorer(Shown):
 
     @cached_property
     def ngrams(self) -> NgramMatcher:
-        """An n-gram matcher, which marks the words of a text that match a nugget. Any matcher may decide the
-        guesses."""
+        """An n-gram matcher for marks. Any matcher may decide the guesses."""
         if isinstance(self.matcher, NgramMatcher):
             return self.matcher
         return NgramMatcher(self.key, self.material.settings, self.material.idf)
+
+    @cached_property
+    def marker(self) -> Marker:
+        """Marks the words of a text that match a nugget."""
+        return Marker(self.ngrams)
 
     @cached_property
     def _noise(self) -> VerdictNoise:

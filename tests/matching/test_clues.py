@@ -107,7 +107,9 @@ def questions(draw):
 def clues_of(question):
     descriptions, texts, decided, yes = question
     read = GramReader(IDF)
-    return QuestionClues([[read(d) for d in own] for own in descriptions], [read(t) for t in texts], decided, yes)
+    return QuestionClues(
+        lambda: [[read(d) for d in own] for own in descriptions], [read(t) for t in texts], decided, yes
+    )
 
 
 @settings(max_examples=60)
@@ -182,7 +184,7 @@ def test_numbers_are_whole():
     read = GramReader(None)
     assert read("80 deaths in 1,200 cases, 3.5 a day, in 2003.").numbers == {"80", "1200", "3.5", "2003"}
     nothing = np.zeros((0, 2), dtype=bool)
-    question = QuestionClues([[read("80 deaths")], [read("deaths")]], [], nothing, nothing)
+    question = QuestionClues(lambda: [[read("80 deaths")], [read("deaths")]], [], nothing, nothing)
     missing, there = CLUES.index("numbers missing"), CLUES.index("numbers there")
     found = question.clues(
         [read(text) for text in ("8 deaths", "80 deaths", "deaths", "180 deaths", "80.5 deaths", "")]

@@ -246,7 +246,7 @@ def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
     why = Explanation("log odds", said, (SimilarText(f"It ran aground. {TRICKS[5]}", True, 0.83),))
     place = next(i for i, one in enumerate(found.sightings) if one.passage and not one.known)
     sightings = [replace(sighting, why=None) for sighting in found.sightings]
-    sightings[place] = replace(sightings[place], why=lambda: why)
+    sightings[place] = replace(sightings[place], why=lambda least: why)
     page = html.page(replace(found, sightings=tuple(sightings)))
     rows = island(page)["nuggets"]
     assert [i for i, row in enumerate(rows) if row[5][3]] == [place]

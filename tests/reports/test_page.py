@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -367,7 +366,7 @@ def test_hostile_texts_do_nothing(browser, tmp_path):
     whys = [
         Explanation("odds", (one,), (SimilarText(trick, True, 0.5),)) for one, trick in zip(said, TRICKS, strict=True)
     ]
-    sightings = (replace(one, why=partial(whys.__getitem__, i % len(whys))) for i, one in enumerate(found.sightings))
+    sightings = (replace(one, why=lambda least, i=i: whys[i % len(whys)]) for i, one in enumerate(found.sightings))
     html.write(path, replace(found, sightings=tuple(sightings)))
     seen = Visit(browser, path)
     page = seen.page

@@ -12,6 +12,7 @@ import Stemmer
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import SHARE, Explanation, Judged, Matcher, Material
+from nuggeteer.matching.breakdowns import Breakdowns
 from nuggeteer.matching.carried_weights import WEIGHTS
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
@@ -221,7 +222,7 @@ def test_the_judged_responses_are_the_nearest(explained):
 
 def test_judged_responses_are_shown_as_they_were_written(explained, learned):
     scorer, cases = explained
-    marker = Marker(scorer.ngrams)
+    marker = scorer.marker
     explainer = Explainer(scorer.matcher, marker, learned)
     written = {text for run in learned.judged_runs for text in run.texts} | {one.text for one in learned.judgements}
     shown = [(one, nugget) for text, nugget, _ in cases for one in explainer(text, nugget).similar_texts]
@@ -238,6 +239,28 @@ def test_an_explanation_does_not_change_a_score(explained):
     before = scorer.matcher.score([normalised(text)], question)
     scorer.matcher.explain(text, nugget)
     assert scorer.matcher.score([normalised(text)], question).tolist() == before.tolist()
+
+
+def test_explanations_do_not_depend_on_what_was_explained_before(explained):
+    """A matcher remembers the question that it explained last."""
+    scorer, cases = explained
+    assert len({scorer.key.question[nugget] for _, nugget, _ in cases}) > 2
+    order = np.random.default_rng(0).permutation(len(cases))
+    for text, nugget, found in (cases[i] for i in order):
+        fresh = make(scorer.material)
+        assert fresh.explain(text, nugget) == found == scorer.matcher.explain(text, nugget)
+
+
+def test_texts_that_are_hardly_alike_are_left_out_and_nothing_else(explained, learned):
+    scorer, cases = explained
+    explainer = Explainer(scorer.matcher, scorer.marker, learned)
+    fewer = 0
+    for text, nugget, _ in cases:
+        whole, part = explainer(text, nugget), explainer(text, nugget, 0.2)
+        assert part.words == whole.words
+        assert part.similar_texts == tuple(one for one in whole.similar_texts if one.similarity >= 0.2)
+        fewer += len(part.similar_texts) < len(whole.similar_texts)
+    assert 0 < fewer < len(cases)
 
 
 # Who else explains.
@@ -282,9 +305,10 @@ def test_a_matcher_that_cannot_explain_is_not_asked(collect):
 def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
     read = GramReader(IDF)
     nobody = np.zeros((0, 2), dtype=bool)
-    clues = QuestionClues([[read("first reactor")], [read("born in rome"), read("...")]], [], nobody, nobody)
+    descriptions = [[read("first reactor")], [read("born in rome"), read("...")]]
+    breakdowns = Breakdowns(QuestionClues(lambda: descriptions, [], nobody, nobody))
     for nugget in (0, 1):
-        breakdown = clues.breakdown(clues.compare(read("the first reactor")), nugget)
+        breakdown = breakdowns.breakdown(breakdowns.compare(read("the first reactor")), nugget)
         assert not len(breakdown.parts)
         assert breakdown.near == []
 
@@ -330,7 +354,7 @@ def test_an_explanation_says_how_many_words_differ_from_a_judged_text(collect):
     tonight = REACTOR.replace("his team", "her team").replace("stadium", "arena")
     collection = collect(NUGGETS, {"r": [("q", REACTOR)], "s": [("q", tonight)]}, [verdict])
     scorer = Scorer(collection)
-    explainer = Explainer(scorer.matcher, Marker(scorer.ngrams), collection)
+    explainer = Explainer(scorer.matcher, scorer.marker, collection)
     (similar,) = explainer(tonight, 2).similar_texts
     assert (similar.text, similar.yes) == (REACTOR, True)
     assert similar.differing_words == len({"his", "stadium"})

@@ -18,7 +18,7 @@ from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.sightings import Passage, Sighting
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.records import Ints, Run
-from nuggeteer.reports.explanation import in_words
+from nuggeteer.reports.explanation import LIKE, in_words
 from nuggeteer.reports.formatting import chance
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
@@ -66,7 +66,7 @@ class Evidence:
             numbers = f"match {sighting.score:.2f}, threshold {self.briefing.scores.threshold[i]:.2f}"
         elif sighting.score is not None:
             numbers = f"match {sighting.score:.2f}"
-        why = sighting.explanation
+        why = sighting.why(LIKE) if sighting.why else None
         lines = in_words(why, WHY) if why and why.beyond_marks else []
         new = [status(sighting), numbers, self._answers[0][q].place(sighting.passage), lines]
         about = map(escaped, (nugget.nugget, nugget.importance, beginning(nugget.descriptions[0], SIZE)))
