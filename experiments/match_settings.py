@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nuggeteer import languages
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching import idf as idf_tables
-from nuggeteer.matching import ngram
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
@@ -73,14 +73,15 @@ def pooled(collection: Collection, matcher: NgramMatcher, known: VerdictIndex) -
 
 def rows(collection: Collection) -> list[tuple[str, float, float, float, float, float]]:
     known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs)
-    tables: dict[str, Idf] = {
-        "wordfreq": idf_tables.background(),
-        "pool": idf_tables.pool(t for run in collection.judged_runs for t in run.texts),
-    }
+    texts = [text for run in collection.judged_runs for text in run.texts]
+    tables: dict[tuple[str, bool], Idf] = {}
+    for stem in (False, True):
+        tables["wordfreq", stem] = idf_tables.background(stems=stem)
+        tables["pool", stem] = idf_tables.pool(texts, stems=stem)
     result = []
     for n, stem, stop, source in product((1, 2, 3), (False, True), ("keep", "remove"), ("wordfreq", "pool", "")):
         settings = replace(Match(), n=n, stem=stem, stopwords=stop, weights="idf" if source else "unit")
-        matcher = NgramMatcher(collection.key, settings, tables.get(source))
+        matcher = NgramMatcher(collection.key, settings, tables.get((source, stem)))
         truth, scores, found, best = pooled(collection, matcher, known)
         name = f"{settings}".removeprefix("ngram(").removesuffix(")") + (f" {source}" if source else "")
         theta, f1 = best_f1(found, best)
@@ -114,9 +115,9 @@ def variants(collection: Collection) -> list[tuple[str, float, float]]:
         result.append(measure(f"idf of documents of {words} words"))
     idf_tables.DOCUMENT = usual
     for name, pattern in TOKENIZERS.items():
-        ngram.find_words = re.compile(pattern).findall
+        languages.find_words = re.compile(pattern).findall
         result.append(measure(f"tokens: {name}, `{pattern}`"))
-    ngram.find_words = find_words
+    languages.find_words = find_words
     return result
 
 

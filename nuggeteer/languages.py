@@ -163,7 +163,7 @@ class Language:
 
         every = wordfreq.get_frequency_dict(self.code, wordlist="best")
         least = min(every.values())
-        if self.english:
+        if self.english and not stems:
             return every, least
         # Of the few ten thousand common words, all that have a stem add up. Of the others the stem is looked for.
         common = wordfreq.get_frequency_dict(self.code, wordlist="small")

@@ -79,8 +79,8 @@ class _StemWeights(dict[str, tuple[str, float]]):
     def __init__(self, idf: Idf | None, settings: Match) -> None:
         language = Language(settings.language)
         self._stem, self._idf = language.stem, idf
-        # English weights are of words, also where stems are matched; other languages have those of what is matched.
-        self._weighed = str if language.english else language.stem if settings.stem else language.plain
+        # Stems are always compared; weights are of stems only where the settings have stems.
+        self._weighed = language.stem if settings.stem else str if language.english else language.plain
 
     def __missing__(self, word: str) -> tuple[str, float]:
         form = self[word] = self._stem(word), 1.0 if self._idf is None else float(self._idf[self._weighed(word)])

@@ -78,18 +78,19 @@ def _expected_idf(frequency: float) -> float:
 
 
 def background(language: str = ENGLISH, stems: bool = False) -> Idf:
-    """Word weights from the package `wordfreq`, whose data is frozen at version 3. In other languages than English they
-    may be weights of stems."""
-    return Idf(f"wordfreq-{language}", _Background(Language(language), stems))
+    """Weights of words or stems from the package `wordfreq`, whose data is frozen at version 3."""
+    of = "-stems" if stems and language == ENGLISH else ""  # other languages have stems where nothing else is said
+    return Idf(f"wordfreq-{language}{of}", _Background(Language(language), stems))
 
 
 def from_documents(documents: Iterable[str], language: str = ENGLISH, stems: bool = False) -> Counter[str]:
-    """In how many documents each word stands; in other languages than English, each stem."""
+    """In how many documents each word or stem stands."""
     frequency: Counter[str] = Counter()
     spoken = Language(language)
+    form = spoken.stem if stems else spoken.plain
     for document in documents:
         found = spoken.find(normalised(document))
-        frequency.update(set(found if spoken.english else map(spoken.stem if stems else spoken.plain, found)))
+        frequency.update(set(found if spoken.english and not stems else map(form, found)))
     return frequency
 
 
@@ -150,7 +151,7 @@ def write_table(path: Path, documents: Iterable[str], language: str = ENGLISH) -
             count += 1
             yield document
 
-    frequency = from_documents(counted(), language, has_stemmer(language))
+    frequency = from_documents(counted(), language, language != ENGLISH and has_stemmer(language))
     if not frequency:
         raise NuggeteerError("there is no word in these files, so no table was written")
 
@@ -167,8 +168,9 @@ def _count(digits: str) -> int:
     return int(digits) if digits.isdecimal() and len(digits) < 16 else 0
 
 
-def read_table(path: Path, language: str = ENGLISH) -> Idf:
-    """Read a table that `write_table` wrote for a language."""
+def read_table(path: Path, language: str = ENGLISH, stems: bool = False) -> Idf:
+    """Read a table that `write_table` wrote for a language. If stems are asked for and the table has English words, a
+    stem counts in as many documents as its words together, which is too many where several stand in one."""
     problems: list[Problem] = []
     documents, frequency = 0, dict[str, int]()
     remedy = "make the table anew with nuggeteer idf"
@@ -192,4 +194,14 @@ def read_table(path: Path, language: str = ENGLISH) -> Idf:
         raise InputError(problems)
     if not frequency:
         raise fail(path, "the table is empty", remedy)
+    if stems and language == ENGLISH:
+        frequency = _by_stem(frequency, documents)
     return _idf(f"{path.stem}-{_digest(frequency, documents)}", frequency, documents)
+
+
+def _by_stem(frequency: Mapping[str, int], documents: int) -> dict[str, int]:
+    stem = Language(ENGLISH).stem
+    together: Counter[str] = Counter()
+    for word, df in frequency.items():
+        together[stem(word)] += df
+    return {stem: min(df, documents) for stem, df in together.items()}

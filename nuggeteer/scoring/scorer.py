@@ -405,4 +405,4 @@ def _idf(settings: Match, collection: Collection) -> Idf | None:
     if settings.idf == "pool":
         texts = (text for run in collection.judged_runs for text in run.texts)
         return pool(texts, settings.language, settings.stem)
-    return read_table(Path(settings.idf), settings.language)
+    return read_table(Path(settings.idf), settings.language, settings.stem)

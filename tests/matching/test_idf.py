@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 import wordfreq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nuggeteer.collection.answer_key import make_key
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.matching.clues import GramReader
 from nuggeteer.matching.idf import HEADER, background, pool, read_documents, read_table, write_table
+from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.records import Nugget, Question
+from nuggeteer.settings import Match
 
 documents = st.lists(st.text(st.sampled_from("abcd é—\n\t.")), max_size=8)
 
@@ -74,6 +80,32 @@ def test_a_table_written_and_read_weighs_words_as_a_pool_of_the_same_documents(t
     assert table.unseen == pool(texts).unseen
     assert table.name.split("-")[0] == "corpus"
     assert table.name.split("-")[1] == pool(texts).name.split("-")[1]
+
+
+def test_stems_weigh_what_their_words_do_together(tmp_path):
+    """ "happi" is a stem and no word; a table of words takes it as often as its words."""
+    texts = ["A happy house.", "Happiness of the happy.", "Houses and a cat."]
+    stems = {"a": 2, "happi": 2, "hous": 2, "of": 1, "the": 1, "and": 1, "cat": 1}
+    counted = pool(texts, stems=True)
+    assert dict(counted.weights) == pytest.approx({stem: math.log(4 / df) for stem, df in stems.items()})
+    write_table(tmp_path / "t.idf", texts)
+    table = read_table(tmp_path / "t.idf", stems=True)
+    assert dict(table.weights) == pytest.approx({**counted.weights, "happi": math.log(4 / 3)})
+    names = {counted.name, pool(texts).name, table.name, read_table(tmp_path / "t.idf").name}
+    assert len(names | {background().name, background(stems=True).name}) == 6  # they stand in signatures
+
+
+@pytest.mark.parametrize("matcher", ["ngram", "learned"])
+def test_a_common_stem_that_is_no_word_weighs_little(matcher):
+    """With `stem = true`, also in the matcher's own terms: "happy" and "happiness" are far from the rarest word."""
+    settings = Match(matcher=matcher, stem=True, n=1)
+    key = make_key([Question("q", "")], [Nugget("q", "1", ("happy xqzzyq",), "vital")])
+    if matcher == "learned":
+        weights = GramReader(background(stems=True), settings)("happy xqzzyq").grams
+        assert weights["happi"] < weights["xqzzyq"] / 2
+    else:
+        ngrams = NgramMatcher(key, settings, background(stems=True))
+        assert ngrams.score(["happiness"], np.zeros(1, dtype=np.int32))[0] < 1 / 3
 
 
 def test_another_corpus_has_another_name():
