@@ -131,10 +131,12 @@ def against_rouge(collection: Collection, name: str, responses: int = 200) -> di
     }
 
 
-def whole_command(*arguments: str) -> tuple[float, float]:
-    """Seconds, and peak MB of the process and its workers together."""
-    start = time.perf_counter()
-    process = psutil.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def whole_command(*arguments: str, typed: bytes = b"") -> tuple[float, float]:
+    """Seconds, and peak MB of the process and its workers together. What is `typed` waits for it on a pipe."""
+    start, nowhere = time.perf_counter(), subprocess.DEVNULL
+    process = psutil.Popen([*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
+    process.stdin.write(typed)
+    process.stdin.close()
     peak = 0
     while process.poll() is None:
         try:
@@ -171,10 +173,10 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
     return {**json.loads(body), "peak_mb": usage.ru_maxrss / 1e3}
 
 
-def of_processor(*arguments: str) -> dict[str, float]:
+def of_processor(*arguments: str, typed: bytes = b"") -> dict[str, float]:
     """Seconds of the processor, of a command and its workers, and the peak of its memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _, peak = whole_command(*arguments)
+    _, peak = whole_command(*arguments, typed=typed)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"seconds": seconds, "peak_mb": peak}
@@ -198,8 +200,8 @@ def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
         "orjson": {"seconds": seconds(lambda: [orjson.loads(line) for lines in files for line in lines])},
     }
 
-    def measured(name: str, folder: Path, *arguments: str) -> None:
-        results[name] = of_processor(*arguments, "--collection", str(folder))
+    def measured(name: str, folder: Path, *arguments: str, typed: bytes = b"") -> None:
+        results[name] = of_processor(*arguments, "--collection", str(folder), typed=typed)
 
     measured("check", known, "check")
     measured("score", known, "score")
@@ -210,7 +212,9 @@ def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
     measured("compare open", open_, "compare")
     measured("report open, first", open_, "report", "--output", str(open_ / "page.html"))
     measured("report open", open_, "report", "--output", str(open_ / "page.html"))
-    measured("judge", open_, "judge", "r3", "--list", "1")
+    # Whoever leaves at the first question has seen it, and waited for nothing else.
+    measured("judge", open_, "judge", "r3", "--plain", typed=b"q\n")
+    measured("judge list", open_, "judge", "r3", "--list", "1")
     answered = open_.with_name(f"{open_.name}-answered")
     shutil.copytree(open_, answered)
     results["answering"] = apart(answering, answered, "r3")
@@ -280,6 +284,7 @@ def drawing(collection: Collection, name: str) -> float:
     def whole() -> None:
         scorer.draws = scorer.model.draw(DRAWS, 0)
         scorer._outcomes.clear()
+        scorer._posteriors.clear()
         scorer.score(matched)
 
     return best_of(5, whole)[0]
@@ -421,6 +426,7 @@ RAG = (
     ("report open, first", "`report` of the unknown run, models compared anew", "≤ 5 s, ≤ 300 MB"),
     ("report open", "`report` of the unknown run", "≤ 5 s, ≤ 300 MB"),
     ("judge", "the first question of `judge`", "≤ 2 s"),
+    ("judge list", "`judge --list 1`", ""),
     ("score after ten", "`score` after ten more verdicts", "≤ 1.2 × `score`"),
     ("import", "`judge --import` of 6,000 verdicts", "≤ 1 s"),
 )

@@ -21,7 +21,7 @@ from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.worth import Worth
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.suggest import forecast, suggest
+from nuggeteer.judging.suggest import judging_part, suggest
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.outcomes import MatchedRun
@@ -81,7 +81,7 @@ class OpenNuggets:
         """By what is known now."""
         if scorer.draws is None:
             raise NuggeteerError("a fixed threshold cannot say how sure its guesses are; ask about all: --all")
-        low, high = forecast(scorer, matched, measure, against).now
+        low, high = judging_part(scorer, matched, measure, against)
         share: dict[tuple[int, int], float] = {}
         for suggestion in suggest(scorer, matched, measure, EVERY, against):
             place = suggestion.run, suggestion.nugget

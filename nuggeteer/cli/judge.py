@@ -222,10 +222,9 @@ def _state(args: argparse.Namespace) -> JudgingState:
 
     root: Path = args.collection or find_collection()
     against = _old_run(root, args.run, args.against) if args.against else None
-    return JudgingState.read(
-        JudgingSubject(root, args.run, against, args.measure, args.seed),
-        ahead=args.list or args.count or SUGGESTIONS_AHEAD,
-    )
+    unguided = args.audit is not None or args.plan is not None
+    ahead = 0 if unguided else args.list or args.count or SUGGESTIONS_AHEAD
+    return JudgingState.read(JudgingSubject(root, args.run, against, args.measure, args.seed), ahead=ahead)
 
 
 def _old_run(root: Path, run: str, against: str) -> Run:

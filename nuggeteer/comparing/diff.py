@@ -165,9 +165,7 @@ def diff_matched_runs(
     the new run, if it is scored already."""
     key = scorer.key
     alike, identical = _same_texts(key, old, new)
-    found_new = scorer.find(new) if new_outcome is None else new_outcome
-    outcomes = by_group(key, scorer.find(old)), by_group(key, found_new)
-    before, after = (DecidedRun(key, *side) for side in zip((old, new), outcomes, _drawn_alike(*outcomes), strict=True))
+    before, after = _decided(scorer, old, new, new_outcome)
     same = bool(identical.all())
     deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
 
@@ -183,6 +181,7 @@ def diff_matched_runs(
         for kind in ("gained", "lost"):
             chance[kind][alike[key.question]] = 0.0
     else:
+        outcomes = before.outcome, after.outcome
         joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike, scorer.material.settings)
         chance = {"gained": joint.gained, "lost": joint.lost, "kept": joint.kept}
     for each in chance.values():
@@ -233,6 +232,12 @@ def diff_matched_runs(
     )
 
 
+def change_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Delta:
+    """How much a score changed, as in `diff_matched_runs`, without what changed."""
+    _, identical = _same_texts(scorer.key, old, new)
+    return _delta(scorer, measure, *_decided(scorer, old, new), bool(identical.all()))
+
+
 @dataclass(frozen=True)
 class DecidedRun:
     """One run with its decided outcome and its drawn verdicts."""
@@ -254,6 +259,15 @@ class DecidedRun:
     @cached_property
     def drawn_answers(self) -> Answers | None:
         return None if self.drawn is None else self.outcome.drawn_answers(self.key) or self.answers(self.drawn)
+
+
+def _decided(
+    scorer: Scorer, old: MatchedRun, new: MatchedRun, new_outcome: Outcome | None = None
+) -> tuple[DecidedRun, DecidedRun]:
+    key, found_new = scorer.key, scorer.find(new) if new_outcome is None else new_outcome
+    before, after = by_group(key, scorer.find(old)), by_group(key, found_new)
+    drawn = _drawn_alike(before, after)
+    return DecidedRun(key, old, before, drawn[0]), DecidedRun(key, new, after, drawn[1])
 
 
 def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:

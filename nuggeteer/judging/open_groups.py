@@ -21,7 +21,7 @@ import numpy.typing as npt
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.copula import miss_exponent
-from nuggeteer.scoring.outcomes import MatchedRun, condition_on_verdicts, shared_texts
+from nuggeteer.scoring.outcomes import MatchedRun, shared_texts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import DRAWS
 
@@ -137,7 +137,7 @@ def _drawn(
     size = np.diff(first, append=len(pair))
     probability = np.zeros(len(first))
     chances, verdicts = np.zeros((len(first), DRAWS), np.uint16), np.zeros((len(first), -(-DRAWS // 8)), np.uint8)
-    common = _common(scorer.key, matched, scorer, nugget, rng)
+    common = _common(scorer.key, matched, scorer, rng)
     for begin, end in _blocks(nugget):
         own = pair[first[begin] : first[begin] + int(size[begin:end].sum())]
         rates = matched.rates(draws, own, np.repeat(np.arange(end - begin), size[begin:end]))
@@ -156,17 +156,13 @@ def _drawn(
     return OpenGroups(*asked_of, size, probability, KeptChances(chances), KeptVerdicts(verdicts))
 
 
-def _common(
-    key: AnswerKey, matched: MatchedRun, scorer: Scorer, nugget: Ints, rng: np.random.Generator
-) -> Vector | None:
+def _common(key: AnswerKey, matched: MatchedRun, scorer: Scorer, rng: np.random.Generator) -> Vector | None:
     """What the nuggets of each answer have in common in each draw: questions × draws. None if that is nothing."""
     draws = scorer.draws
     if draws is None or not draws.answer_correlation:
         return None
     common = rng.standard_normal((len(key.questions), DRAWS), np.float32)
-    open_ = np.zeros(len(key.nuggets), dtype=bool)
-    open_[nugget] = True
-    posterior = condition_on_verdicts(matched, key, draws, open_)
+    posterior = scorer.posterior(matched)
     return common if posterior is None else np.stack([posterior.common(q, row) for q, row in enumerate(common)])
 
 

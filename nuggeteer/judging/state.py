@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, read_collection
-from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.draws import RecordedDraw
 from nuggeteer.judging.suggest import Forecast, Suggestion, VerdictValues
@@ -60,22 +59,25 @@ class PendingPair:
 
 
 class JudgingState:
-    """The score of a subject, and the verdicts that would make it more certain, as of the verdicts on disk."""
+    """The verdicts that would make the score of a subject more certain, as of the verdicts on disk; and the score.
+
+    What is asked next, `suggested`, is known at once. `interval` and `forecast` are worked out when somebody wants
+    them, which takes as long again on a large collection: a screen asks for both in a thread (`score`)."""
 
     def __init__(
         self,
         subject: JudgingSubject,
         scorer: Scorer,
         matched_runs: Sequence[MatchedRun],
-        interval: Interval,
-        suggested: Sequence[Suggestion],
-        forecast: Forecast | None,
-        drawn: RecordedDraw,
+        ahead: int = SUGGESTIONS_AHEAD,
     ) -> None:
-        self.subject, self.scorer, self.matched_runs = subject, scorer, matched_runs
+        self.subject, self.scorer, self.matched_runs, self.ahead = subject, scorer, matched_runs, ahead
         self.collection: Collection = scorer.collection
         self.measure: Measure = scorer.measures[0]
-        self.interval, self.suggested, self.forecast, self.drawn = interval, suggested, forecast, drawn
+        self.drawn = RecordedDraw(scorer, matched_runs)
+        self.suggested: list[Suggestion] = []
+        if ahead and scorer.draws is not None:
+            self.suggested = self.drawn.next_pairs(self._values, ahead)
         self._chance: dict[tuple[int, int], float | None] = {}
         self._marked: dict[tuple[int, str], tuple[Span, ...]] = {}
         self._explained: dict[tuple[int, str], Explanation | None] = {}
@@ -84,32 +86,50 @@ class JudgingState:
     def read(
         cls, subject: JudgingSubject, earlier: JudgingState | None = None, ahead: int = SUGGESTIONS_AHEAD
     ) -> JudgingState:
-        """Read the collection, score the subject and compute `ahead` suggestions.
+        """Read the collection and compute `ahead` suggestions; none for an audit, which has an order of its own.
 
         `earlier` is an earlier state of the same subject. The texts marked for it are not marked again."""
         collection = read_collection(subject.root)
         scorer = Scorer(collection, [subject.measure] if subject.measure else DEFAULT, seed=subject.seed)
         scorer.measures = scorer.measures[:1]
-        measure = scorer.measures[0]
-        new = scorer.read(subject.run)
-        old = scorer.read(subject.against) if subject.against is not None else None
-        if old is None:
-            interval = scorer.score(new).measures[measure.name]
-        else:
-            interval = diff_matched_runs(scorer, old, new).headline.interval
-        forecast, suggested = None, list[Suggestion]()
-        matched_runs = [new] if old is None else [new, old]
-        drawn = RecordedDraw(scorer, matched_runs)
-        if scorer.draws is not None:
-            values = VerdictValues(scorer, new, measure, old)
-            forecast, suggested = values.forecast(), drawn.next_pairs(values, ahead)
-        state = cls(subject, scorer, matched_runs, interval, suggested, forecast, drawn)
+        runs = [subject.run] if subject.against is None else [subject.run, subject.against]
+        state = cls(subject, scorer, [scorer.read(run) for run in runs], ahead)
         for side in range(len(state.matched_runs)):  # now, so that no key press has to wait for it
-            pairs = [state._pair(side, pair.nugget, pair.response) for pair in suggested if pair.run == side]
+            pairs = [state._pair(side, pair.nugget, pair.response) for pair in state.suggested if pair.run == side]
             state._guess(side, pairs)
         if earlier is not None and earlier._marks_basis == state._marks_basis:
             state._marked = earlier._marked
         return state
+
+    @cached_property
+    def _values(self) -> VerdictValues:
+        return VerdictValues(self.scorer, self.matched_runs[0], self.measure, *self.matched_runs[1:])
+
+    @cached_property
+    def interval(self) -> Interval:
+        """The interval of the score, or of the difference."""
+        if len(self.matched_runs) == 1:
+            return self.scorer.score(self.matched_runs[0]).measures[self.measure.name]
+        from nuggeteer.comparing.diff import change_of
+
+        new, old = self.matched_runs
+        return change_of(self.scorer, old, new, self.measure).interval
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """How the interval is expected to narrow; None if the model cannot say."""
+        return None if self.scorer.draws is None else self._values.forecast(self.interval.judging)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether interval and forecast are there without further computation."""
+        return "interval" in vars(self) and "forecast" in vars(self)
+
+    def score(self) -> None:
+        """Work out interval and forecast, and then forget what only these need."""
+        if not self.is_scored:
+            _ = self.interval, self.forecast
+            vars(self).pop("_values", None)
 
     @property
     def key(self) -> AnswerKey:

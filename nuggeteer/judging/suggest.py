@@ -162,8 +162,8 @@ class VerdictValues:
         places = zip(cells.run.tolist(), cells.nugget.tolist(), cells.response.tolist(), strict=True)
         return {place: cell for cell, place in enumerate(places) if cells.size[cell] == 1}
 
-    def forecast(self) -> Forecast:
-        """The widths that one draw of all pairs leads to."""
+    def forecast(self, now: tuple[float, float] | None = None) -> Forecast:
+        """The widths that one draw of all pairs leads to. `now` is the judging part, if somebody knows it already."""
         covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
         covariance.caution = CAUTION
         rng = np.random.Generator(np.random.PCG64([self._scorer.seed, 9]))
@@ -172,7 +172,7 @@ class VerdictValues:
         rest = int(self._open_groups.size[self._open_groups.size > 1].sum())
         if rest:  # responses that hardly match, if everything is judged
             judgements, left = np.append(judgements, len(shares) + rest), np.append(left, 0.0)
-        low, high = _judging_part(self._scorer, self._readings, self._measure)
+        low, high = now or judging_part(self._scorer, self._readings[0], self._measure, *self._readings[1:])
         return Forecast((low, high), judgements, (high - low) * np.sqrt(np.maximum(left, 0.0)))
 
     def _shares_of_draws(self, covariance: ScoreCovariance, open_: Bools, rng: np.random.Generator) -> list[float]:
@@ -215,9 +215,11 @@ class VerdictValues:
             yield best
 
 
-def _judging_part(scorer: Scorer, matched_runs: Sequence[MatchedRun], measure: Measure) -> tuple[float, float]:
+def judging_part(
+    scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None
+) -> tuple[float, float]:
     """The judging part of the interval, as in `score` and `diff`."""
-    outcomes = [scorer.find(matched) for matched in matched_runs]
+    outcomes = [scorer.find(one) for one in (matched, against) if one is not None]
     answers = [one.drawn_answers(scorer.key) or one.answers(scorer.key) for one in outcomes]
     score = _contributions([np.atleast_2d(measure(one)).T for one in answers]).sum(axis=0)
     low, high = np.quantile(score, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])

@@ -116,6 +116,10 @@ class MatchedRun(Shown):
         found = _any(self.by_response == YES, self.nugget, nuggets)
         return found if self.answers is None else found | (self.answers == YES)
 
+    def open_nuggets(self, nuggets: int) -> Bools:
+        """The nuggets that are not settled: some response is to be guessed, and none is known to carry it."""
+        return np.asarray(_any(self.guessed, self.nugget, nuggets) & ~self.certain(nuggets))
+
     def partly(self, nuggets: int) -> Bools:
         """The nuggets that some response is known to support in part."""
         found = _any(self.by_response == PARTLY, self.nugget, nuggets)
@@ -307,9 +311,10 @@ def find(
     model: ThresholdModel | None,
     draws: Draws | None,
     noise: VerdictNoise | None,
+    posterior: Callable[[], AnswerPosterior | None] = lambda: None,
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts. Where all is known, no
-    model is needed."""
+    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts, given the `posterior`
+    of `condition_on_verdicts`. Where all is known, no model is needed."""
     size = len(key.nuggets)
     certain, guessed = matched.certain(size), matched.guessed
     partly = matched.partly(size)
@@ -331,7 +336,7 @@ def find(
         )
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget = pairs.scores, matched.nugget
-    open_ = _any(guessed, nugget, size) & ~certain
+    open_ = matched.open_nuggets(size)
     carries = states == YES
     strength = matches  # credit goes to the guess with the most
     if pairs.carried is not None and isinstance(model, SmoothFit):
@@ -346,11 +351,11 @@ def find(
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     in_part, drawn_partly = partly.astype(float), None
     if draws is not None and noise is not None and open_.any():
-        has, posterior = certain[:, None].repeat(noise.count, axis=1), condition_on_verdicts(matched, key, draws, open_)
+        has, given = certain[:, None].repeat(noise.count, axis=1), posterior()
         partial = _partial_support(matched, model, draws, open_)
         supports = partly[:, None] if partial is None else (certain | partly)[:, None].repeat(noise.count, axis=1)
         for guesses in _guesses(matched, draws, open_):
-            decided = draw_verdicts(guesses, key, draws, noise, matched.texts_of, posterior, partial)
+            decided = draw_verdicts(guesses, key, draws, noise, matched.texts_of, given, partial)
             for own, found_now, supported_now, mean in decided:
                 has[own], chance[own] = found_now, mean
                 if supported_now is not None:

@@ -27,13 +27,14 @@ from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.by_text import values_by_text
+from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
 from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matching_cache import CachedMatcher
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
+from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, condition_on_verdicts, find, read
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.settings import Match
@@ -171,6 +172,7 @@ class Scorer(Shown):
         self._given_model, self._given_matcher = model, matcher
         # Of the last two runs: a difference, its suggestions and its page ask for both several times.
         self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
+        self._posteriors: list[tuple[ref[MatchedRun], AnswerPosterior | None]] = []
 
     def _summary(self) -> str:
         return f"{', '.join(map(str, self.measures))} of runs of {self.collection.root}"
@@ -268,7 +270,8 @@ class Scorer(Shown):
         return Marker(self.ngrams)
 
     @cached_property
-    def _noise(self) -> VerdictNoise:
+    def noise(self) -> VerdictNoise:
+        """The random numbers of drawn verdicts."""
         return VerdictNoise(self.key, DRAWS, self.seed)
 
     @cached_property
@@ -291,9 +294,20 @@ class Scorer(Shown):
         for earlier, outcome in self._outcomes:
             if earlier() is matched:
                 return outcome
-        outcome = self._with_texts(matched, find(matched, self.key, self.model, self.draws, self._noise))
+        found = find(matched, self.key, self.model, self.draws, self.noise, lambda: self.posterior(matched))
+        outcome = self._with_texts(matched, found)
         self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
         return outcome
+
+    def posterior(self, matched: MatchedRun) -> AnswerPosterior | None:
+        """What the known pairs of a run's answers show about its open nuggets; None if that is nothing."""
+        for earlier, found in self._posteriors:
+            if earlier() is matched:
+                return found
+        draws, open_ = self.draws, matched.open_nuggets(len(self.key.nuggets))
+        found = None if draws is None else condition_on_verdicts(matched, self.key, draws, open_)
+        self._posteriors = [*self._posteriors[-1:], (ref(matched), found)]
+        return found
 
     def _with_texts(self, matched: MatchedRun, outcome: Outcome) -> Outcome:
         """The outcome with the values of the measures that compare texts, if there are any."""

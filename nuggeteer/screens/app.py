@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
 from rich.text import Text
-from textual import events, work
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Filter, Session
-from nuggeteer.judging.state import JudgingState
 from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
-from nuggeteer.screens.layout import audit_headline, forecast_line, headline, lay_out
+from nuggeteer.screens.layout import audit_headline, lay_out, status
 from nuggeteer.screens.widgets import KEYS, MARKING, Help, TextPane
 from nuggeteer.text import escaped
 
@@ -77,7 +78,8 @@ class JudgeApp(App[None]):
         self._words: list[Span] = []
         self._asking: Callable[[str], None] | None = None
         self._proposed: str | None = None  # a nugget whose importance is asked for
-        self._stale = self._refreshing = False
+        self._refresh: Refresh | None = None
+        self._stale = False
         self._message = ""
 
     def compose(self) -> ComposeResult:
@@ -92,6 +94,8 @@ class JudgeApp(App[None]):
     def on_mount(self) -> None:
         self._draw()
         self.call_after_refresh(self._draw)
+        if not self.session.blind:
+            self.call_after_refresh(self._work_out, anew=False)  # the question is in view by then
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._draw)
@@ -133,18 +137,13 @@ class JudgeApp(App[None]):
     def _draw_status(self) -> None:
         """Draw the two status lines, with dots while a new score is being computed."""
         state, session = self.session.state, self.session
-        title = (
-            audit_headline(state.title, state.measure.title)
-            if session.blind
-            else headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1)
-        )
-        self._put("headline", f"{title}{'  …' if self._refreshing else ''}")
-        if session.audit is not None:
-            self._put(
-                "forecast", f"audit: {session.left()} of {len(session.audit)} left; {session.total} verdicts so far"
-            )
+        if session.audit is None:
+            first, second = status(state, session.total, self.width, self._refresh is not None)
         else:
-            self._put("forecast", f"{session.total} judged; {forecast_line(state.forecast, self.width)}")
+            first = audit_headline(state.title, state.measure.title)
+            second = f"audit: {session.left()} of {len(session.audit)} left; {session.total} verdicts so far"
+        self._put("headline", first)
+        self._put("forecast", second)
 
     def _put(self, name: str, text: str) -> None:
         self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
@@ -373,32 +372,26 @@ class JudgeApp(App[None]):
         event.stop()
         self._draw()
 
-    # The new score, computed in a thread while the next question is in view.
+    # The score, worked out in a thread while a question is in view.
 
     def _refresh_state(self) -> None:
-        if self._refreshing:
-            self._stale = True
+        self._work_out(anew=True)
+
+    def _work_out(self, anew: bool) -> None:
+        """Read everything `anew`, or only work out the score of the first state. One at a time."""
+        if self._refresh is not None:
+            self._stale = self._stale or anew
         else:
-            self._refreshing = True
-            self._read_state_in_thread(self.session.revision)
+            self._refresh = Refresh(self.session, anew, self._when_done)
             self._draw_status()
 
-    @work(thread=True)
-    def _read_state_in_thread(self, revision: int) -> None:
-        state: JudgingState | None = None
-        problem = ""
-        try:
-            state = JudgingState.read(self.session.state.subject, self.session.state)
-        except (NuggeteerError, OSError) as error:  # a file that somebody else edits, for example; judging goes on
-            problem = f"the score stays as it was: {error}"
-        if self.is_running:
-            self.call_from_thread(self._take_over, state, revision, problem)
+    def _when_done(self) -> None:
+        with suppress(RuntimeError):  # the assessor has left
+            self.call_later(self._take_over)
 
-    def _take_over(self, state: JudgingState | None, revision: int, problem: str) -> None:
-        self._refreshing = False
-        if state is not None:
-            self.session.refresh(state, revision)
-        if problem:
+    def _take_over(self) -> None:
+        done, self._refresh = self._refresh, None
+        if done is not None and (problem := done.take_over()):
             self._message = problem
         if self._stale:
             self._stale = False

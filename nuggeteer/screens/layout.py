@@ -14,6 +14,7 @@ from rich.text import Text
 
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.judging.session import Card, ShownResponse
+from nuggeteer.judging.state import JudgingState
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span
 from nuggeteer.reports.explanation import in_words
@@ -142,6 +143,15 @@ def _marked(parts: Sequence[tuple[str, bool]], style: str, plain: bool, mark: st
 def _wrapped(text: Text, width: int, indent: str) -> list[Text]:
     lines = text.wrap(_console, max(width - len(indent), 10), tab_size=1) or [Text()]
     return [Text.assemble(indent, line) for line in lines]
+
+
+def status(state: JudgingState, judged: int, width: float | None, working: bool) -> tuple[str, str]:
+    """The two status lines of a session, with dots while a score is being worked out."""
+    title, measure, dots = state.title, state.measure.title, "  …" if working else ""
+    if not state.is_scored:
+        return f"{title}  {measure}{dots}", f"{judged} judged"
+    first = headline(title, measure, state.interval, len(state.matched_runs) > 1)
+    return f"{first}{dots}", f"{judged} judged; {forecast_line(state.forecast, width)}"
 
 
 def headline(title: str, measure: str, interval: Interval, difference: bool) -> str:

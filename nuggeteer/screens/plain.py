@@ -1,21 +1,20 @@
 """The same session line by line, for a pipe, a screen reader or a simple terminal.
 
-Nobody waits for a score. For a person, a thread computes it again after a verdict, and the next status line has it, and
-the next question comes from it. A script gets a fixed order, that of the first state, because a file of answers must
-fit the questions however fast the machine is; and it gets no new scores.
+Nobody waits for a score. For a person, a thread computes it, at first and after a verdict: the next status line has it,
+and the next question comes from it. A script gets a fixed order, that of the first state, because a file of answers
+must fit the questions however fast the machine is. It gets no scores, except of the first state if it names a width.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TextIO
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Filter, Session
-from nuggeteer.judging.state import JudgingState
 from nuggeteer.records import Importance
-from nuggeteer.screens.layout import audit_headline, forecast_line, headline, lay_out
+from nuggeteer.screens.layout import audit_headline, lay_out, status
 from nuggeteer.text import escaped
 
 WIDTH = 78
@@ -31,6 +30,7 @@ p v TEXT   propose a vital nugget that is in the response but not in the key; p 
 f QID, f QID/NUGGET, f   ask only about these; ask about all
 g          show the guess of the tool. It biases, and the verdict will record that it was shown
 + -        the next response of the answer, the previous one
+Enter      the score, once it is there
 q          quit; every verdict is already on disk
 """
 
@@ -44,7 +44,7 @@ class PlainScreen:
         self.session, self.source, self.out, self.width = session, source, out, width
         self.failed = 0
         self._interactive = source.isatty()
-        self._newer: _Newer | None = None
+        self._newer: Refresh | None = None
         self._commands: dict[str, Callable[[str], str]] = {
             "y": self._yes,
             "n": lambda rest: self._judge(False),
@@ -65,8 +65,12 @@ class PlainScreen:
 
     def run(self) -> None:
         """Ask until the assessor quits or the input ends."""
+        if self.width is not None and not self._interactive:
+            self.session.state.score()
         self._write_status()
         self._show()
+        if self._interactive and not self.session.blind:
+            self._newer = Refresh(self.session, anew=False)
         while True:
             self.out.write(PROMPT)
             self.out.flush()
@@ -78,6 +82,7 @@ class PlainScreen:
             if word == "q":
                 return
             if not word:
+                self._tell_score()
                 continue
             if word not in self._commands:
                 self.failed += 1
@@ -101,14 +106,14 @@ class PlainScreen:
         self.out.write(escaped(text) + "\n")
 
     def _write_status(self) -> None:
-        state, more = self.session.state, "  …" if self._newer else ""
-        if self.session.audit is None:
-            line = headline(state.title, state.measure.title, state.interval, len(state.matched_runs) > 1)
-            self._write(line + more)
-            self._write(f"{self.session.total} judged; {forecast_line(state.forecast, self.width)}")
+        state, session = self.session.state, self.session
+        if session.audit is None:
+            working = self._newer is not None or (self._interactive and not state.is_scored)
+            for line in status(state, session.total, self.width, working):
+                self._write(line)
         else:
             self._write(audit_headline(state.title, state.measure.title))
-            self._write(f"audit: {self.session.left()} of {len(self.session.audit)} left")
+            self._write(f"audit: {session.left()} of {len(session.audit)} left")
 
     def _show(self) -> None:
         card = self.session.card()
@@ -124,17 +129,25 @@ class PlainScreen:
 
     def _follow(self) -> None:
         """Say how things stand after a verdict; a person also gets the newest score there is."""
-        if not self._interactive:
-            return
-        if self._newer is not None and not self._newer.thread.is_alive():
-            newer, self._newer = self._newer, None
-            if newer.state is None:
-                self._write(f"the score stays as it was: {newer.problem}")
-            else:
-                self.session.refresh(newer.state, newer.revision)
-        if self._newer is None:
-            self._newer = _Newer(self.session)
-        self._write_status()
+        if self._interactive:
+            self._take_over()
+            if self._newer is None:
+                self._newer = Refresh(self.session, anew=True)
+            self._write_status()
+
+    def _tell_score(self) -> None:
+        """Say the score that has been worked out meanwhile, if there is one."""
+        if self._take_over():
+            self._write_status()
+
+    def _take_over(self) -> bool:
+        """Take over what has been worked out; whether that was anything."""
+        if self._newer is None or not self._newer.is_done:
+            return False
+        newer, self._newer = self._newer, None
+        if problem := newer.take_over():
+            self._write(problem)
+        return not problem
 
     def _yes(self, rest: str) -> str:
         if not rest:
@@ -191,20 +204,3 @@ class PlainScreen:
 
     def _turn(self, by: int) -> str:
         return "" if self.session.move(by) else "there is no other response that way"
-
-
-class _Newer:
-    """A newer state of a session, read in a thread."""
-
-    def __init__(self, session: Session) -> None:
-        self.earlier, self.revision = session.state, session.revision
-        self.state: JudgingState | None = None
-        self.problem = ""
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self) -> None:
-        try:
-            self.state = JudgingState.read(self.earlier.subject, self.earlier)
-        except (NuggeteerError, OSError) as error:
-            self.problem = str(error)

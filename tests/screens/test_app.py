@@ -28,7 +28,7 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
     async def press():
         app = JudgeApp(session, width)
         async with app.run_test(size=size) as pilot:
-            await pilot.pause()
+            await settled(app, pilot)
             screens.append(lines(app))
             for key in keys:
                 if isinstance(key, tuple):
@@ -37,13 +37,20 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
                     await pilot.press(key)
                 await pilot.pause()
                 screens.append(lines(app))
-            while settle and app._refreshing:
-                await asyncio.sleep(0.01)
-            await pilot.pause()
+            if settle:
+                await settled(app, pilot)
             screens.append(lines(app))
 
     asyncio.run(press())
     return screens
+
+
+async def settled(app, pilot):
+    """Until the score is there."""
+    await pilot.pause()
+    while app._refresh is not None:
+        await asyncio.sleep(0.01)
+    await pilot.pause()
 
 
 def lines(app):
@@ -285,30 +292,102 @@ def test_what_is_left_to_a_target_is_said(begin):
     assert any(f"for 0.5, about {needed} more verdicts" in line for line in drive(session, width=0.5)[0])
 
 
-def test_keys_do_not_wait_for_the_score(begin, recompute, monkeypatch):
+@pytest.fixture
+def gate(monkeypatch):
+    """Opens the way to scores, for which everything else does not wait."""
+    opened, score = threading.Event(), JudgingState.score
+
+    def slow(state):
+        opened.wait(20)
+        score(state)
+
+    monkeypatch.setattr(JudgingState, "score", slow)
+    yield opened
+    opened.set()
+
+
+def test_the_first_question_and_the_first_keys_do_not_wait_for_the_score(begin, gate):
+    """The first question is there without a score, which comes later."""
+    session, asked = begin(), []
+
+    async def press():
+        async with JudgeApp(session).run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            first = lines(pilot.app)
+            assert first[:2] == ["tonight  F(3)  …", "0 judged"]
+            assert any(line.startswith("> response") for line in first)
+            for _ in range(3):
+                asked.append(in_view(session))
+                await pilot.press("n")
+            assert lines(pilot.app)[:2] == ["tonight  F(3)  …", "3 judged"]
+            assert len(written(session)) == 3
+            gate.set()
+            await settled(pilot.app, pilot)
+            now = lines(pilot.app)
+            assert now[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  judging ")
+            assert now[1].startswith("3 judged; judging ")
+
+    asyncio.run(press())
+    assert sorted((*one, False) for one in asked) == sorted(written(session))
+
+
+def test_whoever_leaves_does_not_wait_for_the_score(begin, gate):
+    session = begin()
+
+    async def press():
+        app = JudgeApp(session)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("n", "q")
+        return app
+
+    app = asyncio.run(press())
+    assert not app._refresh.is_done
+    assert not gate.is_set()
+    assert len(written(session)) == 1
+    gate.set()
+    app._refresh.wait()
+
+
+def test_a_bug_in_the_thread_ends_the_session_like_any_other(begin, monkeypatch):
+    def bug(state):
+        raise ZeroDivisionError("a bug")
+
+    session = begin()
+    monkeypatch.setattr(JudgingState, "score", bug)
+    with pytest.raises(ZeroDivisionError):
+        drive(session)
+
+
+def test_keys_do_not_wait_for_a_newer_score(begin, recompute, gate):
     """Verdicts are written, and the next questions shown, while a score is being worked out that does not end."""
-    session, gate = begin(), threading.Event()
-    real = JudgingState.read
-
-    def slow(*arguments):
-        gate.wait(20)
-        return real(*arguments)
-
-    monkeypatch.setattr(JudgingState, "read", slow)
+    session = begin()
+    session.state.interval, session.state.forecast = session.state.interval, session.state.forecast
 
     async def press():
         app = JudgeApp(session)
         async with app.run_test(size=(80, 24)) as pilot:
             for _ in range(3):
                 await pilot.press("n")
-            assert app._refreshing
+            assert app._refresh is not None
             assert len(written(session)) == 3
             gate.set()
-            while app._refreshing:
-                await asyncio.sleep(0.01)
+            await settled(app, pilot)
 
     asyncio.run(press())
     assert session.judged == 3
+
+
+def test_an_audit_draws_no_pairs_and_works_out_no_score(begin, recompute, monkeypatch):
+    def never(*arguments):
+        raise AssertionError("an audit shows no score")
+
+    asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "unit": nugget}) for nugget in (0, 1)]
+    monkeypatch.setattr(JudgingState, "score", never)
+    monkeypatch.setattr("nuggeteer.judging.state.VerdictValues", never)
+    session = begin(ahead=0, audit=asks)
+    drive(session, "N")
+    assert len(written(session)) == 3
+    assert session.left() == 1
 
 
 def test_a_verdict_that_cannot_be_written_is_said_and_the_question_stays(begin, monkeypatch):

@@ -12,8 +12,9 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.judging.suggest import Forecast
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.screens.layout import forecast_line
-from nuggeteer.screens.plain import PlainScreen
+from nuggeteer.screens.plain import PROMPT, PlainScreen
 from tests.judging.test_session import in_view, texts, written
 
 
@@ -59,24 +60,47 @@ class Keyboard(io.StringIO):
 
     def readline(self):
         if self.screens[0]._newer:
-            self.screens[0]._newer.thread.join()
+            self.screens[0]._newer.wait()
         return super().readline()
 
 
 def test_for_a_person_the_score_follows(begin):
+    """The first question comes without a score. Enter shows it, and so does a verdict."""
     session, out = begin(), io.StringIO()
+    before = begin()
+    before.state.score()
     screens = []
-    screens.append(PlainScreen(session, Keyboard(["y", "n", "n", "q"], screens), out))
+    screens.append(PlainScreen(session, Keyboard(["", "y", "n", "n", "q"], screens), out))
     screens[0].run()
-    said = out.getvalue().splitlines()
-    scores = [line.removesuffix("  …") for line in said if line.startswith("tonight  F(3)")]
+    said = [line.removeprefix(PROMPT) for line in out.getvalue().splitlines()]
+    scores = [line for line in said if line.startswith("tonight  F(3)")]
+    assert scores[0] == "tonight  F(3)  …"
+    assert "0 judged" in said
+    assert f"F(3) {before.state.interval.value:.3f}  " in scores[1]
     assert [line.split(" ")[0] for line in said if " judged; judging" in line] == ["0", "1", "2", "3"]
-    assert scores[1] == scores[0] != scores[2]
+    assert [line.endswith("  …") for line in scores] == [True, False, True, True, True]
+    assert scores[2] == f"{scores[1]}  …"
+    assert scores[3] != scores[2]
     after_one = begin()
     after_one.undo()
     after_one.undo()
     state = JudgingState.read(after_one.state.subject)
-    assert f"F(3) {state.interval.value:.3f}  " in scores[2]
+    assert f"F(3) {state.interval.value:.3f}  " in scores[3]
+
+
+def test_a_script_gets_a_score_only_if_it_names_a_width(begin, monkeypatch):
+    def type_(**how):
+        session, out = begin(), io.StringIO()
+        PlainScreen(session, io.StringIO("n\n"), out, **how).run()
+        return session, out.getvalue().splitlines()
+
+    session, said = type_(width=0.5)
+    assert said[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  judging ")
+    assert said[1].startswith("0 judged; judging 1.000 wide; for 0.5, about ")
+    monkeypatch.setattr(Scorer, "find", lambda *arguments: pytest.fail("nobody asked for a score"))
+    session, said = type_()
+    assert said[:2] == ["tonight  F(3)", "1 judged"]
+    assert len(written(session)) == 2
 
 
 @pytest.mark.parametrize(
