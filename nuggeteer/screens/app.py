@@ -79,6 +79,7 @@ class JudgeApp(App[None]):
         self._asking: Callable[[str], None] | None = None
         self._proposed: str | None = None  # a nugget whose importance is asked for
         self._refresh: Refresh | None = None
+        self._unscored = not session.blind  # until the first score is begun, after the first question is in view
         self._stale = False
         self._message = ""
 
@@ -94,8 +95,8 @@ class JudgeApp(App[None]):
     def on_mount(self) -> None:
         self._draw()
         self.call_after_refresh(self._draw)
-        if not self.session.blind:
-            self.call_after_refresh(self._work_out, anew=False)  # the question is in view by then
+        if self._unscored:
+            self.call_after_refresh(self._work_out, anew=False)
 
     def on_resize(self, event: events.Resize) -> None:
         self.call_after_refresh(self._draw)
@@ -138,7 +139,7 @@ class JudgeApp(App[None]):
         """Draw the two status lines, with dots while a new score is being computed."""
         state, session = self.session.state, self.session
         if session.audit is None:
-            first, second = status(state, session.total, self.width, self._refresh is not None)
+            first, second = status(state, session.total, self.width, self.is_working)
         else:
             first = audit_headline(state.title, state.measure.title)
             second = f"audit: {session.left()} of {len(session.audit)} left; {session.total} verdicts so far"
@@ -374,6 +375,10 @@ class JudgeApp(App[None]):
 
     # The score, worked out in a thread while a question is in view.
 
+    @property
+    def is_working(self) -> bool:
+        return self._unscored or self._refresh is not None
+
     def _refresh_state(self) -> None:
         self._work_out(anew=True)
 
@@ -382,7 +387,7 @@ class JudgeApp(App[None]):
         if self._refresh is not None:
             self._stale = self._stale or anew
         else:
-            self._refresh = Refresh(self.session, anew, self._when_done)
+            self._unscored, self._refresh = False, Refresh(self.session, anew, self._when_done)
             self._draw_status()
 
     def _when_done(self) -> None:

@@ -48,7 +48,7 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
 async def settled(app, pilot):
     """Until the score is there."""
     await pilot.pause()
-    while app._refresh is not None:
+    while app.is_working:
         await asyncio.sleep(0.01)
     await pilot.pause()
 
@@ -368,7 +368,7 @@ def test_keys_do_not_wait_for_a_newer_score(begin, recompute, gate):
         async with app.run_test(size=(80, 24)) as pilot:
             for _ in range(3):
                 await pilot.press("n")
-            assert app._refresh is not None
+            assert app.is_working
             assert len(written(session)) == 3
             gate.set()
             await settled(app, pilot)
