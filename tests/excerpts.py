@@ -15,13 +15,14 @@ UPDATE = bool(os.environ.get("NUGGETEER_UPDATE_GOLDEN"))
 
 
 def check(page: Path, block: str, printed: Sequence[str]) -> None:
-    """Every line of a page's block is printed."""
+    """A page's block has printed lines, each of them once and in their order."""
+    shown = block.splitlines()
     if UPDATE:
-        lines = [line if line in printed else nearest(line, printed) for line in block.splitlines()]
-        replace(page, block, "".join(f"{line}\n" for line in lines))
+        replace(page, block, "".join(f"{line}\n" for line in nearest(shown, printed)))
         return
-    for line in block.splitlines():
-        assert line in printed, "\n".join(printed)
+    left = iter(printed)
+    for line in shown:
+        assert line in left, f"not printed, or not in this place: {line}\n" + "\n".join(printed)
 
 
 def check_guide(
@@ -52,6 +53,13 @@ def replace(page: Path, block: str, new: str) -> None:
     page.write_text(page.read_text(encoding="utf-8").replace(block, new), encoding="utf-8")
 
 
-def nearest(line: str, printed: Sequence[str]) -> str:
-    """The printed line that is most like it."""
-    return max(printed, key=lambda other: difflib.SequenceMatcher(None, line, other, autojunk=False).ratio())
+def nearest(shown: Sequence[str], printed: Sequence[str]) -> list[str]:
+    """For each line that is shown, another printed line, in their order; all together as like them as can be."""
+    best = [(0.0, list[str]())] * (len(printed) + 1)  # with the first printed lines only
+    for line in shown:
+        alike = [difflib.SequenceMatcher(None, line, other, autojunk=False).ratio() for other in printed]
+        reached = [(-1.0, list[str]())]
+        for (likeness, lines), other, more in zip(best, printed, alike, strict=False):
+            reached.append(max(reached[-1], (likeness + more, [*lines, other]), key=lambda found: found[0]))
+        best = reached
+    return best[-1][1]
