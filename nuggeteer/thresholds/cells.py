@@ -1,44 +1,51 @@
 """Judged pairs in cells, and their likelihood on the grid of a nugget's threshold and steepness.
 
-Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, verdicts of judges).
+Pairs are counted in cells of (nugget, group, √s in steps of 0.01, size in steps of ¼, log odds carried over in steps of
+⅛, verdicts of judges). All but nugget and group is the kind of a cell. Nuggets share a few thousand kinds at most.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.curve import decode_cells, encode_cells
+from nuggeteer.thresholds.curve import DecodedCells, decode_cells, encode_cells, kinds_of_cells
+from nuggeteer.thresholds.interpolation import sums_of_softplus
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.smooth import GRID
 
 Matrix = Vector
-BLOCK = 512  # cells at once, whose numbers the processor keeps at hand
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of about one score, size and log odds
-    carried over, and with the same verdicts of judges. `weight` is how much the pairs tell about the system, and
-    `weight_yes` the part of it that is a yes."""
+    """Judged pairs, counted: `yes` of `count` pairs of a nugget, in a group, of one kind. `weight` is how much the
+    pairs tell about the system, and `weight_yes` the part of it that is a yes. The cells are in the order of nuggets.
+    """
 
     nugget: Ints
     group: Ints
-    score: Vector
-    size: Vector
-    carried: Vector
+    kind: Ints  # the position in `kinds`
+    kinds: DecodedCells
     count: Vector
     yes: Vector
     weight: Vector
     weight_yes: Vector
-    opinions: Matrix  # cells × clues of judges
+
+    @property
+    def score(self) -> Vector:
+        return self.kinds.score[self.kind]
+
+    @property
+    def size(self) -> Vector:
+        return self.kinds.size[self.kind]
 
 
 def cells_of(evidence: Evidence) -> Cells:
     groups = max(len(evidence.groups), 1)
+    kinds = kinds_of_cells(evidence.opinions)
     codes, cell, count = np.unique(
         encode_cells(evidence.nugget * groups + evidence.group, evidence.pairs),
         return_inverse=True,
@@ -48,10 +55,11 @@ def cells_of(evidence: Evidence) -> Cells:
     of_pair = _weights_for_systems(evidence)
     weight = np.asarray(np.bincount(cell, of_pair, len(codes)), dtype=float)
     weight_yes = np.asarray(np.bincount(cell, of_pair * evidence.yes, len(codes)), dtype=float)
-    found = decode_cells(codes, evidence.opinions)
-    nugget, group = np.divmod(found.cell, groups)
-    counts = count.astype(float), yes.astype(float), weight, weight_yes
-    return Cells(nugget, group, found.score, found.size, found.carried, *counts, found.opinions)
+    place, codes_of_kinds = np.divmod(codes, kinds)
+    nugget, group = np.divmod(place, groups)
+    different, kind = np.unique(codes_of_kinds, return_inverse=True)
+    decoded = decode_cells(different, evidence.opinions)
+    return Cells(nugget, group, kind, decoded, count.astype(float), yes.astype(float), weight, weight_yes)
 
 
 def _weights_for_systems(evidence: Evidence) -> Vector:
@@ -72,7 +80,8 @@ def _weights_for_systems(evidence: Evidence) -> Vector:
 
 @dataclass(frozen=True)
 class GridLikelihood:
-    """The likelihood of each (t, a), given everything else."""
+    """The likelihood of each (t, a), given everything else. Of each cell, `base`, t times `rise` and the
+    `group`'s effect are the logits at a = 0."""
 
     cells: Cells
     base: Vector
@@ -80,40 +89,19 @@ class GridLikelihood:
     group: Vector
     nuggets: int
 
-    def of_cells(self, rows: Ints | slice, steepness: Vector) -> Matrix:
-        """cells × (steepness × GRID): log likelihoods."""
-        cells = self.cells
-        yes, count = cells.yes[rows, None], cells.count[rows, None]
-        base = (self.base + self.group[cells.group])[rows]
-        parts = []
-        for t in steepness:
-            eta = (base + t * self.rise[rows])[:, None] + GRID
-            missed = softplus(eta)
-            missed *= count
-            eta *= yes
-            parts.append(np.subtract(eta, missed, out=eta))
-        return np.concatenate(parts, axis=1)
-
-    def of_nuggets(self, steepness: Vector, rows: Ints | slice = slice(None)) -> Matrix:
-        """nuggets × (steepness × GRID), from the cells in `rows`, which are in the order of nuggets."""
-        result = np.zeros((self.nuggets, len(steepness) * len(GRID)))
-        rows = np.arange(len(self.cells.nugget))[rows] if isinstance(rows, slice) else rows
-        asked, start = np.unique(self.cells.nugget[rows], return_index=True)
-        # Some nuggets at a time, whose numbers the processor keeps at hand.
-        first = np.flatnonzero(np.diff(start // BLOCK, prepend=-1)).tolist()
-        for begin, end in pairwise([*first, len(asked)]):
-            own = start[begin:end]
-            stop = int(start[end]) if end < len(asked) else len(rows)
-            sums = np.add.reduceat(self.of_cells(rows[own[0] : stop], steepness), own - own[0], axis=0)
-            result[asked[begin:end]] = sums
-        return result
-
-
-def softplus(x: Vector) -> Vector:
-    """log(1 + exp x), in the precision of x."""
-    result = np.abs(x)
-    np.negative(result, out=result)
-    np.exp(result, out=result)
-    np.log1p(result, out=result)
-    result += np.maximum(x, 0)
-    return np.asarray(result)
+    def of_nuggets(self, steepness: Vector, rows: Ints | None = None) -> tuple[Ints, Matrix]:
+        """The nuggets that have cells, or cells among the `rows`, and of each the log likelihoods: nuggets ×
+        (steepness × GRID). `rows` are in the order of nuggets."""
+        cells, part = self.cells, slice(None) if rows is None else rows
+        nugget, yes, count, rises = cells.nugget[part], cells.yes[part], cells.count[part], self.rise[part]
+        base = self.base[part] + self.group[cells.group[part]]
+        asked, start = np.unique(nugget, return_index=True)
+        result: Matrix = np.empty((len(asked), len(steepness), len(GRID)))
+        if len(asked):
+            found = np.add.reduceat(yes, start)
+            for i, t in enumerate(steepness.tolist()):
+                logits = base + t * rises
+                np.multiply(found[:, None], GRID, out=result[:, i])
+                result[:, i] += np.add.reduceat(yes * logits, start)[:, None]
+                result[:, i] -= sums_of_softplus(logits, count, start)
+        return asked, result.reshape(len(asked), len(steepness) * len(GRID))

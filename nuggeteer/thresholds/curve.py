@@ -57,6 +57,11 @@ def encode_cells(cell: Ints, pairs: Pairs) -> Ints:
     return np.asarray(codes)
 
 
+def kinds_of_cells(opinions: Opinions | None) -> int:
+    """How many codes `encode_cells` has for a cell."""
+    return (BINS + 1) * SIZES * CARRIED_LEVELS * (1 if opinions is None else len(opinions.rows))
+
+
 @dataclass(frozen=True, repr=False)
 class DecodedCells(Shown):
     """What `encode_cells` made into codes: for each code the cell, the score, the size, the log odds that are carried

@@ -1,4 +1,4 @@
-"""The effects of nuggets and of systems in the smooth model: steps 2 and 3 of the fit (`learning.py`).
+"""The effects of systems in the smooth model: step 3 of the fit (`learning.py`).
 
 The effects v, k and g of a system are learned from the verdicts on its texts, weighed. Nuggets count as they do in the
 score. Of the pairs that `judge` drew at random, each stands for the open pairs of its run (`Evidence.represents`): it
@@ -11,108 +11,23 @@ the probability `ODDITY`, and afterwards as far as the system's own verdicts say
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.cells import BLOCK, GridLikelihood, softplus
+from nuggeteer.thresholds.blind import Blind
+from nuggeteer.thresholds.cells import GridLikelihood
+from nuggeteer.thresholds.interpolation import heights, sums_of_softplus
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.smooth import EFFECTS, GRID, MOST, SIGMAS, STEEPNESS, Prior
+from nuggeteer.thresholds.nugget_effects import NuggetEffects
+from nuggeteer.thresholds.smooth import EFFECTS, SIGMAS, Prior
 
 Matrix = Vector
-STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
-STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
-STEEPNESS_NUGGETS = 200
 # Of v, k and g. A g of −2 turns all guesses around, a v of 2 makes a doubtful guess almost sure.
 ODD = np.array([2.0, 1.0, 1.5])
 ODDITY, HARDLY = 0.03, 0.005  # a smaller probability afterwards is none
-
-
-class NuggetEffects:
-    """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior."""
-
-    def __init__(self, likelihood: GridLikelihood, start: float, prior: Prior) -> None:
-        self._start, self._prior = start, prior
-        every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
-        some = np.flatnonzero(likelihood.cells.nugget % every == 0)
-        self.steepness = 0.0
-        if len(some):
-            self.steepness = max(
-                STEEPNESS_SPREADS,
-                key=lambda spread: self._best(likelihood.of_nuggets(np.exp(spread * STEEPNESS), some))[0],
-            )
-        self.log_likelihood = likelihood.of_nuggets(np.exp(self.steepness * STEEPNESS))
-        _, self.log_marginal, self.sigma, self.density = self._best(self.log_likelihood)
-        top = self.log_likelihood.max(axis=1, keepdims=True)
-        self.posterior = np.exp(self.log_likelihood - top) * self.density
-        self.posterior /= self.posterior.sum(axis=1, keepdims=True)
-
-    def _best(self, log_likelihood: Matrix) -> tuple[float, float, float, Vector]:
-        """(log marginal with prior, without, σ_a, the density over (t, a)) at the best μ and σ_a."""
-        # A nugget without verdicts says nothing about either.
-        log_likelihood = log_likelihood[log_likelihood.any(axis=1)]
-        top = log_likelihood.max(axis=1, keepdims=True)
-        scaled = np.exp(log_likelihood - top).reshape(-1, len(STEEPNESS), len(GRID))
-        over_t = np.einsum("jtg,t->jg", scaled, STEEPNESS_WEIGHT)
-        points, densities, beliefs = [], [], []
-        for mu, ratio in product(np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))):
-            sigma = self._start * ratio
-            density = np.exp(-0.5 * ((GRID - mu) / sigma) ** 2)
-            densities.append(density / density.sum())
-            # As much as `weight` nuggets would say of the mean and of the spread.
-            off = (mu / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
-            beliefs.append(-0.5 * self._prior.weight * off)
-            points.append(sigma)
-        log_marginals = np.log(over_t @ np.stack(densities, axis=1)).sum(axis=0) + top.sum()
-        best = int(np.argmax(log_marginals + np.array(beliefs)))
-        joint = (STEEPNESS_WEIGHT[:, None] * densities[best]).ravel()
-        value = float(log_marginals[best])
-        return value + beliefs[best], value, float(points[best]), joint
-
-
-@dataclass(frozen=True)
-class _Blind:
-    """What is believed of a group's cells by those who did not see the group. In single precision, because the two
-    large arrays are read a few dozen times."""
-
-    rows: Ints
-    weight: Matrix  # cells × (steepness × GRID)
-    eta: Matrix  # the same: logits
-    x: Vector  # of the formula
-    centre: float = 0.0  # e
-    level: float = 0.0  # h
-
-    def logits(self, effects: Vector, part: slice = slice(None)) -> Matrix:
-        """(1 + g) η + v + k(x − e) − gh."""
-        v, k, g = effects
-        shift = v + k * (self.x[part] - self.centre) - g * self.level
-        eta = self.eta[part] if g == 0 else self.eta[part] * np.float32(1 + g)
-        return np.asarray(eta + shift.astype(np.float32)[:, None])
-
-    def chance(self, effects: Vector) -> tuple[Vector, Matrix]:
-        """P(yes), and how fast it rises with each effect: cells × EFFECTS."""
-        p, rising = np.empty(len(self.rows)), np.empty((len(self.rows), EFFECTS))
-        for begin in range(0, len(self.rows), BLOCK):
-            part = slice(begin, begin + BLOCK)
-            inside = self.logits(effects, part)
-            # 1 / (1 + exp −x), and the rest: without exp x, which may be too large
-            np.clip(inside, -MOST, MOST, out=inside)
-            np.negative(inside, out=inside)
-            np.exp(inside, out=inside)
-            inside += np.float32(1)
-            np.reciprocal(inside, out=inside)
-            weighted = self.weight[part] * inside
-            p[part] = weighted.sum(axis=1)
-            np.subtract(np.float32(1), inside, out=inside)
-            weighted *= inside
-            rising[part, 0] = weighted.sum(axis=1)
-            rising[part, 2] = np.einsum("ij,ij->i", weighted, self.eta[part])
-        rising[:, 1] = rising[:, 0] * (self.x - self.centre)
-        rising[:, 2] -= self.level * rising[:, 0]
-        return p, rising
+EIGHT = 8  # digits of log likelihoods that are taken to be the same
 
 
 @dataclass(frozen=True)
@@ -151,7 +66,6 @@ class SystemEffects:
     ) -> None:
         self._likelihood, self._cells = likelihood, likelihood.cells
         groups, cells = len(evidence.groups), likelihood.cells
-        self._steepness = np.exp(nuggets.steepness * STEEPNESS)
         self._question = evidence.question_of_nugget
         self._x = x
         displacement, information = np.zeros((groups, EFFECTS)), np.zeros((groups, 2))
@@ -192,28 +106,31 @@ class SystemEffects:
         odds = ODDITY / (1 - ODDITY) * np.exp(np.clip(for_odd - for_usual, -50, 50))
         self.odd = np.where(odds > HARDLY, odds / (1 + odds), 0.0)
 
-    def _blind(self, rows: Ints, nuggets: NuggetEffects, importance: Vector) -> _Blind:
-        likelihood = self._likelihood
-        asked, of_cell = np.unique(self._cells.nugget[rows], return_inverse=True)
-        own = likelihood.of_nuggets(self._steepness, rows)[asked]
-        others = nuggets.log_likelihood[asked] - own
-        belief = nuggets.density * np.exp(others - others.max(axis=1, keepdims=True))
-        belief /= belief.sum(axis=1, keepdims=True)
-        shift = (likelihood.base[rows, None] + self._steepness * likelihood.rise[rows, None]).astype(np.float32)
-        eta = (shift[:, :, None] + GRID.astype(np.float32)).reshape(len(rows), -1)
-        blind = _Blind(rows, belief.astype(np.float32)[of_cell], eta, self._x[rows])
-        # Where k and g leave the expected score as it is, so that v can be told apart from both.
-        _, rising = blind.chance(np.zeros(EFFECTS))
-        pull = importance * self._cells.count[rows]
-        of_v, of_k, of_g = pull @ rising
-        return replace(blind, centre=float(of_k / of_v), level=float(of_g / of_v))
+    def _blind(self, rows: Ints, nuggets: NuggetEffects, importance: Vector) -> Blind:
+        likelihood, cells = self._likelihood, self._cells
+        asked, own = likelihood.of_nuggets(nuggets.points, rows)
+        others = nuggets.log_likelihood[np.searchsorted(nuggets.asked, asked)] - own
+        others -= others.max(axis=1, keepdims=True)
+        kept, of_nugget = _different(others)
+        beliefs = np.exp(others[kept].astype(np.float32))
+        beliefs *= nuggets.density.astype(np.float32)
+        beliefs /= beliefs.sum(axis=1, keepdims=True)
+        # Cells of one kind whose nuggets have one belief, in questions with one effect.
+        belief, kinds = of_nugget[np.searchsorted(asked, cells.nugget[rows])], len(cells.kinds.cell)
+        bases, base = np.unique(np.round(likelihood.base[rows], EIGHT), return_inverse=True)
+        codes = (belief * np.int64(len(bases)) + base) * kinds + cells.kind[rows]
+        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        row = rows[first]
+        eta = likelihood.base[row, None] + nuggets.points * likelihood.rise[row, None]
+        blind = Blind(rows, beliefs, of_nugget, place, belief[first], eta, self._x[row])
+        return blind.seeing_effects(importance * cells.count[rows])
 
-    def _displacement(self, blind: _Blind, importance: Vector) -> tuple[Vector, Vector]:
+    def _displacement(self, blind: Blind, importance: Vector) -> tuple[Vector, Vector]:
         """The v and k at which the expected weight of yes is the weight seen, and so is its slope over x; and the
         information behind each. g is 0."""
         yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
         broad = np.diag([0.25 * float(importance.max()), 4.0])  # keeps groups of all yes or all no finite
-        equations = np.stack([importance, blind.x - blind.centre], axis=1)
+        equations = np.stack([importance, blind.x[blind.place] - blind.centre], axis=1)
         effects, slope, noise = np.zeros(EFFECTS), broad, broad
         for _ in range(20):
             p, rising = blind.chance(effects)
@@ -226,7 +143,7 @@ class SystemEffects:
         back = np.linalg.inv(slope + 1e-6 * broad)  # of fewer verdicts than effects, next to nothing is known
         return effects, 1 / np.maximum(np.diag(back @ noise @ back.T), 1e-12)
 
-    def _likelihood_of_effects(self, blind: _Blind, scales: Vector) -> tuple[Matrix, Vector, float]:
+    def _likelihood_of_effects(self, blind: Blind, scales: Vector) -> tuple[Matrix, Vector, float]:
         """What a group's verdicts say of its effects, near those that are likeliest with these spreads: the curvature,
         the pull and the log of `_Likelihood`. It is a quasi-likelihood with the weights of the cells."""
         yes, count = self._cells.weight_yes[blind.rows], self._cells.weight[blind.rows]
@@ -245,21 +162,30 @@ class SystemEffects:
         pull = curvature @ effects + effects / scales**2
         return curvature, pull, log - float(pull @ effects - effects @ curvature @ effects / 2)
 
-    def _excess(self, blind: _Blind, effects: Vector) -> Vector:
+    def _excess(self, blind: Blind, effects: Vector) -> Vector:
         """Of a group's answers, in sum: the squares of nuggets found less expected, what these would be were nuggets
         independent, and what a ρ of 1 would add to it."""
         cells, rows = self._cells, blind.rows
         nugget, start = np.unique(cells.nugget[rows], return_index=True)  # cells are in the order of nuggets
-        missed = softplus(blind.logits(effects))
-        missed *= cells.count[rows, None].astype(np.float32)
-        by_state = -np.expm1(-np.add.reduceat(missed, start, axis=0))
-        p = (blind.weight[start] * by_state).sum(axis=1)
+        logits, count = blind.logits(effects)[blind.place], cells.count[rows]
+        missed = np.concatenate([sums_of_softplus(own, count, start) for own in logits.T], axis=1)
+        rates = missed.astype(np.float32)
+        weight = blind.beliefs[blind.of_nugget]
+        p = -(weight * np.expm1(-rates)).sum(axis=1, dtype=float)
         found = np.add.reduceat(cells.yes[rows], start) > 0
         question = self._question[nugget]
-        height = np.exp(-0.5 * ndtri(np.clip(by_state, 1e-9, 1 - 1e-9)) ** 2) / np.sqrt(2 * np.pi)
-        height = (blind.weight[start] * height).sum(axis=1)
+        height = (weight * heights(rates)).sum(axis=1, dtype=float)
         shared = np.bincount(question, height) ** 2 - np.bincount(question, height**2)
         return np.array([(np.bincount(question, found - p) ** 2).sum(), (p * (1 - p)).sum(), shared.sum()])
+
+
+def _different(log_likelihood: Matrix) -> tuple[Ints, Ints]:
+    """The first of each different row, to eight digits, and of each row, which of these is like it."""
+    rounded = np.round(log_likelihood, EIGHT) + 0.0  # no −0
+    first: dict[bytes, int] = {}
+    which = np.array([first.setdefault(row.tobytes(), len(first)) for row in rounded], dtype=np.int64)
+    _, kept = np.unique(which, return_index=True)
+    return kept, which
 
 
 def _sigmas(off: Vector, information: Vector, scale: float) -> Vector:

@@ -14,7 +14,7 @@ of each answer, all its nuggets together, varies more than it would if they were
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -23,8 +23,9 @@ from nuggeteer.records import Vector
 from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
 from nuggeteer.thresholds.curvature import Curvature
 from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, features, rise
-from nuggeteer.thresholds.effects import NuggetEffects, SystemEffects
+from nuggeteer.thresholds.effects import SystemEffects
 from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.nugget_effects import NuggetEffects
 from nuggeteer.thresholds.partial import partial_support
 from nuggeteer.thresholds.smooth import STEEPNESS, Prior, SmoothFit, heard
 
@@ -45,12 +46,13 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
-    base = newton.b[0] + newton.b[CURVE] * cells.size + cells.opinions @ newton.b[COEFFICIENTS:] + cells.carried
-    base += newton.question[evidence.question_of_nugget[cells.nugget]]
-    likelihood = GridLikelihood(cells, base, rise(cells.score, newton.b), newton.group, evidence.nuggets)
+    kinds, b = cells.kinds, newton.b
+    of_size, rises = b[CURVE] * kinds.size, rise(kinds.score, b)
+    of_kind = b[0] + of_size + kinds.opinions @ b[COEFFICIENTS:] + kinds.carried
+    base = of_kind[cells.kind] + newton.question[evidence.question_of_nugget][cells.nugget]
+    likelihood = GridLikelihood(cells, base, rises[cells.kind], newton.group, evidence.nuggets)
     nuggets = NuggetEffects(likelihood, newton.spread_nugget, prior)
-    x = rise(cells.score, newton.b) + newton.b[CURVE] * cells.size
-    groups = SystemEffects(likelihood, nuggets, prior, evidence, x)
+    groups = SystemEffects(likelihood, nuggets, prior, evidence, (rises + of_size)[cells.kind])
     seen = np.bincount(cells.group, weights=cells.count, minlength=len(evidence.groups)) > 0
     return SmoothFit(
         b=newton.b,
@@ -78,15 +80,41 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
     )
 
 
+@dataclass(frozen=True)
+class _Moments:
+    """What the cells say at one point: sums over them of their information times what they depend on, and of what is
+    left of their verdicts."""
+
+    core: Matrix  # of b and v
+    core_nugget: Matrix  # core × nuggets
+    information: Vector  # of each nugget
+    left_of_b: Vector
+    left_of_group: Vector
+    left_of_nugget: Vector
+
+
 class _Newton:
     """Step 1: the joint mode of b, a, c and v, and the spreads."""
 
     def __init__(self, cells: Cells, evidence: Evidence, prior: Prior) -> None:
+        from scipy.sparse import csr_array
+
         self.cells, self.prior = cells, prior
         self.question_of_nugget = evidence.question_of_nugget
         self.nuggets, self.groups = evidence.nuggets, len(evidence.groups)
         self.questions = int(evidence.question_of_nugget.max(initial=-1)) + 1
-        self.features = features(cells.score, cells.size, cells.opinions)
+        self.features = features(cells.kinds.score, cells.kinds.size, cells.kinds.opinions)
+        # Sums over the cells of a nugget are a product with this matrix, whose numbers are those of the cells.
+        begin = np.searchsorted(cells.nugget, np.arange(self.nuggets + 1))
+        self._by_kind = csr_array(
+            (np.zeros(len(cells.nugget)), cells.kind, begin), shape=(self.nuggets, len(self.features))
+        )
+        # Of each group, its kinds of cells.
+        codes, self._kind_in_group = np.unique(
+            cells.group * np.int64(max(len(self.features), 1)) + cells.kind, return_inverse=True
+        )
+        self._group_of_kind, self._kind = np.divmod(codes, max(len(self.features), 1))
+        self._nugget_in_group = cells.group * self.nuggets + cells.nugget
         self.b = prior.b.copy()
         self.coefficients = len(self.b)
         self.nugget = np.zeros(self.nuggets)
@@ -98,6 +126,7 @@ class _Newton:
             prior.group,
         )
         self._b_precision = np.linalg.inv(prior.b_covariance)
+        self._moments = self._moments_here()
 
     def run(self) -> None:
         for outer in range(ROUNDS):
@@ -108,29 +137,52 @@ class _Newton:
                 break
         self.b_covariance = self._inverse[: self.coefficients, : self.coefficients]
 
-    def _blocks(self) -> Curvature:
-        """Curvature of the log posterior, and what is left of each pair."""
-        cells, q = self.cells, self.question_of_nugget[self.cells.nugget]
-        eta = self.features @ self.b + self.nugget[cells.nugget] + self.group[cells.group] + self.question[q]
-        eta += cells.carried
+    def _moments_here(self) -> _Moments:
+        cells, at = self.cells, self.coefficients
+        of_kind = self.features @ self.b + cells.kinds.carried
+        eta = of_kind[cells.kind] + (self.nugget + self.question[self.question_of_nugget])[cells.nugget]
+        eta += self.group[cells.group]
         mean = expit(eta)
-        w = cells.count * mean * (1 - mean)
-        self._residual = cells.yes - cells.count * mean
-        weighted = self.features * w[:, None]
-        at = self.coefficients
+        expected = cells.count * mean
+        w = expected * (1 - mean)
+        residual = cells.yes - expected
+
+        known, group = self.features[self._kind], self._group_of_kind
+        w_of_kind, left_of_kind = (np.bincount(self._kind_in_group, values, len(group)) for values in (w, residual))
+        weighted = known * w_of_kind[:, None]
         core = np.zeros((at + self.groups, at + self.groups))
-        with_nugget = np.zeros((len(core), self.nuggets))
-        core[:at, :at] = self.features.T @ weighted + self._b_precision
+        core[:at, :at] = known.T @ weighted
         for k in range(at):
-            core[k, at:] = core[at:, k] = np.bincount(cells.group, weighted[:, k], self.groups)
-            with_nugget[k] = np.bincount(cells.nugget, weighted[:, k], self.nuggets)
+            core[k, at:] = core[at:, k] = np.bincount(group, weighted[:, k], self.groups)
         in_group = np.arange(at, len(core))
-        core[in_group, in_group] = np.bincount(cells.group, w, self.groups) + self.spread_group**-2
-        table = np.bincount(cells.group * self.nuggets + cells.nugget, w, self.groups * self.nuggets)
-        with_nugget[at:] = table.reshape(self.groups, self.nuggets)
-        information = np.asarray(np.bincount(cells.nugget, w, self.nuggets), dtype=float)
+        core[in_group, in_group] = np.bincount(group, w_of_kind, self.groups)
+        core_nugget = np.empty((len(core), self.nuggets))
+        self._by_kind.data = w
+        core_nugget[:at] = (self._by_kind @ self.features).T
+        table = np.bincount(self._nugget_in_group, w, self.groups * self.nuggets)
+        core_nugget[at:] = table.reshape(self.groups, self.nuggets)
+        return _Moments(
+            core,
+            core_nugget,
+            core_nugget[at:].sum(axis=0),
+            left_of_kind @ known,
+            np.asarray(np.bincount(group, left_of_kind, self.groups), dtype=float),
+            np.asarray(np.bincount(cells.nugget, residual, self.nuggets), dtype=float),
+        )
+
+    def _curvature(self) -> Curvature:
+        """Of the log posterior."""
+        core, at = self._moments.core.copy(), self.coefficients
+        core[:at, :at] += self._b_precision
+        in_group = np.arange(at, len(core))
+        core[in_group, in_group] += self.spread_group**-2
         return Curvature.eliminated(
-            core, with_nugget, information, self.question_of_nugget, self.spread_nugget**-2, self._question_precision
+            core,
+            self._moments.core_nugget,
+            self._moments.information,
+            self.question_of_nugget,
+            self.spread_nugget**-2,
+            self._question_precision,
         )
 
     @property
@@ -138,17 +190,17 @@ class _Newton:
         return np.full(self.questions, self.spread_question**-2)
 
     def _step(self) -> float:
-        curvature = self._blocks()
-        cells, q, r = self.cells, self.question_of_nugget[self.cells.nugget], self._residual
-        step, question_step, nugget_step = curvature.solve(
+        moments = self._moments
+        of_question = np.bincount(self.question_of_nugget, moments.left_of_nugget, self.questions)
+        step, question_step, nugget_step = self._curvature().solve(
             np.concatenate(
                 [
-                    self.features.T @ r - self._b_precision @ (self.b - self.prior.b),
-                    np.bincount(cells.group, r, self.groups) - self.group * self.spread_group**-2,
+                    moments.left_of_b - self._b_precision @ (self.b - self.prior.b),
+                    moments.left_of_group - self.group * self.spread_group**-2,
                 ]
             ),
-            np.bincount(q, r, self.questions) - self.question * self.spread_question**-2,
-            np.bincount(cells.nugget, r, self.nuggets) - self.nugget * self.spread_nugget**-2,
+            of_question - self.question * self.spread_question**-2,
+            moments.left_of_nugget - self.nugget * self.spread_nugget**-2,
         )
         longest = float(max(np.abs(part).max(initial=0) for part in (step, question_step, nugget_step)))
         # Far from the mode the quadratic picture overshoots.
@@ -157,11 +209,12 @@ class _Newton:
         self.group = self.group + step[self.coefficients :] * shorter
         self.question = self.question + question_step * shorter
         self.nugget = self.nugget + nugget_step * shorter
+        self._moments = self._moments_here()
         return longest
 
     def _spread(self) -> float:
         """EM for the spreads; returns the largest relative change."""
-        curvature = self._blocks()
+        curvature = self._curvature()
         self._inverse, self.question_variance, nugget_variance = curvature.variances()
         self._log_determinant = curvature.log_determinant
         before = np.array([self.spread_nugget, self.spread_group, self.spread_question])

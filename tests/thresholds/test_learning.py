@@ -1,4 +1,4 @@
-"""How the smooth model is fitted: what eliminates nuggets and questions, against the whole matrix; and its cost."""
+"""How the smooth model is fitted: its steps against an optimizer and against the whole matrix; and its cost."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import time
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
 
+from nuggeteer.thresholds.cells import cells_of
 from nuggeteer.thresholds.curvature import Curvature
-from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.curve import BINS, features
+from nuggeteer.thresholds.learning import _Newton, fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
-from tests.thresholds.test_smooth import evidence_of
+from tests.thresholds.test_smooth import NUGGETS, QUESTIONS, evidence_of, simulated
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -64,3 +68,32 @@ def test_fitting_does_not_grow_with_the_cube_of_the_number_of_questions():
     fit = fit_smooth(evidence_of(scores, rng.random(3000) < scores, np.arange(3000), questions=3000), PRIOR)
     assert time.process_time() - begin < 10
     assert fit.pairs == 3000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_effects_and_coefficients_are_the_mode_that_an_optimizer_finds(seed):
+    """Given the spreads, on the joint posterior over all pairs, none of them merged."""
+    evidence, *_ = simulated(seed, per=1, groups=3)
+    newton = _Newton(cells_of(evidence), evidence, PRIOR)
+    for _ in range(30):
+        newton._step()
+    x = features((np.rint(np.sqrt(evidence.scores) * BINS) / BINS) ** 2, evidence.size)
+    spreads = [newton.spread_nugget] * NUGGETS + [newton.spread_question] * QUESTIONS + [newton.spread_group] * 3
+    effects = np.concatenate([newton.nugget, newton.question, newton.group])
+    question = evidence.question_of_nugget[evidence.nugget]
+    design = np.concatenate(
+        [x, np.eye(NUGGETS)[evidence.nugget], np.eye(QUESTIONS)[question], np.eye(3)[evidence.group]], axis=1
+    )
+    precision = np.zeros((design.shape[1],) * 2)
+    precision[: x.shape[1], : x.shape[1]] = np.linalg.inv(PRIOR.b_covariance)
+    precision[x.shape[1] :, x.shape[1] :] = np.diag(np.array(spreads) ** -2.0)
+    prior = np.concatenate([PRIOR.b, np.zeros(len(spreads))])
+
+    def loss(at):
+        eta = design @ at
+        value = np.logaddexp(0, eta).sum() - eta[evidence.yes].sum() + (at - prior) @ precision @ (at - prior) / 2
+        return value, design.T @ (expit(eta) - evidence.yes) + precision @ (at - prior)
+
+    found = minimize(loss, prior, jac=True, method="BFGS", options={"gtol": 1e-7, "maxiter": 5000})
+    assert np.concatenate([newton.b, effects]) == pytest.approx(found.x, abs=1e-4)
+    assert loss(np.concatenate([newton.b, effects]))[0] <= found.fun + 1e-8

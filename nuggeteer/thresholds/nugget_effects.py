@@ -1,0 +1,106 @@
+"""The effects of nuggets in the smooth model: step 2 of the fit (`learning.py`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nuggeteer.records import Ints, Vector
+from nuggeteer.thresholds.cells import GridLikelihood
+from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior
+
+Matrix = Vector
+STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
+STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
+STEEPNESS_NUGGETS = 200
+# The μ that are tried, and the σ_a as multiples of that of step 1; those that are tried first, and how far beside the
+# best one others are.
+MEANS, RATIOS = np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))
+FIRST = np.arange(0, len(MEANS), 4)[:, None], np.array([0, 3, 6, 9, 12, 15, 17])
+BESIDE = 4, 3
+
+
+class NuggetEffects:
+    """Step 2: exact posteriors of (t, a), and μ, σ_a, σ_t of highest marginal likelihood, with a weak prior.
+
+    Where σ_t is 0, there is one t, and its likelihood is worked out once."""
+
+    def __init__(self, likelihood: GridLikelihood, start: float, prior: Prior) -> None:
+        self._start, self._prior = start, prior
+        every = max(1, -(-likelihood.nuggets // STEEPNESS_NUGGETS))
+        some = np.flatnonzero(likelihood.cells.nugget % every == 0)
+        self.steepness = 0.0
+        if len(some):
+            self.steepness = max(STEEPNESS_SPREADS, key=lambda spread: self._value(likelihood, spread, some))
+        steepness, of_steepness = _points(self.steepness)
+        self.asked, log_likelihood = likelihood.of_nuggets(steepness)
+        scaled = _Scaled(log_likelihood, of_steepness)
+        (mean, self.sigma), self.log_marginal = self._best(scaled)
+        density = _densities(np.array([mean]), np.array([self.sigma]))[:, 0]
+        self.log_likelihood, self.points = log_likelihood, steepness
+        self.density = (of_steepness[:, None] * density).ravel()
+        # A nugget without verdicts has the density that they all have beforehand.
+        alone = (STEEPNESS_WEIGHT[:, None] * density).ravel()
+        self.posterior = np.tile(alone / alone.sum(), (likelihood.nuggets, 1))
+        known = scaled.values * self.density
+        known /= known.sum(axis=1, keepdims=True)
+        if len(steepness) < len(STEEPNESS):
+            known = (STEEPNESS_WEIGHT[:, None] * known[:, None, :]).reshape(len(known), len(alone))
+        self.posterior[self.asked] = known
+
+    def _value(self, likelihood: GridLikelihood, spread: float, some: Ints) -> float:
+        """The log marginal likelihood of some nuggets with this σ_t, and its prior, at the best μ and σ_a."""
+        steepness, of_steepness = _points(spread)
+        scaled = _Scaled(likelihood.of_nuggets(steepness, some)[1], of_steepness)
+        (mean, sigma), value = self._best(scaled)
+        return value + float(self._belief(np.array(mean), np.array(sigma)))
+
+    def _best(self, scaled: _Scaled) -> tuple[tuple[float, float], float]:
+        """The best μ and σ_a, and their log marginal likelihood.
+
+        Of all that may be tried, every few are, and then those beside the best one, until it is better than all
+        around it."""
+        value = np.full((len(MEANS), len(RATIOS)), -np.inf)
+        marginal = value.copy()
+        wanted = np.zeros(value.shape, dtype=bool)
+        wanted[FIRST] = True
+        while wanted.any():
+            at, ratio = np.nonzero(wanted)
+            mean, sigma = MEANS[at], self._start * RATIOS[ratio]
+            marginal[wanted] = scaled.log_marginals(_densities(mean, sigma))
+            value[wanted] = marginal[wanted] + self._belief(mean, sigma)
+            best, best_ratio = np.unravel_index(int(np.argmax(value)), value.shape)
+            beside = slice(max(best - BESIDE[0], 0), best + BESIDE[0] + 1)
+            wanted[:] = False
+            wanted[beside, max(best_ratio - BESIDE[1], 0) : best_ratio + BESIDE[1] + 1] = True
+            wanted &= np.isneginf(value)
+        return (float(MEANS[best]), float(self._start * RATIOS[best_ratio])), float(marginal[best, best_ratio])
+
+    def _belief(self, mean: Vector, sigma: Vector) -> Vector:
+        """As much as `weight` nuggets would say of the mean and of the spread."""
+        off = (mean / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
+        return np.asarray(-0.5 * self._prior.weight * off)
+
+
+def _points(spread: float) -> tuple[Vector, Vector]:
+    """The t that stand for a σ_t, and their weights."""
+    return (np.exp(spread * STEEPNESS), STEEPNESS_WEIGHT) if spread else (np.ones(1), np.ones(1))
+
+
+def _densities(mean: Vector, sigma: Vector) -> Matrix:
+    """GRID × normal densities."""
+    density = np.exp(-0.5 * ((GRID[:, None] - mean) / sigma) ** 2)
+    return np.asarray(density / density.sum(axis=0))
+
+
+class _Scaled:
+    """Likelihoods of nuggets with verdicts, each as a share of its highest."""
+
+    def __init__(self, log_likelihood: Matrix, of_steepness: Vector) -> None:
+        top = log_likelihood.max(axis=1, keepdims=True)
+        self.values = np.exp(log_likelihood - top)
+        self._top = float(top.sum())
+        self._over_steepness = of_steepness @ self.values.reshape(len(top), len(of_steepness), len(GRID))
+
+    def log_marginals(self, densities: Matrix) -> Vector:
+        """With each density of a, over all nuggets."""
+        return np.asarray(np.log(self._over_steepness @ densities).sum(axis=0) + self._top)
