@@ -26,7 +26,9 @@ from nuggeteer.history.store import History
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
+from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.html import evidence
+from nuggeteer.reports.html.evidence import WHY
 from nuggeteer.reports.html.judge_next import JudgeNext
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
@@ -183,10 +185,13 @@ def test_the_evidence_is_of_the_nugget_that_it_names_and_stands_in_the_whole_ans
     data = island(page)
     assert len(data["nuggets"]) == len(found.key.nuggets)
     for row, nugget, sighting in zip(data["nuggets"], found.key.nuggets, found.sightings, strict=True):
-        question, name, importance, description, _, (now, _, place, why), _ = row
+        question, name, importance, description, _, side, _ = row
+        now, place, score, threshold, why = told(data, side)
         qid, _, answer, _ = data["questions"][question]
         assert qid == nugget.qid
-        assert (name, importance) == (nugget.nugget, nugget.importance)
+        assert (name, data["words"][importance]) == (nugget.nugget, nugget.importance)
+        assert score == (None if sighting.score is None else float(f"{sighting.score:.2f}"))
+        assert threshold is None or not sighting.known
         assert description.rstrip("…") in escaped(nugget.descriptions[0])
         assert now.startswith("found" if sighting.found else "not found")
         assert ("known" in now) == sighting.known
@@ -194,31 +199,73 @@ def test_the_evidence_is_of_the_nugget_that_it_names_and_stands_in_the_whole_ans
             assert why == [], "what is known needs no explanation"
         assert (place is None) == (sighting.passage is None)
         if sighting.passage:
-            record, start, end, marks, where = place
+            record, start, end, marks, rank = place
             assert between(answer[record][0], start, end) == visible(sighting.passage.text)
             marked = [between(answer[record][0], *marks[i : i + 2]) for i in range(0, len(marks), 2)]
             assert marked == [visible(sighting.passage.text[a:b]) for a, b in sighting.passage.marks]
-            assert where.startswith(f"response {sighting.passage.rank}")
-    assert any(row[5][3] for row in data["nuggets"]), "similar judged texts explain guesses"
+            assert rank == sighting.passage.rank
+            assert answer[record][1:] == ([escaped(sighting.passage.docid)] if sighting.passage.docid else [])
+    assert any(told(data, row[5])[4] for row in data["nuggets"]), "similar judged texts explain guesses"
+
+
+def test_why_a_nugget_was_guessed_is_what_its_whole_explanation_says(page, found):
+    """Though the page asks only for the texts that it shows."""
+    data, told_of = island(page), 0
+    for row, sighting in zip(data["nuggets"], found.sightings, strict=True):
+        whole = sighting.explanation
+        lines = told(data, row[5])[4]
+        assert lines == (in_words(whole, WHY) if whole and whole.beyond_marks else [])
+        told_of += bool(lines)
+    assert told_of > 10
+
+
+def test_what_is_said_of_many_nuggets_stands_in_the_page_once(page, found):
+    data = island(page)
+    for words in (data["words"], data["lines"]):
+        assert len(set(words)) == len(words)
+    single = [line for row in data["nuggets"] for line in (row[5][4:] or [[]])[0] if isinstance(line, str)]
+    assert len(single) == len(set(single))
+    assert not set(single) & set(data["lines"])
+    # What a nugget takes besides its description and the lines on why it was guessed.
+    sizes = [
+        len(json.dumps([*row[:3], *row[4:5], row[5][:4], row[6]], separators=(",", ":"))) for row in data["nuggets"]
+    ]
+    assert np.mean(sizes) < 80
+
+
+def as_in(new, old):
+    """The records of an old answer, each with its text."""
+    return [new[one[0]] if isinstance(one, list) and isinstance(one[0], int) else one for one in old]
+
+
+def told(data, side):
+    """How a nugget stands in a run, with all in its place."""
+    said, place, score, threshold, why = [*side, *[None] * (5 - len(side))]
+    lines = [data["lines"][line] if isinstance(line, int) else line for line in why or []]
+    return data["words"][said], place, score, threshold, lines
 
 
 def test_both_answers_are_there_whole_and_once(page, found):
+    shared = 0
     for q, (_, _, new, old) in enumerate(island(page)["questions"]):
         assert "\n".join(text for text, *_ in new) == visible(found.new.run.answer(q))
         if old == "same":
             assert found.diff.identical[q]
-        else:
-            assert "\n".join(text for text, *_ in old) == visible(found.old.run.answer(q))
+            continue
+        shared += sum(isinstance(one[0], int) for one in old)
+        assert not {tuple(one) for one in new} & {tuple(one) for one in old}
+        assert "\n".join(text for text, *_ in as_in(new, old)) == visible(found.old.run.answer(q))
+    assert shared, "the builds have some responses in common"
 
 
 def test_a_nugget_of_either_run_has_its_old_passage(page, found):
     data = island(page)
     for change in (*found.diff.lost, *found.diff.kept):
         row = data["nuggets"][found.key.nugget_position[change.question.qid, change.nugget.nugget]]
-        said, _, place, _ = row[6]
+        said, place, *_ = told(data, row[6])
         assert said.startswith("found")
-        answer = data["questions"][row[0]][3]
-        answer = data["questions"][row[0]][2] if answer == "same" else answer
+        new, old = data["questions"][row[0]][2:]
+        answer = new if old == "same" else as_in(new, old)
         assert between(answer[place[0]][0], *place[1:3]) == visible(change.old.passage.text)
 
 
@@ -231,7 +278,7 @@ def test_places_are_counted_as_browsers_count_them_whatever_stands_before_them(c
     )
     found = brief(collection, "a", "b")
     data = island(html.page(found))
-    _, _, _, _, _, (_, _, (record, start, end, marks, _), _), _ = data["nuggets"][0]
+    record, start, end, marks, _ = data["nuggets"][0][5][1]
     text = data["questions"][0][2][record][0]
     assert between(text, start, end) == visible(found.sightings[0].passage.text)
     said = [between(text, *marks[i : i + 2]) for i in range(0, len(marks), 2)]
@@ -248,10 +295,11 @@ def test_what_spoke_for_a_guess_is_in_its_evidence_and_harmless(found):
     sightings = [replace(sighting, why=None) for sighting in found.sightings]
     sightings[place] = replace(sightings[place], why=lambda least: why)
     page = html.page(replace(found, sightings=tuple(sightings)))
-    rows = island(page)["nuggets"]
-    assert [i for i, row in enumerate(rows) if row[5][3]] == [place]
-    assert rows[place][5][3][0].startswith("words: ran aground; lacking: <script>")
-    assert rows[place][5][3][1].startswith("like a judged yes (0.83): “It ran aground. </script>")
+    data = island(page)
+    lines = [told(data, row[5])[4] for row in data["nuggets"]]
+    assert [i for i, own in enumerate(lines) if own] == [place]
+    assert lines[place][0].startswith("words: ran aground; lacking: <script>")
+    assert lines[place][1].startswith("like a judged yes (0.83): “It ran aground. </script>")
     assert Counter(tag for tag, _ in Reader(page).elements)["script"] == 2
     assert "owned" not in re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)
 
@@ -268,7 +316,7 @@ def test_of_answers_that_are_too_long_only_passages_are_there_and_this_is_said(f
     monkeypatch.setattr(evidence, "SIZE", 80)
     page = html.page(found)
     data = island(page)
-    answers = [answer for _, _, *both in data["questions"] for answer in both if answer != "same"]
+    answers = [as_in(both[0], answer) for _, _, *both in data["questions"] for answer in both if answer != "same"]
     cut = [answer for answer in answers if answer and isinstance(answer[0], int)]
     whole = ["\n".join(text for text, *_ in answer) for answer in answers if answer not in cut]
     assert f"{len(cut)} long answers are left out" in Reader(page).text
@@ -277,7 +325,7 @@ def test_of_answers_that_are_too_long_only_passages_are_there_and_this_is_said(f
     for row, sighting in zip(data["nuggets"], found.sightings, strict=True):
         answer = data["questions"][row[0]][2]
         if answer in cut and sighting.passage:
-            record, start, end, marks, _ = row[5][2]
+            record, start, end, marks, _ = row[5][1]
             text = answer[1 + record][0]
             assert (start, end) == (0, len(text))
             assert len(text) <= 82

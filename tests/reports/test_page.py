@@ -99,6 +99,12 @@ def test_a_press_shows_the_evidence_of_that_nugget(visit, demo):
         assert squeezed(words(now.locator(".record"))) == squeezed(escaped_lines(answer))
         assert now.locator(".record mark").all_inner_texts() == marked
         assert page.locator("[aria-pressed=true]").get_attribute("data-n") == str(place)
+        sighting, threshold = demo.sightings[place], demo.scores.threshold[place]
+        about = f"response {passage.rank}" + (f", {passage.docid}" if passage.docid else "")
+        about += f" · match {sighting.score:.2f}"
+        if not (sighting.known or np.isnan(threshold)):
+            about += f", threshold {threshold:.2f}"
+        assert now.locator("blockquote + .where").inner_text() == about
     panel.locator(".close").click()
     assert not panel.is_visible()
     assert visit.complaints == []

@@ -1,12 +1,14 @@
 """The evidence that the page shows on demand: the answers of both runs, and where in them each nugget was seen.
 
-It stands in the page as JSON. An answer stands there once, however many nuggets point to it. If all answers together
-are too long, those of the longest are left out but for the passages that nuggets point to.
+It stands in the page as JSON, in which nothing stands twice: neither an answer, however many nuggets point to it, nor a
+response that both runs have, nor what is said of many nuggets. If all answers together are too long, those of the
+longest are left out but for the passages that nuggets point to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -33,7 +35,7 @@ class Evidence:
     """What the page's script reads. `cut` is how many answers are left out but for their passages."""
 
     def __init__(self, briefing: Briefing) -> None:
-        self.briefing, self.key, self.diff = briefing, briefing.key, briefing.diff
+        self.briefing, self.key, self.diff, self._words = briefing, briefing.key, briefing.diff, _Numbered()
         runs = [briefing.new.run, *([self.diff.old_run] if self.diff else [])]
         lengths = [np.array([len(run.answer(q)) for q in range(len(self.key.questions))]) for run in runs]
         most = _longest_whole(np.concatenate(lengths), ANSWERS)
@@ -49,29 +51,46 @@ class Evidence:
     @cached_property
     def data(self) -> dict[str, Any]:
         """Of each question: its id, text, and the answers of the new and the old run. Of each nugget: its question,
-        name, importance, description, whether it was gained or lost, and how it stands in the new run and the old."""
+        name, importance, description, whether it was gained or lost, and how it stands in the new run and the old.
+        Where words are wanted, a number is their place among the `words`."""
         nuggets = [self._nugget(i) for i in range(len(self.key.nuggets))]
-        questions = []
-        for q, question in enumerate(self.key.questions):
-            sides = [side[q].data for side in self._answers]
-            if self.diff and self.diff.identical[q] and not any(side[q].cut for side in self._answers):
-                sides[1] = "same"
-            questions.append([escaped(question.qid), beginning(question.text, 2 * SIZE), *sides])
-        return {"questions": questions, "nuggets": nuggets}
+        lines = Counter(line for row in nuggets for side in row[5:] for line in _lines(side))
+        repeated = _Numbered(line for line, count in lines.items() if count > 1)
+        for row in nuggets:
+            for side in row[5:]:
+                _lines(side)[:] = [repeated.get(line, line) for line in _lines(side)]
+        return {
+            "questions": [self._question(q) for q in range(len(self.key.questions))],
+            "nuggets": nuggets,
+            "words": list(self._words),
+            "lines": list(repeated),
+        }
+
+    def _question(self, q: int) -> list[Any]:
+        question, sides = self.key.questions[q], [side[q].data for side in self._answers]
+        if self.diff and not any(side[q].cut for side in self._answers):
+            sides[1] = "same" if self.diff.identical[q] else _as_in(sides[0], sides[1])
+        return [escaped(question.qid), beginning(question.text, 2 * SIZE), *sides]
 
     def _nugget(self, i: int) -> list[Any]:
-        nugget, sighting, q = self.key.nuggets[i], self.briefing.sightings[i], int(self.key.question[i])
-        numbers = ""
-        if not sighting.known and sighting.score is not None:
-            numbers = f"match {sighting.score:.2f}, threshold {self.briefing.scores.threshold[i]:.2f}"
-        elif sighting.score is not None:
-            numbers = f"match {sighting.score:.2f}"
+        nugget, q = self.key.nuggets[i], int(self.key.question[i])
+        description = beginning(nugget.descriptions[0], SIZE)
+        row = [q, escaped(nugget.nugget), self._words[nugget.importance], description, self._words[turn(self.diff, i)]]
+        return [*row, self._now(i, q), *([self._before(i, q)] if self.diff else [])]
+
+    def _now(self, i: int, q: int) -> list[Any]:
+        """How a nugget stands in the new run: what is said of it, the place of its passage, the match score and the
+        threshold, and why it was guessed; without what is missing at the end."""
+        sighting = self.briefing.sightings[i]
+        side = [self._words[status(sighting)], self._answers[0][q].place(sighting.passage)]
+        score = threshold = None
+        if sighting.score is not None:
+            score = round(sighting.score, 2)
+            if not sighting.known and not np.isnan(self.briefing.scores.threshold[i]):
+                threshold = round(float(self.briefing.scores.threshold[i]), 2)
         why = sighting.why(LIKE) if sighting.why else None
-        lines = in_words(why, WHY) if why and why.beyond_marks else []
-        new = [status(sighting), numbers, self._answers[0][q].place(sighting.passage), lines]
-        about = map(escaped, (nugget.nugget, nugget.importance, beginning(nugget.descriptions[0], SIZE)))
-        row = [q, *about, turn(self.diff, i), new]
-        return [*row, self._before(i, q)] if self.diff else row
+        lines = in_words(why, WHY) if why and why.beyond_marks else None
+        return _without_end([*side, score, threshold, lines])
 
     def _before(self, i: int, q: int) -> list[Any]:
         """How a nugget stood in the old run. It has a passage if one of the two runs has the nugget."""
@@ -81,7 +100,7 @@ class Evidence:
         said = in_words_of(bool(outcome.found[i]), bool(outcome.known[i]), float(outcome.probability[i]))
         if seen:
             said = status(seen)
-        return [said, "", self._answers[1][q].place(seen.passage) if seen else None, []]
+        return _without_end([self._words[said], self._answers[1][q].place(seen.passage) if seen else None])
 
     @cached_property
     def _seen_before(self) -> dict[int, Sighting]:
@@ -120,25 +139,23 @@ class _Answer:
         return [len(self.run.answer(self.question)), *self.records] if self.cut else self.records
 
     def place(self, passage: Passage | None) -> list[Any] | None:
-        """Where a passage is: its record, beginning and end, those of each mark, and what the passage is called."""
+        """Where a passage is: its record, beginning and end, those of each mark, and its rank."""
         if passage is None:
             return None
-        docid = escaped(passage.docid) if passage.docid else ""
-        name = f"response {passage.rank}" + (f", {docid}" if docid else "")
         if self.cut:
             pieces = excerpt(passage, SIZE)
             text = "".join(words for words, _ in pieces)
             record = self._passages.setdefault((passage.rank, text), len(self._passages))
             if record == len(self.records):
-                self.records.append([text, docid] if docid else [text])
+                self.records.append([text, escaped(passage.docid)] if passage.docid else [text])
             places = list(accumulate((_units(words) for words, _ in pieces), initial=0))
             marks = [at for i, (_, marked) in enumerate(pieces) if marked for at in places[i : i + 2]]
-            return [record, 0, places[-1], marks, name]
+            return [record, 0, places[-1], marks, passage.rank]
         record = self._number[self._record_of[self._first + passage.rank - 1]]
         start = len(passage.before)
         ends = [start, start + len(passage.text), *(start + end for mark in passage.marks for end in mark)]
         at = self._at(record, ends)
-        return [record, *at[:2], at[2:], name]
+        return [record, *at[:2], at[2:], passage.rank]
 
     def _at(self, record: int, positions: Sequence[int]) -> list[int]:
         """Positions in a record's text as positions in what is shown of it, counted as browsers count."""
@@ -148,6 +165,35 @@ class _Answer:
             self._offsets[record] = None if plain else [0, *accumulate(_units(_shown(char)) for char in text)]
         moved = self._offsets[record]
         return list(positions) if moved is None else [moved[position] for position in positions]
+
+
+class _Numbered(dict[str, int]):
+    """Words with a number each, by the order in which they are first asked for."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        super().__init__((word, number) for number, word in enumerate(words))
+
+    def __missing__(self, word: str) -> int:
+        self[word] = len(self)
+        return self[word]
+
+
+def _without_end(side: list[Any]) -> list[Any]:
+    """Without what is missing at the end."""
+    while side[-1] is None:
+        side.pop()
+    return side
+
+
+def _lines(side: list[Any]) -> list[Any]:
+    """Why a nugget was guessed."""
+    return side[4] if len(side) > 4 else []
+
+
+def _as_in(new: list[Any], old: list[Any]) -> list[Any]:
+    """The records of an old answer, with the number of an equal record of the new one in place of its text."""
+    numbers = {tuple(record): number for number, record in enumerate(new)}
+    return [[numbers[key]] if (key := tuple(record)) in numbers else record for record in old]
 
 
 def _record(text: str, docid: str | None) -> list[str]:

@@ -13,6 +13,11 @@ let most = FEW;
 let current = table.querySelector("button.cell");
 let opener = null; // what the focus goes back to
 
+// A response that both answers have stands in the page once; the old answer has its number.
+for (const [, , now, before] of data.questions) {
+  if (Array.isArray(before)) before.forEach((one, i) => (before[i] = typeof one[0] === "number" ? now[one[0]] : one));
+}
+
 function make(tag, text = "", className = "") {
   const element = document.createElement(tag);
   element.textContent = text;
@@ -107,7 +112,7 @@ function fill(about, heading, question, links, sides, pressed) {
 function showNugget(n) {
   const [q, name, importance, description, turned, ...sides] = data.nuggets[n];
   const [qid, asked, ...answers] = data.questions[q];
-  const about = [`${qid}/${name}`, importance, turned].filter(Boolean).join(" · ");
+  const about = [`${qid}/${name}`, data.words[importance], data.words[turned]].filter(Boolean).join(" · ");
   const links = [["Link to this nugget", placeOfNugget(n)], ["The question", placeOfQuestion(q)]];
   const parts = sides.map((side, i) => nuggetSide(side, answers, i));
   const cell = table.querySelector(`[data-n="${n}"]`);
@@ -115,26 +120,32 @@ function showNugget(n) {
   reach(cell);
 }
 
-function nuggetSide([status, numbers, place, why], answers, i) {
+function nuggetSide([said, place, score, threshold, why = []], answers, i) {
   const side = make("section", "", i ? "before" : "now");
+  const status = data.words[said];
   side.append(make("h4", `${sideName(answers, i)}: ${status}`));
   const answer = answers[i] === "same" ? answers[0] : answers[i];
   if (place) {
+    const [text, docid] = records(answer)[place[0]];
     const quote = make("blockquote");
-    quote.append(...near(records(answer)[place[0]][0], place));
-    side.append(quote, make("p", [place[4], numbers].filter(Boolean).join(" · "), "where"));
+    quote.append(...near(text, place));
+    const numbers = [hundredths("match", score), hundredths("threshold", threshold)].filter(Boolean).join(", ");
+    const name = `response ${place[4]}${docid ? `, ${docid}` : ""}`;
+    side.append(quote, make("p", [name, numbers].filter(Boolean).join(" · "), "where"));
   } else {
     side.append(make("p", records(answer).length ? nothing(status) : "No answer.", "where"));
   }
   if (why.length) {
     const list = make("ul", "", "why");
     list.setAttribute("aria-label", "Why the nugget was guessed");
-    list.append(...why.map((line) => make("li", line)));
+    list.append(...why.map((line) => make("li", typeof line === "number" ? data.lines[line] : line)));
     side.append(list);
   }
   if (answers[i] !== "same" || !place) side.append(whole(answer, place, false));
   return side;
 }
+
+const hundredths = (name, value) => (typeof value === "number" ? `${name} ${value.toFixed(2)}` : "");
 
 const nothing = (status) => (status.startsWith("found") ? "No passage to show." : "No response has a telling word of it.");
 
@@ -144,9 +155,10 @@ function showQuestion(q) {
   data.nuggets.forEach(([own, name, importance, description, turned, now], n) => {
     if (own !== q) return;
     const item = make("li");
-    const link = make("a", description, importance);
+    const link = make("a", description, data.words[importance]);
     link.href = placeOfNugget(n);
-    item.append(link, make("span", ` ${[name, importance, now[0], turned].filter(Boolean).join(" · ")}`, "where"));
+    const about = [name, ...[importance, now[0], turned].map((said) => data.words[said])].filter(Boolean).join(" · ");
+    item.append(link, make("span", ` ${about}`, "where"));
     list.append(item);
   });
   const sides = answers.map((answer, i) => {
