@@ -59,7 +59,7 @@ class Layout(Generic[Record]):
         presumed: Mapping[str, str] = NO_EXTRA,
     ) -> None:
         self.make = make
-        self.required = required
+        self.required, self._required = required, frozenset(required)
         self.checks = checks
         self.presumed = presumed
 
@@ -100,7 +100,8 @@ class Layout(Generic[Record]):
                 except WrongField as error:
                     what, remedy = error.args
                     wrong.append((f"{key!r} {what}", remedy))
-        wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
+        if not line.keys() >= self._required:
+            wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
         if not wrong:
             try:
                 return self.make(**known, extra=extra or NO_EXTRA)
@@ -213,7 +214,7 @@ _DEFAULTS = (("partial", False), ("contradicts", False), ("machine", False), ("s
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:
     """A record as the object of its line, without keys that have their default value."""
     line: dict[str, Any] = {}
-    for key in record.__slots__:
+    for key in record.__match_args__:
         value = getattr(record, key)
         if key == "extra" or value is None or (key, value) in _DEFAULTS:
             continue

@@ -49,16 +49,7 @@ class VerdictNoise:
 
     def least(self, nugget: Ints, text: Ints, begin: Ints) -> Vector:
         """The least exponential number of some (nugget, text) pairs: begin × draws. Each begins a sequence of pairs."""
-        keys = joined(self._nugget[nugget], text)
-        least = self._rows.exponential(keys[begin])
-        more = np.delete(np.arange(len(keys)), begin)
-        sequence = np.searchsorted(begin, more, side="right") - 1
-        for start in range(0, len(more), CELLS):
-            rows, own = self._rows.exponential(keys[more[start : start + CELLS]]), sequence[start : start + CELLS]
-            cuts = np.flatnonzero(np.diff(own, prepend=-1)).tolist()
-            for i, first, last in zip(own[cuts].tolist(), cuts, [*cuts[1:], len(own)], strict=True):
-                np.minimum(least[i], np.minimum.reduce(rows[first:last]), out=least[i])
-        return least
+        return self._rows.least_exponential(joined(self._nugget[nugget], text), begin)
 
     def common(self, question: int, texts: Ints) -> Vector:
         """A normal number for each draw that all nuggets of an answer have in common, from its different texts."""

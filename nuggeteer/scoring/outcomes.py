@@ -243,9 +243,11 @@ def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> 
     pairs get both too, for what they say of the other pairs of their answers, unless the run was judged as a whole."""
     if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
         return matched
-    opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
-    if opinions is not None:
+    if model.hears_judges:
+        opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
         matched = _with_pairs(matched, replace(matched.pairs, opinions=opinions))
+    if not model.pairs:  # nothing was judged
+        return matched
     run, pairs, guessed = matched.run, matched.pairs, matched.guessed
     rows = np.flatnonzero(np.diff(np.append(0, np.cumsum(guessed))[matched.begin]))  # with anything to guess
     if not len(rows):

@@ -195,6 +195,10 @@ class SmoothFit(Shown):
         chance = np.concatenate([self._probability(block, group) for block in blocks] or [np.zeros(0)])
         return np.asarray(chance[place])
 
+    @property
+    def hears_judges(self) -> bool:
+        return len(self.b) > COEFFICIENTS
+
     def heard(self, pairs: Pairs) -> Pairs:
         """The pairs with the opinions of the judges whose worth this fit knows."""
         return replace(pairs, opinions=heard(pairs.opinions, len(pairs), self.b))

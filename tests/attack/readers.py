@@ -110,6 +110,7 @@ NOT_READERS = {
     "plugins.reading.Reading.__init__": "read_collection",
     "scoring.matching_cache.CachedMatcher.__init__": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
+    "collection.answer_key.read_key": "read_collection",
     "collection.folder.as_collection": "read_collection",
     "comparing.comparison.compare": "read_collection and read_run",
     "comparing.diff.diff": "read_collection and read_run",
