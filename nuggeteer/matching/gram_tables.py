@@ -38,11 +38,11 @@ class GramTables:
         informative: bool = True,
         carriers: Sequence[Mapping[Gram, Set[int]]] | None = None,
     ) -> None:
-        """`carriers` says for each question which nuggets count as having an n-gram, if not those whose descriptions
-        have it."""
+        """`descriptions` are empty for questions with which no text is matched. `carriers` says for each question which
+        nuggets count as having an n-gram, if not those whose descriptions have it."""
         per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(per_nugget)])
-        self._key, self.single = key, bool((per_nugget == 1).all())
+        self._key, self.single = key, bool((per_nugget <= 1).all())
         self.first: Ints = begins[key.offsets]
         self.nugget_begin: Ints = begins[:-1]
         self.total = np.zeros(int(begins[-1]))

@@ -26,7 +26,7 @@ from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordE
 from nuggeteer.matching.gram_tables import STOP, Gram, GramTables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
-from nuggeteer.records import AnswerKey, Ints, Vector
+from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 
@@ -47,12 +47,33 @@ class NgramMatcher(Matcher):
         self.language = Language(settings.language)
         changed = settings.stem or settings.stopwords == "remove" or not self.language.english
         self._forms = _WordForms(settings) if changed else None
+        # Questions whose tables were made, and the last of these tables, if they are not those of the whole key.
+        self._made = 0
+        self._last: tuple[Ints, GramTables] | None = None
 
     @cached_property
     def _tables(self) -> GramTables:
-        """Made when the first text is matched."""
-        descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in self.key.nuggets]
-        return GramTables(self.key, descriptions, self.settings.n, self._idf, self.informative)
+        return self._tables_of(self.key.nuggets)
+
+    def _tables_for(self, question: npt.NDArray[np.int32]) -> GramTables:
+        """Tables that have these questions. After a few verdicts these are few, and only theirs are made, as long as
+        this is less than half of the key."""
+        asked = np.unique(question)
+        self._made += len(asked)
+        if "_tables" in vars(self) or self._made > len(self.key.questions) // 2:
+            return self._tables
+        if self._last is None or not np.array_equal(self._last[0], asked):
+            own = np.isin(self.key.question, asked).tolist()
+            nuggets = [nugget if has else None for nugget, has in zip(self.key.nuggets, own, strict=True)]
+            self._last = asked, self._tables_of(nuggets)
+        return self._last[1]
+
+    def _tables_of(self, nuggets: Sequence[Nugget | None]) -> GramTables:
+        """Tables of the key with these of its nuggets."""
+        return GramTables(self.key, self._described(nuggets), self.settings.n, self._idf, self.informative)
+
+    def _described(self, nuggets: Sequence[Nugget | None]) -> list[list[list[Gram]]]:
+        return [[self._grams(d) for d in nugget.descriptions] if nugget else [] for nugget in nuggets]
 
     def _grams(self, text: str) -> list[Gram]:
         found = self.language.find(normalised(text))
@@ -67,13 +88,14 @@ class NgramMatcher(Matcher):
         The texts are divided in the same way for any number of workers, so the scores are the same to the bit.
         """
         parts: Iterable[Vector]
+        tables = self._tables_for(question)
         cuts = range(0, len(texts), CHUNK)
         if jobs == 1 or len(cuts) < 2 * WORKER_CHUNKS:
-            parts = (self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK]) for i in cuts)
+            parts = (self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK], tables) for i in cuts)
         else:
             from joblib import Parallel, delayed
 
-            large, alone = CHUNK * WORKER_CHUNKS, self._without_collection()
+            large, alone = CHUNK * WORKER_CHUNKS, self._without_collection(tables)
             parts = Parallel(n_jobs=jobs, return_as="generator")(
                 delayed(alone.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
             )
@@ -83,21 +105,20 @@ class NgramMatcher(Matcher):
             end += len(part)
         return result
 
-    def _without_collection(self) -> NgramMatcher:
+    def _without_collection(self, tables: GramTables) -> NgramMatcher:
         """What workers are sent: the tables, and nothing that was judged."""
         alone = NgramMatcher(self.key, self.settings, None)
-        vars(alone)["_tables"] = self._tables
+        vars(alone)["_tables"] = tables
         return alone
 
-    def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
-        tokens, lengths = self._tokens(texts, question.tolist())
+    def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32], tables: GramTables) -> Vector:
+        tokens, lengths = self._tokens(texts, question.tolist(), tables)
         owner = np.repeat(np.arange(len(texts)), lengths)
         if self.settings.stopwords == "remove":
             tokens, owner = tokens[tokens != STOP], owner[tokens != STOP]
-        tables = self._tables
         start, pair = tables.layout(question)
         found, origin = np.zeros(int(start[-1])), start[:-1] - tables.first[question]
-        for level, text, gram in self._walk(tokens, owner):
+        for level, text, gram in self._walk(tokens, owner, tables):
             found += tables.added(level, text, gram, origin, len(found))
         found /= tables.total[pair]
         if tables.single or not len(found):
@@ -141,9 +162,11 @@ class NgramMatcher(Matcher):
 
     # The n-grams of the responses.
 
-    def _tokens(self, texts: Sequence[str], question: list[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _tokens(
+        self, texts: Sequence[str], question: list[int], tables: GramTables
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
-        look_up = {q: self._tables.vocabulary[q].get for q in set(question)}
+        look_up = {q: tables.vocabulary[q].get for q in set(question)}
         form, find = None if self._forms is None else self._forms.__getitem__, self.language.find
         unknown = repeat(UNKNOWN)
         numbers: list[int] = []
@@ -156,19 +179,19 @@ class NgramMatcher(Matcher):
             numbers.extend(map(look_up[q], map(form, found) if form else found, unknown))
         return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
-    def _walk(self, tokens: Ints, owner: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+    def _walk(self, tokens: Ints, owner: Ints, tables: GramTables) -> Iterator[tuple[int, Ints, Ints]]:
         """For each level of the trie, the texts and the n-grams that they have."""
         at = np.flatnonzero(tokens >= 0)
         node = tokens[at]
         yield 0, owner[at], node
         for level in range(1, self.settings.n):
-            trie = self._tables.tries[level]
+            trie = tables.tries[level]
             inside = at + level < len(tokens)
             at, node = at[inside], node[inside]
             following = tokens[at + level]
             joined = (following >= 0) & (owner[at] == owner[at + level])
             at = at[joined]
-            code = node[joined] * self._tables.words + following[joined]
+            code = node[joined] * tables.words + following[joined]
             index = np.searchsorted(trie, code)
             hit = np.zeros(len(code), dtype=bool)
             within = index < len(trie)

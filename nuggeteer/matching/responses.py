@@ -9,7 +9,7 @@ then tested on: thresholds learn from scores by the responses of other groups.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.gram_tables import Gram, GramTables
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Vector
+from nuggeteer.records import Nugget, Vector
 
 
 class ResponseNgrams(NgramMatcher):
@@ -34,11 +34,10 @@ class ResponseNgrams(NgramMatcher):
     def signature(self) -> str:
         return f"{super().signature}+informative:responses"
 
-    @cached_property
-    def _tables(self) -> GramTables:
-        descriptions = [[self._grams(d) for d in nugget.descriptions] for nugget in self.key.nuggets]
-        return GramTables(self.key, descriptions, self.settings.n, self._idf, carriers=self._carriers())
+    def _tables_of(self, nuggets: Sequence[Nugget | None]) -> GramTables:
+        return GramTables(self.key, self._described(nuggets), self.settings.n, self._idf, carriers=self._carriers)
 
+    @cached_property
     def _carriers(self) -> list[dict[Gram, Set[int]]]:
         """For each question, the nuggets whose judged responses have an n-gram."""
         judged = self._material.judged

@@ -37,6 +37,7 @@ from nuggeteer.scoring.matching_cache import CachedMatcher
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, condition_on_verdicts, find, read
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.signature import Basis, Signature
+from nuggeteer.scoring.word_weights import keep, remembered
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, Interval, Scale, mean_interval, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
@@ -283,9 +284,10 @@ class Scorer(Shown):
         loaded = run if isinstance(run, Run) else self.collection.run(run)
         matcher = CachedMatcher(self.matcher, self.key, self.collection.root, loaded.name)
         matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
-        if matched.decided:
-            return matched
-        return self._owners.assign(carry_over(matched, matcher, self.model))
+        if not matched.decided:
+            matched = self._owners.assign(carry_over(matched, matcher, self.model))
+        keep(self.material.idf)
+        return matched
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""
@@ -415,7 +417,7 @@ def _idf(settings: Match, collection: Collection) -> Idf | None:
     if settings.weights == "unit":
         return None
     if settings.idf == "wordfreq":
-        return background(settings.language, settings.stem)
+        return remembered(collection.root, background(settings.language, settings.stem))
     if settings.idf == "pool":
         texts = (text for run in collection.judged_runs for text in run.texts)
         return pool(texts, settings.language, settings.stem)

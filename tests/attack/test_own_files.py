@@ -37,7 +37,7 @@ def precious(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("name", ["thresholds", "reliability", ".gitignore"])
+@pytest.mark.parametrize("name", ["thresholds", "words", "reliability", ".gitignore"])
 def test_no_cache_is_written_through_a_link(root, precious, name):
     (root / ".nuggeteer").mkdir()
     (root / ".nuggeteer" / name).symlink_to(precious)

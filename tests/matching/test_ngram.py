@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from nuggeteer.collection.answer_key import make_key
 from nuggeteer.languages import Language
+from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import CHUNK, NgramMatcher
 from nuggeteer.records import AnswerKey, Nugget, Question
+from nuggeteer.scoring.known import VerdictIndex
+from nuggeteer.scoring.scorer import material
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 
@@ -183,3 +186,23 @@ def test_stop_words_are_cut_as_texts_are():
 def test_unseen_words_weigh_most():
     assert IDF["zyzzyva"] == 7.0 == max(IDF[w] for w in [*WEIGHTS, "zyzzyva"])
     assert math.isfinite(IDF["zyzzyva"])
+
+
+@pytest.mark.parametrize("informative", ["descriptions", "responses"])
+def test_tables_of_a_few_questions_give_the_same_bits(sample, informative):
+    """A question alone, as after a verdict, and all at once."""
+    chosen = replace(sample.settings.match, matcher="ngram", informative=informative)
+    known = VerdictIndex(sample.key, sample.judgements, sample.judged_runs)
+
+    def matcher() -> NgramMatcher:
+        return make(replace(material(sample, known), settings=chosen))
+
+    run = sample.run("build-103")
+    whole = matcher().score(run.normalised_texts, run.question)
+    begin = np.concatenate([[0], np.cumsum(sample.key.counts[run.question])])
+    for question in np.unique(run.question).tolist():
+        rows = np.flatnonzero(run.question == question)
+        alone, few = matcher(), [run.normalised_texts[row] for row in rows.tolist()]
+        expected = np.concatenate([whole[begin[row] : begin[row + 1]] for row in rows.tolist()])
+        assert alone.score(few, run.question[rows]).tobytes() == expected.tobytes()
+        assert "_tables" not in vars(alone)
