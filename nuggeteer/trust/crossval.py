@@ -21,7 +21,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import AnswerKey, Bools, RunInfo, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector, number_or_none
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
@@ -253,16 +253,16 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
             outcome = find(matched, key, decides, draws, noise)
             pairs.append(guessed_pairs(matched, states, decides, fit))
             answers.append(guessed_answers(matched, states, outcome))
-            settled = _settled(matched, states, len(key.nuggets))
+            judged = settled(matched.pairs.nugget, states, len(key.nuggets))
             if measure is not None:
-                if settled.all():
+                if judged.all():
                     runs.append(guessed_score(run.name, key, measure, matched, states, outcome))
-                answers[-1] = answers[-1].only(settled)
+                answers[-1] = answers[-1].only(judged)
                 continue
-            of_judged = worth if run.info.judged != "none" else _worth_of(settled, worth)
+            of_judged = worth if run.info.judged != "none" else _worth_of(judged, worth)
             if of_judged.any():
                 runs.append(guessed_recall(run.name, answers[-1], outcome, of_judged))
-            answers[-1] = answers[-1].only(settled)
+            answers[-1] = answers[-1].only(judged)
     return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
 
 
@@ -300,12 +300,12 @@ def guessed_answers(matched: MatchedRun, states: States, outcome: Outcome) -> Gu
     return Guesses(true, outcome.found, outcome.probability, order, ~outcome.known)
 
 
-def _settled(matched: MatchedRun, states: States, nuggets: int) -> Bools:
-    """The nuggets for which human verdicts settle whether the answer has them. In a run judged `best`, some are
-    open."""
+def settled(nugget: Ints, states: States, nuggets: int) -> Bools:
+    """The nuggets for which human verdicts settle whether an answer has them, from the states of its pairs. In a run
+    judged `best`, some are open."""
     left = np.zeros(nuggets, dtype=bool)
-    left[matched.pairs.nugget[states == UNKNOWN]] = True
-    left[matched.pairs.nugget[states == YES]] = False
+    left[nugget[states == UNKNOWN]] = True
+    left[nugget[states == YES]] = False
     return ~left
 
 

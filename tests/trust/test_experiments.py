@@ -18,6 +18,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.choice import make
 from nuggeteer.measures import parse
+from nuggeteer.records import Judgement
 from nuggeteer.reports import experiment as report
 from nuggeteer.scoring.scorer import compare_thresholds, material, score
 from nuggeteer.settings import Match
@@ -141,6 +142,34 @@ def test_official_scores_count_where_the_manifest_has_them(collection):
     assert [row["official"] for row in rows_of(scatter)] == [0.1, 0.2, 0.3]
     assert any("manifest" in note for note in scatter.notes)
     assert [row["official"] for row in rows_of(run("scatter", with_scores, measure="f1"))] != [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("what", ["thresholds", "agreement", "scatter", "responses"])
+def test_a_run_of_which_some_nuggets_were_judged_has_no_score_to_compare_with(what, listed, collection):
+    """In the manifest and not: one verdict on it changes neither whose scores are official nor which are compared."""
+    official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
+    manifest = {name: replace(info, official=official.get(name, {})) for name, info in collection.manifest.items()}
+    if not listed:
+        del manifest["s4"]
+    before = replace(collection, manifest=manifest)
+    text = collection.run("s4").texts[0]
+    qid = collection.key.questions[collection.run("s4").question[0]].qid
+    more = Judgement(qid, collection.key.nuggets[0].nugget, text, False, run="s4")
+    after = replace(before, judgements=(*before.judgements, more))
+    assert [run.name for run in leave_out_groups(after).with_scores.runs] == ["s1", "s2", "s3"]
+    result = run(what, after)
+    assert "Official F(3) is the manifest's." in result.notes
+    assert "Not compared, because only some nuggets were judged: 1 run." in result.notes
+    if what == "scatter":
+        assert [row["run"] for row in rows_of(result)] == ["s1", "s2", "s3"]
+
+
+def test_where_no_run_is_judged_completely_nothing_is_compared(collection):
+    """Not even by verdicts that are there."""
+    manifest = {name: replace(info, judged="none") for name, info in collection.manifest.items()}
+    with pytest.raises(NuggeteerError, match=r"say in runs\.jsonl which runs are judged"):
+        run("thresholds", replace(collection, manifest=manifest))
 
 
 def test_pourpre_counts_its_match_score_as_credit(collect):

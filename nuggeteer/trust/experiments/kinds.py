@@ -15,6 +15,7 @@ import numpy as np
 
 from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.folder import Collection
+from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
@@ -91,8 +92,8 @@ def found(definition: Definition, collection: Collection, jobs: int, seed: int) 
 
 def thresholds(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 6: every combination of settings, every threshold, against Kendall's τ."""
-    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
-    truth, note = _truth(left_out, collection, measure)
+    measure = parse(definition.measure)
+    left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     curves: dict[str, list[Vector]] = {}
     settings = definition.settings(collection.settings.match)
@@ -110,13 +111,13 @@ def thresholds(definition: Definition, collection: Collection, jobs: int, seed: 
         drawn = ~np.isnan(mean)
         series.append(Series(name, tuple(definition.thresholds[drawn].tolist()), tuple(mean[drawn].tolist())))
     plot = Plot("lines", "threshold", "Kendall's tau", tuple(series))
-    return Table(("settings", "best threshold", *AGREEMENT_COLUMNS), tuple(rows)), plot, [note, HIDDEN, CHOSEN]
+    return Table(("settings", "best threshold", *AGREEMENT_COLUMNS), tuple(rows)), plot, [*notes, HIDDEN, CHOSEN]
 
 
 def agreeing(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Tables 2 and 3: runs' scores against official ones, beside Pourpre's and ROUGE's."""
-    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
-    truth, note = _truth(left_out, collection, measure)
+    measure = parse(definition.measure)
+    left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     settings = definition.settings(collection.settings.match)
     for changed, match, grid in zip(
@@ -128,13 +129,13 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
         rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
         guessed = [_value(one) for one in _intervals(_matched(collection, match), left_out, measure, jobs, seed)]
         rows.append((named(changed), "smooth", *_agreement_cells(score_agreement(truth, guessed))))
-    return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [note, HIDDEN, CHOSEN]
+    return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
 
 def scatter(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 5: scores with their intervals against official ones."""
-    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
-    truth, note = _truth(left_out, collection, measure)
+    measure = parse(definition.measure)
+    left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     points = list[tuple[float, ...]]()
     outside = [0, 0]
@@ -150,7 +151,7 @@ def scatter(definition: Definition, collection: Collection, jobs: int, seed: int
     series = Series("", *zip(*points, strict=True)) if points else Series("", (), ())
     plot = Plot("scatter", "official score", "score from guesses, with its 95 % interval", (series,))
     share = f"{outside[0]} of {len(rows)} runs lie outside their interval, {outside[1]} outside its judging part."
-    return Table(columns, tuple(rows)), plot, [share, note, HIDDEN]
+    return Table(columns, tuple(rows)), plot, [share, *notes, HIDDEN]
 
 
 def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
@@ -180,8 +181,8 @@ def judgements(definition: Definition, collection: Collection, jobs: int, seed: 
 
 def responses(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """§4.5: responses known to carry a nugget as more descriptions of it, of which the best match counts."""
-    measure, left_out = parse(definition.measure), leave_out_groups(collection, jobs)
-    truth, note = _truth(left_out, collection, measure)
+    measure = parse(definition.measure)
+    left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     chosen = _matched(collection, definition.settings(collection.settings.match)[0])
     for name, scores in (
@@ -199,7 +200,7 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
         at = definition.thresholds
         rows.append((name, float(at[best]), *_agreement_cells(agreed[best]), float(at[top]), f1[top]))
     columns = ("trained on", "best threshold", *AGREEMENT_COLUMNS, "best for pairs", "F1 of pairs")
-    return Table(columns, tuple(rows)), None, [note, HIDDEN, CHOSEN]
+    return Table(columns, tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
 
 def matchers(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
@@ -229,12 +230,23 @@ def _credits(match: Match) -> bool:
     return match.matcher == "pourpre"
 
 
-def _truth(left_out: LeftOutRuns, collection: Collection, measure: Measure) -> tuple[list[float], str]:
-    """Each run's official score, and where it is from."""
-    official = [collection.manifest[run.name].official.get(measure.name) for run in left_out.runs]
-    if all(score is not None for score in official):
-        return [float(score) for score in official if score is not None], f"Official {measure.title} is the manifest's."
-    return left_out.true_scores(measure), f"Official {measure.title} is that from all judgements."
+def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[LeftOutRuns, list[float], list[str]]:
+    """The runs that have an official score or a true one, these scores, and notes on both."""
+    every = leave_out_groups(collection, jobs)
+    left_out = every.with_scores
+    if not left_out.runs:
+        what = "no run is judged completely, so none has a score to compare with"
+        raise NuggeteerError(f"{collection.root}: {what}; say in runs.jsonl which runs are judged")
+    infos = (collection.manifest.get(run.name) for run in left_out.runs)
+    official = [info.official.get(measure.name) if info else None for info in infos]
+    known = [score for score in official if score is not None]
+    if len(known) == len(official):
+        notes = [f"Official {measure.title} is the manifest's."]
+    else:
+        known, notes = left_out.true_scores(measure), [f"Official {measure.title} is that from all judgements."]
+    if some := len(every.runs) - len(left_out.runs):
+        notes.append(f"Not compared, because only some nuggets were judged: {counted(some, 'run')}.")
+    return left_out, known, notes
 
 
 def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:

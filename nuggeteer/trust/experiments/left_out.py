@@ -7,7 +7,7 @@ match scores of a setting, which all folds and thresholds share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import length, verdict_form
-from nuggeteer.trust.crossval import groups_of, without
+from nuggeteer.trust.crossval import groups_of, settled, without
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class LeftOutRun:
     known: States
     length: Ints
     is_repeat: Bools  # pairs of a response that repeats an earlier one
+    has_score: bool  # from judgements: the manifest says that the run was judged, or every nugget is settled
 
     @property
     def guessed(self) -> Bools:
@@ -49,6 +50,11 @@ class LeftOutRuns:
     texts: Sequence[str]
     question: npt.NDArray[np.int32]
     runs: tuple[LeftOutRun, ...]
+
+    @property
+    def with_scores(self) -> LeftOutRuns:
+        """Only the runs that have a true score. A run of which some nuggets were judged has none."""
+        return replace(self, runs=tuple(run for run in self.runs if run.has_score))
 
     def scores_of(self, run: LeftOutRun, scores: Vector) -> Vector:
         """A run's match scores, from those of all texts."""
@@ -105,7 +111,8 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
         true = truth(run.normalised_texts, run.question)
         repeated = np.repeat(is_repeat, np.diff(begin))
         group = collection.group(run.name)
-        runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated))
+        scored = run.info.judged != "none" or bool(settled(nugget, true, len(key.nuggets)).all())
+        runs.append(LeftOutRun(run.name, group, rows, nugget, true, known[run.name], of_answer, repeated, scored))
     return LeftOutRuns(key, texts, np.array(question, dtype=np.int32), tuple(runs))
 
 
