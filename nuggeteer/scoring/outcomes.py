@@ -313,10 +313,11 @@ def find(
     model: ThresholdModel | None,
     draws: Draws | None,
     noise: VerdictNoise | None,
-    posterior: Callable[[], AnswerPosterior | None] = lambda: None,
+    posterior: Callable[[], AnswerPosterior | None] | None = None,
 ) -> Outcome:
-    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts, given the `posterior`
-    of `condition_on_verdicts`. Where all is known, no model is needed."""
+    """Decide which nuggets each answer of a run has. `noise` turns chances into drawn verdicts, given what the known
+    ones show: a `posterior` that somebody has already, or else that of `condition_on_verdicts`. Where all is known, no
+    model is needed."""
     size = len(key.nuggets)
     certain, guessed = matched.certain(size), matched.guessed
     partly = matched.partly(size)
@@ -353,7 +354,8 @@ def find(
     found, chance, drawn = first >= 0, np.where(certain, 1.0, np.where(open_, np.nan, 0.0)), None
     in_part, drawn_partly = partly.astype(float), None
     if draws is not None and noise is not None and open_.any():
-        has, given = certain[:, None].repeat(noise.count, axis=1), posterior()
+        has = certain[:, None].repeat(noise.count, axis=1)
+        given = posterior() if posterior else condition_on_verdicts(matched, key, draws, open_)
         partial = _partial_support(matched, model, draws, open_)
         supports = partly[:, None] if partial is None else (certain | partly)[:, None].repeat(noise.count, axis=1)
         for guesses in _guesses(matched, draws, open_):
