@@ -47,10 +47,10 @@ _KEPT = 2000  # characters of a reply that could not be used
 
 @dataclass(frozen=True)
 class _Answer:
-    """A label in the record of a call, and what its line says besides."""
+    """A label in the record of a call, and what else its line has: which call and which model it is from."""
 
     label: Label
-    said: dict[str, Any]
+    origin: dict[str, Any]
 
 
 class VerdictStore:
@@ -120,7 +120,7 @@ class VerdictStore:
         lines = []
         for nugget, pair in zip(call.nuggets, call.digests(), strict=True):
             if self.is_open(pair) and (answer := self._answered.get(pair)):
-                lines += self._lines(replace(call, nuggets=(nugget,)), [answer.label], answer.said)
+                lines += self._lines(replace(call, nuggets=(nugget,)), [answer.label], answer.origin)
         if lines:
             self._write_verdicts(lines)
             self.refresh()
@@ -148,10 +148,10 @@ class VerdictStore:
     ) -> list[dict[str, Any]]:
         """The lines of a call that was answered."""
         key = call.key(self.identity)
-        return self._lines(call, labels, {**_present(served=served, fingerprint=fingerprint), "key": key})
+        return self._lines(call, labels, {**_without_empty(served=served, fingerprint=fingerprint), "key": key})
 
-    def _lines(self, call: Call, labels: list[Label], said: dict[str, Any]) -> list[dict[str, Any]]:
-        common, lines = {**self.identity.line(), **said}, []
+    def _lines(self, call: Call, labels: list[Label], origin: dict[str, Any]) -> list[dict[str, Any]]:
+        common, lines = {**self.identity.line(), **origin}, []
         for nugget, pair, label in zip(call.nuggets, call.digests(), labels, strict=True):
             line: dict[str, Any] = {"qid": nugget.qid, "nugget": nugget.nugget, "assignment": label.label}
             if label.probabilities:
@@ -177,8 +177,8 @@ class VerdictStore:
         line |= {"nuggets": [nugget.nugget for nugget in call.nuggets], "pairs": call.digests(), "outcome": outcome}
         if labels:
             line["labels"] = [[label.label, *(label.probabilities or ())] for label in labels]
-        line |= _present(reason=reason, reply=reply[: _KEPT if outcome != "answered" else LONGEST_REPLY])
-        numbers = {"requests": requests, **_present(**more), "cost": cost}
+        line |= _without_empty(reason=reason, reply=reply[: _KEPT if outcome != "answered" else LONGEST_REPLY])
+        numbers = {"requests": requests, **_without_empty(**more), "cost": cost}
         return {**line, **numbers, **self.identity.line(), "at": _now()}
 
     def claim(self, call: Call) -> bool:
@@ -298,10 +298,10 @@ class VerdictStore:
         elif outcome == "answered":
             if isinstance(reply := record.get("reply"), str):
                 self.replies[str(record.get("key"))] = reply
-            said: dict[str, Any] = {key: record[key] for key in ("served", "fingerprint", "key") if key in record}
+            origin: dict[str, Any] = {key: record[key] for key in ("served", "fingerprint", "key") if key in record}
             for pair, found in zip(_list(record, "pairs"), _list(record, "labels"), strict=False):
                 if isinstance(pair, str) and pair not in self._known and (label := _read_label(found)):
-                    self._answered[pair] = _Answer(label, said)
+                    self._answered[pair] = _Answer(label, origin)
 
 
 def _list(record: dict[str, Any], key: str) -> list[Any]:
@@ -317,7 +317,7 @@ def _read_label(found: Any) -> Label | None:
     return Label(found[0], (chances[0], chances[1], chances[2]) if len(chances) == 3 else None)
 
 
-def _present(**values: Any) -> dict[str, Any]:
+def _without_empty(**values: Any) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "")}
 
 

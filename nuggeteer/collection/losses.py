@@ -125,12 +125,12 @@ def _verdicts(found: Counter[str], before: Bundle, after: Bundle, run: str) -> N
     before_ids, after_ids = _numbers(before.nuggets), _numbers(after.nuggets)
     whose = {id(judgement): before_ids for judgement in own}
 
-    def said(one: Judgement) -> tuple[str, int | str, bool]:
+    def content(one: Judgement) -> tuple[str, int | str, bool]:
         """The question, the place of the nugget in it (or, in a file without a key, its number) and the verdict."""
         ids = whose.get(id(one), after_ids)
         return one.qid, ids.get((one.qid, one.nugget), one.nugget) if after_ids else one.nugget, one.verdict
 
-    _compare(found, "verdicts", JUDGEMENT, own, after.judgements, said)
+    _compare(found, "verdicts", JUDGEMENT, own, after.judgements, content)
 
 
 def _numbers(nuggets: Sequence[Nugget]) -> dict[tuple[str, str], int]:

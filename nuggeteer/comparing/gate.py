@@ -52,9 +52,9 @@ def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
     rule = f"{title} not worse by more than {by:g}"
     if _changed_alike(diff.headline):
         passed = (interval.value or 0.0) >= -by
-        why = _alike(diff.headline)
+        why = _same_change(diff.headline)
     elif interval.value is None or interval.low is None or interval.high is None or delta.p is None:
-        raise NuggeteerError(f"{_none(title)}: whether it is worse cannot be decided")
+        raise NuggeteerError(f"{_no_interval(title)}: whether it is worse cannot be decided")
     elif p is None:
         passed = interval.high >= -by
         limits = f"{signed(interval.low)} to {signed(interval.high, -by)}"
@@ -91,9 +91,9 @@ def surely_not_worse(diff: Diff, by: float) -> Gate:
     title, interval = diff.headline.measure.title, diff.headline.interval
     rule = f"{title} not worse by more than {by:g}"
     if _changed_alike(diff.headline):
-        return Gate(rule, (interval.value or 0.0) >= -by, f"{title}: {_alike(diff.headline)}")
+        return Gate(rule, (interval.value or 0.0) >= -by, f"{title}: {_same_change(diff.headline)}")
     if interval.low is None or interval.high is None:
-        return Gate(rule, True, _none(title), decided=False)
+        return Gate(rule, True, _no_interval(title), decided=False)
     worse = f"worse by more than {by:g}" if by else "worse"
     is_worse = "may or may not be" if interval.low < -by <= interval.high else "is" if interval.high < -by else "is not"
     limits = f"{signed(interval.low, -by)} and {signed(interval.high, -by)}"
@@ -135,11 +135,11 @@ def _changed_alike(delta: Delta) -> bool:
     return alike and delta.interval.low is None
 
 
-def _alike(delta: Delta) -> str:
+def _same_change(delta: Delta) -> str:
     return f"the change is {signed(delta.interval.value or 0.0)} in every question"
 
 
-def _none(title: str) -> str:
+def _no_interval(title: str) -> str:
     return f"{title} has no interval here, because that takes {MIN_QUESTIONS} questions for which it is defined"
 
 

@@ -70,9 +70,9 @@ def _append(
                 _write(file, path, added, size, flush)
                 if _is_named(file, path):  # otherwise git, for example, has just replaced the file
                     return aside
-        raise _restless(path)
+        raise _never_quiet(path)
     except OSError as error:
-        raise _cannot(path, error) from error
+        raise _not_written(path, error) from error
 
 
 def flush(path: Path) -> None:
@@ -82,7 +82,7 @@ def flush(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise _cannot(path, error) from error
+        raise _not_written(path, error) from error
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -149,10 +149,10 @@ def _locked(path: Path) -> Iterator[FileIO]:
             finally:  # a program that waits for the lock sees that the file is gone, and creates another
                 if made and os.fstat(descriptor).st_size == 0 and _is_named(file, path):
                     path.unlink()
-    raise _restless(path)
+    raise _never_quiet(path)
 
 
-def _restless(path: Path) -> InputError:
+def _never_quiet(path: Path) -> InputError:
     what = "another program keeps replacing this file"
     return fail(path, what, "nothing was written; stop that program and try again")
 
@@ -233,7 +233,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _cannot(path: Path, error: OSError) -> InputError:
+def _not_written(path: Path, error: OSError) -> InputError:
     remedy = "the file is unchanged; try again"
     if error.errno in _FULL:
         remedy = "the file is unchanged; make room on the disk and try again"

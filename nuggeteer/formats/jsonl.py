@@ -233,7 +233,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise _not_written(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             result = write(file)
@@ -245,12 +245,12 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
         with suppress(OSError):
             Path(name).unlink()
         if isinstance(error, OSError):
-            raise _unwritten(path, error) from error
+            raise _not_written(path, error) from error
         raise
     return result
 
 
-def _unwritten(path: Path, error: OSError) -> InputError:
+def _not_written(path: Path, error: OSError) -> InputError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return fail(
         path, f"cannot be written: {error.strerror}", "make room on the disk" if full else "choose another path"

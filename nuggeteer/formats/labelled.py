@@ -93,7 +93,7 @@ def read_label_studio(
             records.append(Record(number, raw, task["data"], list(_annotations(task, bundle))))
         else:
             records.append(_flat_task(number, task, raw))
-    return _gathered(path, records, bundle, present_records, run)
+    return _bundle_of(path, records, bundle, present_records, run)
 
 
 def read_argilla(
@@ -109,7 +109,7 @@ def read_argilla(
             records.append(Record(number, raw, fields, list(_responses(record, bundle))))
         else:
             records.append(_flat_record(number, record, raw, bundle))
-    return _gathered(path, records, bundle, present_records, run)
+    return _bundle_of(path, records, bundle, present_records, run)
 
 
 def _annotations(task: dict[str, Any], bundle: Bundle) -> Iterator[Label]:
@@ -170,7 +170,7 @@ def _flat_record(number: int, record: dict[str, Any], raw: str, bundle: Bundle) 
     return Record(number, raw, fields, labels)
 
 
-def _gathered(
+def _bundle_of(
     path: Path, records: Sequence[Record], bundle: Bundle, present_records: Bundle | None, run: str | None
 ) -> Bundle:
     data = Dataset(path, bundle, present_records or Bundle())

@@ -75,7 +75,7 @@ def read_results(
             own = _run(result, several)
             called = own if run is None else run if len(names) == 1 else f"{run}-{own}"
             name = data.answer(called, qid, output, system=run is None or len(names) > 1, **rest)
-        for judged in _asserted(result):
+        for judged in _assertion_results(result):
             _add(data, bundle, qid, judged, None if output is None else (name, output))
     return data.finish()
 
@@ -87,7 +87,7 @@ def _run(result: dict[str, Any], several: bool) -> str:
     return f"{name}-p{prompt + 1}" if several and isinstance(prompt, int) and prompt else name
 
 
-def _asserted(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _assertion_results(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The results of assertions. A set of assertions is followed by those that it has."""
     judged = _inside(result, "gradingResult", "componentResults")
     if not isinstance(judged, list) or not judged:

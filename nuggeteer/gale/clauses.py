@@ -40,7 +40,11 @@ class Clauses:
         first = token
         while first.dep_ == "conj" and first.head.pos_ in ("VERB", "AUX"):
             first = first.head
-        if token.pos_ not in ("VERB", "AUX") or first.dep_ not in HEADS or not (finite(token) or self._helped(token)):
+        if (
+            token.pos_ not in ("VERB", "AUX")
+            or first.dep_ not in HEADS
+            or not (finite(token) or self._shares_auxiliary(token))
+        ):
             return False
         if token.sent.text.rstrip("\"'”’) ").endswith("?"):
             return False  # a question states nothing
@@ -50,7 +54,7 @@ class Clauses:
             return not any(c.lower_ in listed("conditional") for c in first.children if c.dep_ in ("mark", "advmod"))
         return True
 
-    def _helped(self, token: Token) -> bool:
+    def _shares_auxiliary(self, token: Token) -> bool:
         """Whether it shares the auxiliary of the verb that it is conjoined to, as in "was shot and killed"."""
         if any(child.dep_ in ("aux", "auxpass") for child in token.children):
             return False
@@ -65,9 +69,9 @@ class Clauses:
         lemma = token.lemma_.lower()
         if token.pos_ != "VERB" or not finite(token):
             return False
-        return lemma in listed("saying") or (lemma in listed("utterable") and self._utters(token))
+        return lemma in listed("saying") or (lemma in listed("utterable") and self._introduces_speech(token))
 
-    def _utters(self, verb: Token) -> bool:
+    def _introduces_speech(self, verb: Token) -> bool:
         """Whether the verb's object is a clause or a quotation: "added that", and not "added salt"."""
         if any(child.dep_ in ("auxpass", "nsubjpass") for child in verb.children):
             return False
@@ -78,7 +82,7 @@ class Clauses:
         own = (whole(verb) - self._outside_core(verb)) | self.antecedent(verb)
         if verb.dep_ == "conj" and not subjects(verb):
             own |= self._shared(verb)
-        heads = [child for child in verb.children if self._splits(child)]
+        heads = [child for child in verb.children if self._is_split(child)]
         objects = [c for child in verb.children if child.dep_ in ("prep", "agent") for c in child.children]
         heads += [child for child in objects if child.dep_ == "pobj" and child.i in own and any(conjuncts(child))]
         ways = [[(whole(head), part) for part in parts(head, conjuncts(head))] for head in heads]
@@ -93,7 +97,7 @@ class Clauses:
             return NOTHING
         return frozenset(range(verb.head.left_edge.i, verb.head.i + 1))
 
-    def _splits(self, child: Token) -> bool:
+    def _is_split(self, child: Token) -> bool:
         """Whether each conjunct of an argument makes a nugget. Subjects of verbs such as "meet" do not."""
         if next(conjuncts(child), None) is None:
             return False
@@ -116,7 +120,11 @@ class Clauses:
         for child in verb.children:
             if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
                 result |= whole(child)
-            elif child.dep_ in ("cc", "preconj", "mark", "discourse", "intj") or child.tag_ == "WRB" or _opens(child):
+            elif (
+                child.dep_ in ("cc", "preconj", "mark", "discourse", "intj")
+                or child.tag_ == "WRB"
+                or _opens_sentence(child)
+            ):
                 result.add(child.i)
         for kind, tokens in self.phrases.modifiers:
             if verb.i not in tokens and (kind != "MOD" or tokens <= whole(verb)):
@@ -170,7 +178,7 @@ class Clauses:
         return frozenset(result)
 
 
-def _opens(token: Token) -> bool:
+def _opens_sentence(token: Token) -> bool:
     """Whether it opens a sentence and says nothing of its event, as in "Honestly, he lied"."""
     return token.dep_ == "advmod" and token.i == token.sent.start and token.lower_ in listed("opening")
 

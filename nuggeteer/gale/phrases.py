@@ -236,13 +236,13 @@ class Phrases:
             return "TMP"
         if prep.lower_ in listed("temporal"):
             return "TMP"
-        if obj.dep_ == "pobj" and self._local(word, obj):
+        if obj.dep_ == "pobj" and self._is_local(word, obj):
             return "LOC"
         if not on_verb:
             return None
         if prep.lower_ in listed("modifying") or self._before_subject(prep) or self._how_or_why(prep, obj):
             return "MOD"
-        if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._somebody(obj):
+        if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._is_somebody(obj):
             return "MOD"
         return None
 
@@ -253,7 +253,7 @@ class Phrases:
         objects = (child for token in chain for child in token.children if child.i > chain[0].i)
         return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
 
-    def _local(self, word: str, obj: Token) -> bool:
+    def _is_local(self, word: str, obj: Token) -> bool:
         if word in listed("at_place") and (self.is_place(obj) or obj.lemma_.lower() in listed("inside")):
             return True
         return word in listed("nowhere_else") or (word in listed("to_place") and self.is_named_place(obj))
@@ -268,7 +268,7 @@ class Phrases:
     def _before_subject(self, prep: Token) -> bool:
         return any(prep.i < subject.left_edge.i < prep.head.i for subject in subjects(prep.head))
 
-    def _somebody(self, token: Token) -> bool:
+    def _is_somebody(self, token: Token) -> bool:
         span = self.entity.get(token.i)
         if span is not None:
             return span.label_ in ("PERSON", "ORG", "GPE", "NORP")

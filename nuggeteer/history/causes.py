@@ -110,7 +110,7 @@ def _heard_then(collection: Collection, names: tuple[str, ...], time: str) -> li
     judges, _ = read_judges(sources, collection.key, collection.machine, every=True)
     found = {}
     for judge in judges:
-        said = {(match.nugget, match.text, match.whole): match for match in judge.said if _until(match.at, time)}
+        said = {(match.nugget, match.text, match.whole): match for match in judge.matches if _until(match.at, time)}
         found[judge.name] = Judge(judge.name, tuple(said.values()))
     return [found[name] for name in names if name in found]
 
@@ -121,7 +121,7 @@ def _value(collection: Collection, run: Run, judges: list[Judge], measure: str, 
     known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
     given = material(collection, known)
     matcher = make(replace(given, settings=replace(given.settings, judges=())))
-    if any(judge.said for judge in judges):
+    if any(judge.matches for judge in judges):
         matcher = Panel(matcher, collection.key, judges, split)
     model: ThresholdModel = FixedThreshold(collection.settings.threshold.value)
     if collection.settings.threshold.model != "fixed":

@@ -88,7 +88,7 @@ class Database:
         if not self.path.exists():
             raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
         self._check_kind()
-        with self._told(), closing(self._readable()) as db:
+        with self._explaining_errors(), closing(self._readable()) as db:
             db.execute("BEGIN")
             yield db
 
@@ -98,7 +98,7 @@ class Database:
         if only_reads():
             raise fail(self.path, "is not written", "only reading is allowed here")
         self._check_kind()
-        with self._told():
+        with self._explaining_errors():
             if not self.path.exists():
                 with suppress(FileExistsError):
                     return self._create(act)
@@ -155,7 +155,7 @@ class Database:
                 raise fail(path, "is a link or no regular file", remedy)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explaining_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -164,7 +164,7 @@ class Database:
             raise fail(self.path, "a text that is not valid Unicode cannot be recorded", "correct the run") from error
         except OSError as error:
             if error.errno in FULL:
-                raise self._full() from error
+                raise self._disk_full() from error
             raise fail(self.path, f"cannot be written: {error.strerror}", "check the folder") from error
 
     def _readable(self) -> sqlite3.Connection:
@@ -265,7 +265,7 @@ class Database:
         remedy = "nothing was changed in it; move it away, and score --record starts a new one"
         return fail(self.path, f"is damaged ({what})", remedy)
 
-    def _full(self) -> NuggeteerError:
+    def _disk_full(self) -> NuggeteerError:
         return fail(self.path, "the disk is full; nothing was recorded", "make room and record again")
 
     def _error(self, error: sqlite3.Error) -> NuggeteerError:
@@ -273,7 +273,7 @@ class Database:
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "decode" in str(error):
             return self._damaged(error)
         if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_full(self.path.parent)):
-            return self._full()
+            return self._disk_full()
         if code == sqlite3.SQLITE_IOERR:  # also where the disk is too full for SQLite's own files
             what = f"could not be read or written ({error})"
             return fail(self.path, what, "make room on the disk, check it, and try again")

@@ -39,20 +39,20 @@ STEPS = 20  # into which scores are rounded
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge's name and what it said."""
+    """A judge, and its matches: what it says of pairs."""
 
     name: str
-    said: tuple[Match, ...]
+    matches: tuple[Match, ...]
 
     @cached_property
     def digest(self) -> str:
         """A hash of all that it said, in whatever order."""
-        lines = sorted(f"{m.nugget}\t{m.text}\t{m.score!r}\t{m.yes!r}\t{m.whole}\n" for m in self.said)
+        lines = sorted(f"{m.nugget}\t{m.text}\t{m.score!r}\t{m.yes!r}\t{m.whole}\n" for m in self.matches)
         return blake2b("".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
     @cached_property
     def mean(self) -> float:
-        return float(np.mean([match.score for match in self.said])) if self.said else 0.0
+        return float(np.mean([match.score for match in self.matches])) if self.matches else 0.0
 
 
 def read_judges(
@@ -85,13 +85,13 @@ def read_judges(
 
 def _as_matches(judgements: Sequence[Judgement], key: AnswerKey) -> list[Match]:
     """A machine's verdicts, the latest of each pair."""
-    said: dict[tuple[int, str], Match] = {}
+    latest: dict[tuple[int, str], Match] = {}
     for j in sorted(judgements, key=lambda j: j.at or ""):
         score = ASSIGNED["support"] if j.verdict else ASSIGNED["partial_support" if j.partial else "not_support"]
         nugget, text = key.nugget_position[j.qid, j.nugget], normalised(j.text)
         where = key.position[j.qid], nugget, text, j.text
-        said[nugget, text] = Match(*where, score, float(j.verdict), j.scope == "answer", j.run, j.at)
-    return list(said.values())
+        latest[nugget, text] = Match(*where, score, float(j.verdict), j.scope == "answer", j.run, j.at)
+    return list(latest.values())
 
 
 class Panel(Matcher):
@@ -107,11 +107,11 @@ class Panel(Matcher):
         scores: list[Mapping[tuple[int, int], float]] = [self._scores(judge, split) for judge in judges]
         self._question = np.array([question for question, _ in self._row], dtype=np.int64)
         self._begin, _ = ragged(key.offsets[self._question], key.counts[self._question])
-        self._said = np.full((int(self._begin[-1]), len(judges)), np.nan)
+        self._table = np.full((int(self._begin[-1]), len(judges)), np.nan)
         shift = self._begin[:-1] - key.offsets[self._question]
         for column, own in enumerate(scores):
             for (row, nugget), score in own.items():
-                self._said[shift[row] + nugget, column] = round(score * STEPS) / STEPS
+                self._table[shift[row] + nugget, column] = round(score * STEPS) / STEPS
         self._rows, self._which = self._combined()
 
     @property
@@ -153,11 +153,11 @@ class Panel(Matcher):
 
     def _scores(self, judge: Judge, split: Split) -> dict[tuple[int, int], float]:
         """The judge's score of each (row of a text, nugget)."""
-        said: dict[tuple[int, int], float] = {}
+        own: dict[tuple[int, int], float] = {}
         inside: dict[tuple[int, int], float] = {}
         parts: dict[str, tuple[list[str], list[set[str]]]] = {}
-        for match in judge.said:
-            said[self._row_of(match.question, match.text), match.nugget] = match.score
+        for match in judge.matches:
+            own[self._row_of(match.question, match.text), match.nugget] = match.score
             if not match.whole:
                 continue
             if match.written not in parts:
@@ -169,16 +169,16 @@ class Panel(Matcher):
             for text in texts:
                 place = self._row_of(match.question, normalised(text)), match.nugget
                 inside[place] = max(match.score, inside.get(place, 0.0))
-        return {**inside, **said}
+        return {**inside, **own}
 
     def _row_of(self, question: int, text: str) -> int:
         return self._row.setdefault((question, verdict_form_of_normalised(text)), len(self._row))
 
     def _combined(self) -> tuple[Vector, Ints]:
         """The distinct combinations of clues, the first of them all 0, and which of these each pair has."""
-        speak = ~np.isnan(self._said)
+        speak = ~np.isnan(self._table)
         share = 1 + np.maximum(speak.sum(axis=1) - 1, 0) * BELIEF.correlation
-        clues = np.where(speak, self._said - [judge.mean for judge in self.judges], 0.0) / share[:, None]
+        clues = np.where(speak, self._table - [judge.mean for judge in self.judges], 0.0) / share[:, None]
         silent = np.zeros((1, len(self.judges)))
         rows, which = np.unique(np.concatenate([silent, clues]), axis=0, return_inverse=True)
         which = which.ravel()
@@ -190,6 +190,6 @@ class Panel(Matcher):
 def with_judges(matcher: Matcher, material: Material) -> Matcher:
     """The matcher with the judges that the settings name; as it is if they said nothing."""
     judges, problems = read_judges(material.settings.judges, material.key, material.machine)
-    if not any(judge.said for judge in judges):
+    if not any(judge.matches for judge in judges):
         return matcher
     return Panel(matcher, material.key, judges, material.split, tuple(map(str, problems)))

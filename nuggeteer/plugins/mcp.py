@@ -37,18 +37,18 @@ def make_server(folder: Path) -> MCPServer[Any]:
         "nuggeteer", instructions=INSTRUCTIONS, version=version("nuggeteer"), log_level="ERROR"
     )
     for tool in (reading.check, reading.score, reading.diff, reading.history, reading.suggest, reading.explain):
-        server.tool(description=f"{tool.__doc__}{DATA}", annotations=HINTS)(_told(tool))
+        server.tool(description=f"{tool.__doc__}{DATA}", annotations=HINTS)(_with_tool_errors(tool))
     return server
 
 
-def _told(tool: Tool) -> Tool:
-    """The tool, whose errors are told."""
+def _with_tool_errors(tool: Tool) -> Tool:
+    """The tool, with our errors as errors of a tool, which an agent is shown."""
 
     @wraps(tool)
-    def told(*arguments: Any, **named: Any) -> dict[str, Any]:
+    def call(*arguments: Any, **named: Any) -> dict[str, Any]:
         try:
             return tool(*arguments, **named)
         except NuggeteerError as error:
             raise ToolError(escaped(str(error))) from error
 
-    return told
+    return call

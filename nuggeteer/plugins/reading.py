@@ -56,7 +56,7 @@ class Reading:
                 sizes = {"questions": len(collection.key.questions), "nuggets": len(collection.key.nuggets)}
                 verdicts = {"verdicts": len(collection.judgements), "machine_verdicts": len(collection.machine)}
                 result |= {"runs": list(collection.run_names), **sizes, **verdicts}
-            return _told({**result, **_first("problems", listed, most)})
+            return _as_shown({**result, **_first_rows("problems", listed, most)})
 
     def score(self, run: str, measure: str = DEFAULT[0].name, most: int = 20) -> dict[str, Any]:
         """The scores of a run, each with a 95 % interval and its two parts: from guessed verdicts (judging),
@@ -70,7 +70,7 @@ class Reading:
             del own["nuggets"]
             name = scorer.measures[0].name
             rows = sorted(own.pop("per_question"), key=lambda row: (row[name] is None, row[name]))
-            return _told({**result, "runs": [{**own, **_first("lowest_questions", rows, most)}]})
+            return _as_shown({**result, "runs": [{**own, **_first_rows("lowest_questions", rows, most)}]})
 
     def diff(self, old: str, new: str, measure: str = DEFAULT[0].name, most: int = 20) -> dict[str, Any]:
         """What changed from the run `old` to the run `new`: the difference of each score with its interval and
@@ -84,17 +84,17 @@ class Reading:
             for name in ("per_question", "gates", "passed"):
                 del result[name]
             for name in ("lost", "gained", "doubtful"):
-                result |= _first(name, result[name], most)
-            return _told(result)
+                result |= _first_rows(name, result[name], most)
+            return _as_shown(result)
 
     def history(self, measure: str | None = None, most: int = 20) -> dict[str, Any]:
         """The last `most` recorded builds: the trend, when it changed, and nuggets that were lost or flicker."""
         with self._reading():
             recorded = History.of(self.root)
             found = trends(recorded, measure)
-            limit = _limited(most)
+            limit = _check_most(most)
             shown = [(trend, nugget_timelines(recorded, trend.builds[-limit - 1 :])) for trend in found]
-            return _told({**history.as_json(shown, limit), "problems": list(map(str, recorded.problems))})
+            return _as_shown({**history.as_json(shown, limit), "problems": list(map(str, recorded.problems))})
 
     def suggest(
         self, run: str, against: str | None = None, measure: str = DEFAULT[0].name, most: int = 10
@@ -104,14 +104,14 @@ class Reading:
         with self._reading():
             scorer = self._scorer(measure)
             read = [self._read(scorer, name) for name in (run, against) if name is not None]
-            pairs = suggest(scorer, read[0], scorer.measures[0], _limited(most), *read[1:])
+            pairs = suggest(scorer, read[0], scorer.measures[0], _check_most(most), *read[1:])
             rows = []
             for pair in pairs:
                 nugget, own = scorer.key.nuggets[pair.nugget], read[pair.run].run
                 about = {"qid": nugget.qid, "nugget": nugget.nugget, "description": nugget.descriptions[0]}
                 where = {"run": own.name, "rank": own.rank(pair.response), "text": own.texts[pair.response]}
                 rows.append({**about, **where, "probability": pair.probability, "share": pair.share})
-            return _told({"measure": scorer.measures[0].name, "suggestions": rows})
+            return _as_shown({"measure": scorer.measures[0].name, "suggestions": rows})
 
     def explain(self, run: str, qid: str, nugget: str) -> dict[str, Any]:
         """Whether the answer of `run` to the question `qid` has a nugget, known or guessed, with what
@@ -132,7 +132,7 @@ class Reading:
             if found["explanation"] is not None:
                 del found["explanation"]["words"][WORDS:]
             about = {"question": key.questions[key.question[place]].text, "importance": key.nuggets[place].importance}
-            return _told({**about, "descriptions": list(key.nuggets[place].descriptions), **found})
+            return _as_shown({**about, "descriptions": list(key.nuggets[place].descriptions), **found})
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -170,26 +170,26 @@ class Reading:
         return self._matched[place]
 
 
-def _limited(most: int) -> int:
+def _check_most(most: int) -> int:
     if not 1 <= most <= MOST:
         raise NuggeteerError(f"most is {most}; from 1 to {MOST} can be shown")
     return most
 
 
-def _first(name: str, rows: Sequence[Any], most: int) -> dict[str, Any]:
+def _first_rows(name: str, rows: Sequence[Any], most: int) -> dict[str, Any]:
     """The first rows, and how many there are."""
-    return {name: list(rows[: _limited(most)]), f"{name}_in_all": len(rows)}
+    return {name: list(rows[: _check_most(most)]), f"{name}_in_all": len(rows)}
 
 
-def _told(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: _safe(value) for name, value in result.items()}
+def _as_shown(result: dict[str, Any]) -> dict[str, Any]:
+    return {name: _shown(value) for name, value in result.items()}
 
 
-def _safe(value: Any) -> Any:
+def _shown(value: Any) -> Any:
     """The same with every text on one line, nothing hidden in it, and of a bearable length."""
     if isinstance(value, str):
         shown = escaped(value[: LONGEST + 1])
         return shown if len(value) <= LONGEST else f"{shown[:LONGEST]}… ({len(value):,} characters in all)"
     if isinstance(value, dict):
-        return {_safe(key): _safe(own) for key, own in value.items()}
-    return [_safe(own) for own in value] if isinstance(value, list | tuple) else value
+        return {_shown(key): _shown(own) for key, own in value.items()}
+    return [_shown(own) for own in value] if isinstance(value, list | tuple) else value

@@ -21,7 +21,7 @@ def as_json(judge: JudgeQuality) -> dict[str, Any]:
     change = judge.change
     return {
         "judge": judge.judge,
-        "said": judge.said,
+        "said": judge.judged,
         "all": _slice_as_json(judge.whole),
         "kinds": [_slice_as_json(part) for part in judge.kinds],
         "lengths": [_slice_as_json(part) for part in judge.lengths],
@@ -57,7 +57,7 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
     for judge in judges:
         if judge.whole is None:
             out.print()
-            what = f"{judge.judge}: no person has judged any of the {judge.said:,} pairs that this judge judged."
+            what = f"{judge.judge}: no person has judged any of the {judge.judged:,} pairs that this judge judged."
             out.print(plain(what))
     if checked:
         out.print()

@@ -122,7 +122,7 @@ def prior_of(collection: Collection, matcher: Matcher, jobs: int = 1, belief: Ju
 
 def judges_verdicts(collection: Collection, panel: Panel, jobs: int = 1) -> tuple[Pairs, float]:
     """The pairs that judges gave verdicts on, and the share of yes."""
-    said = [match for judge in panel.judges for match in judge.said if match.yes is not None]
+    said = [match for judge in panel.judges for match in judge.matches if match.yes is not None]
     # On answers of several responses, a share of yes says nothing of the responses.
     responses = _responses(collection, {match.run for match in said if match.whole})
     said = [match for match in said if not match.whole or (match.question, verdict_form(match.text)) in responses]

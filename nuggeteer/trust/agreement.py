@@ -176,24 +176,24 @@ def agree(
     raters = (people != NO_VERDICT).sum(axis=0)
     tool, known, probability = guess.of(verdicts)
 
-    def two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> RaterAgreement | None:
+    def of_two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> RaterAgreement | None:
         have = (a != NO_VERDICT) & (b != NO_VERDICT)
-        return _two(called, a[have] == 1, b[have] == 1, of[have], questions) if have.any() else None
+        return _of_two(called, a[have] == 1, b[have] == 1, of[have], questions) if have.any() else None
 
-    def several(called: tuple[str, ...], rows: Ints) -> RaterAgreement | None:
+    def of_several(called: tuple[str, ...], rows: Ints) -> RaterAgreement | None:
         shared = raters > 1
         rows, of = rows[:, shared], verdicts.question[shared]
-        return _several(called, rows, of, questions) if shared.any() else None
+        return _of_several(called, rows, of, questions) if shared.any() else None
 
-    def beside(name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
-        each = (two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
-        together = several((name, *names), np.vstack([row, people]))
+    def of_machine(name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
+        each = (of_two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
+        together = of_several((name, *names), np.vstack([row, people]))
         return MachineAgreement(name, tuple(filter(None, each)), together, all_known)
 
     whole = (guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64))
     machines = zip(verdicts.names[verdicts.people :], verdicts.verdicts[verdicts.people :], strict=True)
     among = (
-        two((names[i], names[j]), people[i], people[j], verdicts.question)
+        of_two((names[i], names[j]), people[i], people[j], verdicts.question)
         for i in range(len(names))
         for j in range(i + 1, len(names))
     )
@@ -209,9 +209,9 @@ def agree(
             for i, (name, own) in enumerate(zip(verdicts.names, verdicts.verdicts, strict=True))
         ),
         tuple(filter(None, among)),
-        several(names, people),
-        beside("tool", tool, two(("tool", "known"), *whole, collection.key.question[guess.evidence.nugget])),
-        tuple(beside(name, row, two((name, "known"), row, known, verdicts.question)) for name, row in machines),
+        of_several(names, people),
+        of_machine("tool", tool, of_two(("tool", "known"), *whole, collection.key.question[guess.evidence.nugget])),
+        tuple(of_machine(name, row, of_two((name, "known"), row, known, verdicts.question)) for name, row in machines),
         guess.left_out,
         _disputes(collection, verdicts, tool, probability),
         judge_qualities(collection, guess.scorer.known, since),
@@ -220,14 +220,14 @@ def agree(
         tuple(
             found
             for name, own in zip(names, people, strict=True)
-            for rest in [_without(collection, name, verdicts)]
+            for rest in [_known_without(collection, name, verdicts)]
             if ((own != NO_VERDICT) & (rest == 1)).any()  # the silence of a run that this person judged is theirs
-            if (found := two((name, "others"), own, rest, verdicts.question))
+            if (found := of_two((name, "others"), own, rest, verdicts.question))
         ),
     )
 
 
-def _without(collection: Collection, assessor: str, verdicts: _VerdictTable) -> Ints:
+def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTable) -> Ints:
     """What is known of each pair without one person's verdicts, also from the silence of judged runs."""
     key = collection.key
     rest = [judgement for judgement in collection.judgements if judgement.assessor != assessor]
@@ -324,7 +324,7 @@ class HeldOutGuesses:
         return tool, known_yes, chance
 
 
-def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int) -> RaterAgreement:
+def _of_two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int) -> RaterAgreement:
     table = contingency_tables(a, b, question, questions)
     return RaterAgreement(
         names,
@@ -341,7 +341,7 @@ def _two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: 
     )
 
 
-def _several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -> RaterAgreement:
+def _of_several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -> RaterAgreement:
     """The agreement of several raters, who need not all have judged every pair."""
     yes, raters = (rows == 1).sum(axis=0), (rows != NO_VERDICT).sum(axis=0)
     table = coincidences(yes, raters, question, questions)

@@ -74,7 +74,7 @@ class JudgeError:
 @dataclass(frozen=True)
 class JudgeChange:
     """A judge before a time and since then, and the models that it named. `p` is None where one of the two is missing.
-    Of `judged_anew` pairs, it says another verdict of `differing`."""
+    Of `judged_anew` pairs, it gives another verdict on `differing`."""
 
     before: JudgeSlice | None
     since: JudgeSlice | None
@@ -94,11 +94,11 @@ class JudgeChange:
 @dataclass(frozen=True)
 class JudgeQuality:
     """A judge against people: on all pairs that both judged (None if there are none), by kind of question and by
-    length of the text. `said` is how many pairs it judged in all. `calibration` compares its scores with the share of
+    length of the text. `judged` is how many pairs it judged in all. `calibration` compares its scores with the share of
     people's yes."""
 
     judge: str
-    said: int
+    judged: int
     whole: JudgeSlice | None
     kinds: tuple[JudgeSlice, ...] = ()
     lengths: tuple[JudgeSlice, ...] = ()
@@ -122,7 +122,7 @@ def judge_qualities(collection: Collection, known: VerdictIndex, since: str | No
     truth = _Truth(collection, known)
     result = []
     for i, judge in enumerate(judges):
-        change = truth.change(every[i].said, since) if since is not None else None
+        change = truth.change(every[i].matches, since) if since is not None else None
         result.append(truth.quality(judge, change))
     return tuple(result)
 
@@ -169,31 +169,31 @@ class _Truth:
                 state[at] = own
         return state
 
-    def checked(self, said: Sequence[Match]) -> tuple[list[Match], Bools]:
+    def with_truth(self, matches: Sequence[Match]) -> tuple[list[Match], Bools]:
         """The matches about which people know, and what they say."""
-        found = [(match, verdict) for match in said if (verdict := self(match)) is not None]
+        found = [(match, verdict) for match in matches if (verdict := self(match)) is not None]
         return [match for match, _ in found], np.array([verdict for _, verdict in found], dtype=bool)
 
     def quality(self, judge: Judge, change: JudgeChange | None) -> JudgeQuality:
-        said, yes = self.checked(judge.said)
-        if not said:
-            return JudgeQuality(judge.name, len(judge.said), None, change=change)
-        score = np.array([match.score for match in said])
+        matches, yes = self.with_truth(judge.matches)
+        if not matches:
+            return JudgeQuality(judge.name, len(judge.matches), None, change=change)
+        score = np.array([match.score for match in matches])
         return JudgeQuality(
             judge.name,
-            len(judge.said),
-            self.slice("all", said, yes),
-            tuple(self._kinds(said, yes)),
-            tuple(self._lengths(said, yes)),
+            len(judge.matches),
+            self.slice("all", matches, yes),
+            tuple(self._kinds(matches, yes)),
+            tuple(self._lengths(matches, yes)),
             reliability(score, yes),
-            tuple(self._errors(said, score, yes)),
+            tuple(self._errors(matches, score, yes)),
             change,
         )
 
-    def slice(self, name: str, said: Sequence[Match], yes: Bools) -> JudgeSlice:
+    def slice(self, name: str, matches: Sequence[Match], yes: Bools) -> JudgeSlice:
         key = self.collection.key
-        own = np.array([match.score > 0.5 for match in said], dtype=bool)
-        question = np.array([match.question for match in said], dtype=np.int64)
+        own = np.array([match.score > 0.5 for match in matches], dtype=bool)
+        question = np.array([match.question for match in matches], dtype=np.int64)
         table = contingency_tables(own, yes, question, len(key.questions))
         coefficients: tuple[Callable[[Vector], Vector], ...] = (
             *(kappa, sensitivity, specificity),
@@ -201,22 +201,22 @@ class _Truth:
         )
         return JudgeSlice(
             name,
-            len(said),
+            len(matches),
             int(table.any(axis=1).sum()),
             float(yes.mean()),
             float(own.mean()),
             *(estimate(coefficient, table) for coefficient in coefficients),
         )
 
-    def change(self, said: Sequence[Match], since: str | None) -> JudgeChange:
+    def change(self, matches: Sequence[Match], since: str | None) -> JudgeChange:
         """A judge before a time and since. Of what it said of a pair before, and since, the last counts."""
         before: dict[tuple[int, str], Match] = {}
         after: dict[tuple[int, str], Match] = {}
-        for match in sorted(said, key=lambda match: match.at or ""):
+        for match in sorted(matches, key=lambda match: match.at or ""):
             (after if (match.at or "") >= (since or "") else before)[match.nugget, match.text] = match
         slices, tables = [], []
         for part in (before, after):
-            checked, yes = self.checked(list(part.values()))
+            checked, yes = self.with_truth(list(part.values()))
             slices.append(self.slice("", checked, yes) if checked else None)
             own = np.array([match.score > 0.5 for match in checked], dtype=bool)
             tables.append(contingency_tables(own, yes, np.zeros(len(yes), dtype=np.int64), 1)[0])
@@ -226,31 +226,33 @@ class _Truth:
         p = _p_value(tables[0], tables[1]) if None not in slices else None
         return JudgeChange(slices[0], slices[1], models[0], models[1], len(anew), differing, p)
 
-    def _kinds(self, said: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
-        kinds = [self.collection.key.questions[match.question].kind or "–" for match in said]
+    def _kinds(self, matches: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
+        kinds = [self.collection.key.questions[match.question].kind or "–" for match in matches]
         if len(set(kinds)) > 1:
             for kind in sorted(set(kinds)):
                 own = np.array([other == kind for other in kinds])
-                yield self.slice(kind, [said[i] for i in np.flatnonzero(own)], yes[own])
+                yield self.slice(kind, [matches[i] for i in np.flatnonzero(own)], yes[own])
 
-    def _lengths(self, said: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
-        sizes = np.array([length(match.written) for match in said])
+    def _lengths(self, matches: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
+        sizes = np.array([length(match.written) for match in matches])
         cuts = np.unique(np.quantile(sizes, np.arange(1, LENGTHS) / LENGTHS, method="lower"))
         group = np.searchsorted(cuts, sizes)
         if len(np.unique(group)) > 1:
             for number in np.unique(group).tolist():
                 own = np.flatnonzero(group == number)
                 name = f"{sizes[own].min():,}–{sizes[own].max():,}"
-                yield self.slice(name, [said[i] for i in own.tolist()], yes[own])
+                yield self.slice(name, [matches[i] for i in own.tolist()], yes[own])
 
-    def _errors(self, said: list[Match], score: Vector, yes: Bools) -> Iterator[JudgeError]:
+    def _errors(self, matches: list[Match], score: Vector, yes: Bools) -> Iterator[JudgeError]:
         """Those on nuggets about which it errs most often first, and the surest first."""
         wrong = np.flatnonzero((score > 0.5) != yes)
-        nugget = np.array([match.nugget for match in said], dtype=np.int64)
+        nugget = np.array([match.nugget for match in matches], dtype=np.int64)
         often = np.bincount(nugget[wrong], minlength=len(self.collection.key.nuggets))
         for i in sorted(wrong.tolist(), key=lambda i: (-often[nugget[i]], nugget[i], -abs(score[i] - yes[i]))):
             own = self.collection.key.nuggets[nugget[i]]
-            yield JudgeError(own.qid, own.nugget, own.descriptions[0], said[i].written, float(score[i]), bool(yes[i]))
+            yield JudgeError(
+                own.qid, own.nugget, own.descriptions[0], matches[i].written, float(score[i]), bool(yes[i])
+            )
 
 
 def _p_value(before: Vector, since: Vector) -> float | None:
