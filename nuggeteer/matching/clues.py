@@ -118,16 +118,18 @@ class QuestionClues:
         """texts × nuggets × CLUES."""
         return np.concatenate([self._clues(texts[i : i + SLICE]) for i in range(0, len(texts), SLICE)])
 
-    def without_own(self, row: int, clues: Vector) -> tuple[Vector, Bools]:
-        """The clues of a judged text, nuggets × CLUES, as they are without its own verdicts; and the nuggets about
-        which somebody judged another text."""
-        others = self.decided.sum(axis=0)
-        place = int(np.searchsorted(self.rows, row))
-        if place == len(self.rows) or self.rows[place] != row:  # not among those that are compared with
-            return clues, np.asarray(others > 0)
-        own, result = self.decided[place] > 0, clues.copy()
-        result[own, CLUES.index("regression")] = self._left_out[place, own]
-        return result, np.asarray(others - own > 0)
+    def without_own(self, rows: Ints, clues: Vector) -> tuple[Vector, Bools]:
+        """The clues of texts, texts × nuggets × CLUES, as they are without the texts' own verdicts; and the nuggets
+        about which somebody judged another text. `rows` are those of the judged texts, −1 for others."""
+        decided = self.decided.sum(axis=0)
+        others = np.repeat(decided[None, :], len(rows), axis=0)
+        place = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        compared = np.flatnonzero(self.rows[place] == rows)  # the others are not among those that are compared with
+        own, result = self.decided[place[compared]], clues.copy()
+        others[compared] -= own
+        column = CLUES.index("regression")
+        result[compared, :, column] = np.where(own > 0, self._left_out[place[compared]], clues[compared, :, column])
+        return result, np.asarray(others > 0)
 
     @cached_property
     def _nuggets(self) -> _Descriptions:

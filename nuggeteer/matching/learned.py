@@ -43,6 +43,7 @@ class LearnedMatcher(NgramMatcher):
         self._material = material
         self._read = GramReader(material.idf, material.settings)
         self._questions: dict[int, QuestionClues] = {}
+        self._last_read: dict[str, TextGrams] = {}  # the judged texts of one question
         self._explained: _ExplainedQuestion | None = None
 
     @property
@@ -58,19 +59,16 @@ class LearnedMatcher(NgramMatcher):
         rows = self._judged_rows[question]
         pairs = self._begin[rows][:, None] + np.arange(self.key.counts[question])
         verdicts = np.packbits([self._judged.decided[pairs], self._judged.yes[pairs]]).tobytes()
-        return repr((basis, WEIGHTS, [self._judged.texts[row] for row in rows.tolist()], verdicts))
+        return repr((basis, WEIGHTS, self._texts_of(question), verdicts))
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         begin, _ = ragged(self.key.offsets[question], self.key.counts[question])
         result = np.zeros(int(begin[-1]))
         with _one_thread():
             for number, rows, clues in self._clues(texts, question):
-                about = self._question(number)
-                judged = np.repeat(about.judged[None, :], len(rows), axis=0)
-                for i, row in enumerate(rows.tolist()):
-                    own = self._row_of_text.get((number, verdict_form_of_normalised(texts[row])))
-                    if own is not None:
-                        clues[i], judged[i] = about.without_own(own, clues[i])
+                row_of = {form: i for i, form in enumerate(map(verdict_form_of_normalised, self._texts_of(number)))}
+                own = [row_of.get(verdict_form_of_normalised(texts[row]), -1) for row in rows.tolist()]
+                clues, judged = self._question(number).without_own(np.array(own), clues)
                 result[begin[rows][:, None] + np.arange(judged.shape[1])] = np.where(judged, weigh(clues), 0.0)
         return np.round(result, DIGITS)
 
@@ -89,7 +87,9 @@ class LearnedMatcher(NgramMatcher):
         numbers, start = np.unique(question[order], return_index=True)
         for number, rows in zip(numbers.tolist(), np.split(order, start)[1:], strict=True):
             if number in self._judged_rows:
-                yield number, rows, self._question(number).clues([self._read(texts[row]) for row in rows.tolist()])
+                about = self._question(number)  # which reads the judged texts
+                grams = [self._last_read.get(texts[row]) or self._read(texts[row]) for row in rows.tolist()]
+                yield number, rows, about.clues(grams)
 
     def explain(self, text: str, nugget: int) -> Explanation:
         """The log odds that words add, because judged texts have them, and the most similar judged texts; as n-grams do
@@ -134,14 +134,9 @@ class LearnedMatcher(NgramMatcher):
         numbers, start = np.unique(self._judged.question[order], return_index=True)
         return dict(zip(numbers.tolist(), np.split(order, start)[1:], strict=True))
 
-    @cached_property
-    def _row_of_text(self) -> dict[tuple[int, str], int]:
-        """The row of each judged text among those of its question."""
-        return {
-            (number, verdict_form_of_normalised(self._judged.texts[row])): i
-            for number, rows in self._judged_rows.items()
-            for i, row in enumerate(rows.tolist())
-        }
+    def _texts_of(self, number: int) -> list[str]:
+        """The judged texts of a question, in the order of `_judged_rows`."""
+        return [self._judged.texts[row] for row in self._judged_rows[number].tolist()]
 
     @cached_property
     def _begin(self) -> Ints:
@@ -155,9 +150,11 @@ class LearnedMatcher(NgramMatcher):
     def _clues_of(self, number: int) -> QuestionClues:
         rows = self._judged_rows[number]
         pairs = self._begin[rows][:, None] + np.arange(self.key.counts[number])
+        texts = self._texts_of(number)
+        self._last_read = {text: self._read(text) for text in texts}
         return QuestionClues(
             partial(self._descriptions, number),
-            [self._read(self._judged.texts[row]) for row in rows.tolist()],
+            list(map(self._last_read.__getitem__, texts)),
             self._judged.decided[pairs],
             self._judged.yes[pairs],
         )

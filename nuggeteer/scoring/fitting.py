@@ -30,10 +30,12 @@ from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.judges import BELIEF, JudgeBelief, with_judges, with_level
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs, size_of
+from nuggeteer.thresholds.nugget_effects import packed_weights, unpacked_weights
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
 
 FORMAT = "nuggeteer thresholds 7"
+LAYOUT = 2  # of the file
 NAME = "thresholds"
 JUDGED = "\0judged"  # the name of a run that no file can have
 MOST = 20_000  # judges' verdicts that tell the level
@@ -82,7 +84,9 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     names, group_of_text = _groups(collection, known)
     group = np.repeat(group_of_text, np.diff(begin))
-    size = np.repeat(size_of(np.array([length(text) for text in known.texts], dtype=np.int64)), np.diff(begin))
+    # The texts are normalised: no other white space than single spaces.
+    lengths = np.array([len(text) - text.count(" ") for text in known.texts], dtype=np.int64)
+    size = np.repeat(size_of(lengths), np.diff(begin))
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
     carried = _carried_to_chosen(collection, matcher, known, begin)
@@ -213,7 +217,7 @@ def fitted(
     """The smooth model for this collection, from the cache if it is still valid; and notes for the user."""
     notes: list[str] = []
     prior = prior_of(collection, matcher, jobs)
-    basis = f"{FORMAT}|{basis}|{prior.signature}"
+    basis = f"{FORMAT}|{LAYOUT}|{basis}|{prior.signature}"
     try:
         body = read_cache(collection.root, NAME, largest(collection.key))
         if body is not None:
@@ -235,13 +239,14 @@ def fitted(
 
 def largest(key: AnswerKey) -> int:
     """More bytes than a fit on this key has."""
-    of_nugget = 8 * (len(STEEPNESS) * len(GRID) + 1)
+    of_nugget = 4 * len(STEEPNESS) * len(GRID) + 8
     return 100_000_000 + of_nugget * len(key.nuggets) + 16 * len(key.questions)
 
 
 def saved(basis: str, fit: SmoothFit) -> bytes:
     """A fit and what it was fitted on, for the file."""
     arrays = {field.name: np.asarray(getattr(fit, field.name)) for field in fields(fit)}
+    arrays["nugget_weights"] = packed_weights(fit.nugget_weights)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, basis=np.asarray(basis), **arrays)
     return buffer.getvalue()
@@ -253,6 +258,7 @@ def load(body: bytes) -> tuple[str, SmoothFit]:
         with np.load(io.BytesIO(body), allow_pickle=False) as stored:
             basis = str(stored["basis"])
             values = {field.name: stored[field.name] for field in fields(SmoothFit)}
+        values["nugget_weights"] = unpacked_weights(values["nugget_weights"])
         return basis, SmoothFit.from_arrays(values)
     except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise DamagedFile(f"a fit of another form: {error}") from error

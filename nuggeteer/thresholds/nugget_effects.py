@@ -10,6 +10,7 @@ from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior
 
 Matrix = Vector
 STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution
+SHARES = STEEPNESS_WEIGHT.sum() / STEEPNESS_WEIGHT[0]  # the multiples of the first that all of them are
 STEEPNESS_SPREADS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # the σ_t that are tried, on this many nuggets at most:
 STEEPNESS_NUGGETS = 200
 # The μ that are tried, and the σ_a as multiples of that of step 1; those that are tried first, and how far beside the
@@ -38,14 +39,12 @@ class NuggetEffects:
         density = _densities(np.array([mean]), np.array([self.sigma]))[:, 0]
         self.log_likelihood, self.points = log_likelihood, steepness
         self.density = (of_steepness[:, None] * density).ravel()
-        # A nugget without verdicts has the density that they all have beforehand.
-        alone = (STEEPNESS_WEIGHT[:, None] * density).ravel()
-        self.posterior = np.tile(alone / alone.sum(), (likelihood.nuggets, 1))
         known = scaled.values * self.density
         known /= known.sum(axis=1, keepdims=True)
-        if len(steepness) < len(STEEPNESS):
-            known = (STEEPNESS_WEIGHT[:, None] * known[:, None, :]).reshape(len(known), len(alone))
-        self.posterior[self.asked] = known
+        # A nugget without verdicts has the density that they all have beforehand.
+        posterior = np.tile(self.density / self.density.sum(), (likelihood.nuggets, 1))
+        posterior[self.asked] = known
+        self.posterior = _for_all_steepness(_rounded(posterior) if len(steepness) > 1 else _rounded(posterior / SHARES))
 
     def _value(self, likelihood: GridLikelihood, spread: float, some: Ints) -> float:
         """The log marginal likelihood of some nuggets with this σ_t, and its prior, at the best μ and σ_a."""
@@ -79,6 +78,31 @@ class NuggetEffects:
         """As much as `weight` nuggets would say of the mean and of the spread."""
         off = (mean / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
         return np.asarray(-0.5 * self._prior.weight * off)
+
+
+def _rounded(weights: Matrix) -> Matrix:
+    """To numbers that single precision holds, so that they take half of the space in a file."""
+    return np.asarray(weights.astype(np.float32), dtype=float)
+
+
+def _for_all_steepness(weights: Matrix) -> Matrix:
+    """nuggets × (steepness × GRID), where the `weights` may be those of the first t only, and those of the others
+    multiples of them."""
+    if weights.shape[1:] != GRID.shape:
+        return weights
+    return np.concatenate([weights * share for share in STEEPNESS_WEIGHT / STEEPNESS_WEIGHT[0]], axis=1)
+
+
+def packed_weights(posterior: Matrix) -> Matrix:
+    """The posterior of each (t, a) for a file: exact, in as little space as it takes."""
+    first = posterior[:, : len(GRID)]
+    alike = np.array_equal(_for_all_steepness(first), posterior)
+    return (first if alike else posterior).astype(np.float32)
+
+
+def unpacked_weights(packed: Matrix) -> Matrix:
+    """What `packed_weights` packed."""
+    return _for_all_steepness(packed.astype(float))
 
 
 def _points(spread: float) -> tuple[Vector, Vector]:

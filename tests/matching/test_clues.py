@@ -131,7 +131,9 @@ def test_without_its_own_verdicts_a_text_is_like_one_that_nobody_judged(seed):
     decided[:4] = True  # some for all nuggets, as in a run that was judged as a whole
     question, read = clues_of((descriptions, texts, decided, yes)), GramReader(IDF)
     for row, text in enumerate(texts):
-        own, judged = question.without_own(row, question.clues([read(text)])[0])
+        clues_of_text = question.clues([read(text), read("nobody judged this")])
+        (own, _), (judged, others) = question.without_own(np.array([row, -1]), clues_of_text)
+        assert others.tolist() == question.judged.tolist()
         for nugget in range(len(descriptions)):
             fewer = decided.copy()
             fewer[row, nugget] = False

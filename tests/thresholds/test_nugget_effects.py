@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nuggeteer.thresholds import nugget_effects
 from nuggeteer.thresholds.cells import GridLikelihood, cells_of
 from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, rise
-from nuggeteer.thresholds.nugget_effects import MEANS, RATIOS, STEEPNESS_WEIGHT, NuggetEffects
+from nuggeteer.thresholds.nugget_effects import (
+    MEANS,
+    RATIOS,
+    STEEPNESS_WEIGHT,
+    NuggetEffects,
+    packed_weights,
+    unpacked_weights,
+)
 from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.smooth import GRID, STEEPNESS
 from tests.thresholds.test_smooth import GROUPS, NUGGETS, simulated
@@ -72,4 +80,14 @@ def test_the_best_spread_is_the_best_of_all_that_may_be_tried(seed):
     assert effects.sigma == pytest.approx(sigma, rel=1e-9)
     assert effects.log_marginal == pytest.approx(marginal, rel=1e-9)
     posterior = (chance * joint).reshape(NUGGETS, -1)
-    assert effects.posterior == pytest.approx(posterior / posterior.sum(axis=1, keepdims=True), rel=1e-7, abs=1e-12)
+    assert effects.posterior == pytest.approx(posterior / posterior.sum(axis=1, keepdims=True), rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("steepness", [0.0, 0.6])
+def test_packed_weights_come_back_to_the_bit(steepness, monkeypatch):
+    monkeypatch.setattr(nugget_effects, "STEEPNESS_SPREADS", (steepness,))
+    posterior = NuggetEffects(likelihood_of(1, 2), START, PRIOR).posterior
+    packed = packed_weights(posterior)
+    assert packed.dtype == np.float32
+    assert packed.shape == (NUGGETS, len(GRID) * (3 if steepness else 1))
+    assert unpacked_weights(packed).tobytes() == posterior.tobytes()
