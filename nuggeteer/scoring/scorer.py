@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     from nuggeteer.thresholds.selection import ComparedModel
 
+KEPT = 1 << 24  # bytes
+
 
 @dataclass(frozen=True, repr=False)
 class RunScore(Shown):
@@ -174,6 +176,9 @@ class Scorer(Shown):
         # Of the last two runs: a difference, its suggestions and its page ask for both several times.
         self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
         self._posteriors: list[tuple[ref[MatchedRun], AnswerPosterior | None]] = []
+        # Once so large an array was freed, the C library keeps memory for those that are smaller (glibc's
+        # M_MMAP_THRESHOLD). Otherwise the system may clear new memory for each, which took a third of a score's time.
+        _ = np.empty(KEPT, dtype=np.uint8)
 
     def _summary(self) -> str:
         return f"{', '.join(map(str, self.measures))} of runs of {self.collection.root}"
