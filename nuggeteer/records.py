@@ -198,12 +198,11 @@ class Run(Shown):
         """The place of a response within its answer, from 1."""
         return response - int(self.offsets[self.question[response]]) + 1
 
-    def context(self, response: int) -> tuple[str, str]:
-        """What stands before and after a response in the record that it was cut from."""
+    def context(self, response: int) -> tuple[str, int]:
+        """The record that a response was cut from, and where the response begins in it; "" if it was not cut."""
         if self.parts is None:
-            return "", ""
-        record = self.parts.records[int(self.parts.record[response])]
-        return record[: int(self.parts.start[response])], record[int(self.parts.end[response]) :]
+            return "", 0
+        return self.parts.records[int(self.parts.record[response])], int(self.parts.start[response])
 
     def answer(self, question: int) -> str:
         """The whole answer to a question, by its position in the key; its records joined by line feeds."""

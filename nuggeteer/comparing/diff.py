@@ -211,6 +211,7 @@ def diff_matched_runs(
             for i in np.flatnonzero(which[kind]).tolist()
         ]
 
+    scorer.keep_words()
     changed = sorted([*changes("gained"), *changes("lost")], key=_by_weight)
     return Diff(
         key,
@@ -284,12 +285,10 @@ def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[
 
 
 def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
-    """The drawn verdicts of some outcomes. One of which all is known is the same in all draws of the others."""
-    draws = max((0 if outcome.drawn is None else len(outcome.drawn) for outcome in outcomes), default=0)
+    """The drawn verdicts of some outcomes. One of which all is known has one draw, which stands for all."""
+    drawn = any(outcome.drawn is not None for outcome in outcomes)
     return [
-        np.broadcast_to(outcome.found, (draws, len(outcome.found)))
-        if draws and outcome.drawn is None and outcome.known.all()
-        else outcome.drawn
+        outcome.found[None] if drawn and outcome.drawn is None and outcome.known.all() else outcome.drawn
         for outcome in outcomes
     ]
 

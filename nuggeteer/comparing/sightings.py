@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -23,14 +23,23 @@ from nuggeteer.scoring.outcomes import MatchedRun, Outcome
 class Passage(Shown):
     """A response, and the `marks` in its text: the words that support a nugget, as [start, end) in characters.
 
-    `before` and `after` are the rest of the record that the response was cut from."""
+    `start` is where the response begins in the `record` that it was cut from, if it was, and `before` and `after` are
+    the rest of that record."""
 
     text: str
     marks: tuple[Span, ...]
     docid: str | None
     rank: int
-    before: str = ""
-    after: str = ""
+    record: str = ""
+    start: int = 0
+
+    @property
+    def before(self) -> str:
+        return self.record[: self.start]
+
+    @property
+    def after(self) -> str:
+        return self.record[self.start + len(self.text) :] if self.record else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +68,7 @@ class Sighting(Shown):
 def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: Ints) -> dict[int, Sighting]:
     """The sightings of these nuggets in the answers of a run, by their positions in the key."""
     run, nearest = matched.run, _nearest(matched, shown, len(outcome.found))
-    result, context = {}, cache(run.context)  # a response is shown for several nuggets
+    result = {}
     for i in shown.tolist():
         response = int(outcome.response[i]) if outcome.found[i] else -1
         response = max(response, outcome.contradicted.get(i, -1))
@@ -69,7 +78,7 @@ def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: I
         if response >= 0:
             text = run.texts[response]
             rank = response - int(run.offsets[run.question[response]]) + 1
-            passage = Passage(text, marker(text, i), run.docid(response), rank, *context(response))
+            passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
             if not (outcome.found[i] or passage.marks or i in outcome.contradicted):
                 passage = None
         result[i] = Sighting(

@@ -7,7 +7,7 @@ Everything is computed here. `reports.html` draws it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class Briefing(Shown):
     suggested: tuple[SuggestedPair, ...]
     trust: TrustReport | None
     problems: tuple[Problem, ...]  # of the history
+    remember: Callable[[], None] = field(default=lambda: None, compare=False)  # what explanations looked up
 
     @property
     def key(self) -> AnswerKey:
@@ -173,6 +174,7 @@ def brief_matched_run(
         tuple(SuggestedPair(suggestion, _passage(scorer.marker, new.run, suggestion)) for suggestion in suggestions),
         trust(scorer, notify),
         tuple(history.problems),
+        scorer.keep_words,
     )
 
 

@@ -7,6 +7,7 @@ This takes more memory than all else about a question. So whoever explains guess
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from operator import mul
 
 import numpy as np
@@ -44,7 +45,9 @@ class Breakdowns:
 
     def __init__(self, clues: QuestionClues) -> None:
         self.judged = clues.judged
-        self._rows, self._decided, self._yes = clues.rows.tolist(), clues.decided > 0, clues.yes > 0
+        self._rows = clues.rows.tolist()
+        # nuggets × judged texts: 1 is a yes, 0 a no, −1 nothing.
+        self._verdicts: list[list[int]] = np.where(clues.decided > 0, clues.yes, -1).T.astype(int).tolist()
         self._number, self._grams = clues.number, list(clues.number)
         self._judged = clues.vectors.tocsc()
         self._worth = np.asarray(clues.vectors.T @ clues.regression)  # grams × nuggets: what having a gram adds
@@ -65,16 +68,17 @@ class Breakdowns:
         """The numbers of a text's grams that judged texts have, in order, and their weights in a vector of length 1."""
         all_ = text.grams.values()
         norm = sum(map(mul, all_, all_)) ** 0.5 or 1.0
-        known = sorted((self._number[gram], weight) for gram, weight in text.grams.items() if gram in self._number)
-        numbers = np.array([number for number, _ in known], dtype=np.int64)
-        return numbers, np.array([weight for _, weight in known], dtype=float) / norm
+        known = [gram for gram in text.grams if gram in self._number]
+        numbers = np.array([self._number[gram] for gram in known], dtype=np.int64)
+        order = np.argsort(numbers)
+        return numbers[order], np.array([text.grams[gram] for gram in known], dtype=float)[order] / norm
 
     def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
         """What a text says of a nugget of this question, and which judged texts speak."""
-        decided, yes = self._decided[:, nugget], self._yes[:, nugget]
+        verdicts = self._verdicts[nugget]
         near = [
-            (self._rows[i], float(text.similarity[i]), kind)
-            for kind in (True, False)
-            for i in [i for i in text.near if decided[i] and yes[i] == kind][:NAMED]
+            (self._rows[i], float(text.similarity[i]), kind == 1)
+            for kind in (1, 0)
+            for i in islice((i for i in text.near if verdicts[i] == kind), NAMED)
         ]
         return ClueBreakdown(text.weights * self._worth[text.numbers, nugget], near)

@@ -59,11 +59,9 @@ class GramReader:
     def __call__(self, text: str) -> TextGrams:
         """`text` in the form in which texts are compared."""
         found = list(map(self._forms.__getitem__, self._find(text)))
-        grams: dict[str, float] = {}
-        for stem, weight in found:
-            grams.setdefault(stem, weight)
-        for (one, weight), (two, other) in pairwise(found):
-            grams.setdefault(f"{one} {two}", (weight + other) / 2)
+        found += [(f"{one} {two}", (weight + other) / 2) for (one, weight), (two, other) in pairwise(found)]
+        grams = dict(found)
+        grams.update(reversed(found))  # of several weights, a gram has the first
         return TextGrams(grams, frozenset(number.replace(",", "") for number in _number.findall(self._folded(text))))
 
     def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None, Match]]:
@@ -198,7 +196,7 @@ class _Kernel:
         self._kernel, self._decided = kernel, decided
         asked = decided.any(axis=0)
         self._common = np.flatnonzero(decided[:, asked].all(axis=1))
-        self._inverse = np.linalg.inv(kernel[np.ix_(self._common, self._common)])
+        self._inverse = np.linalg.inv(kernel[self._common[:, None], self._common])
         patterns: dict[bytes, list[int]] = {}
         for nugget in np.flatnonzero(asked).tolist():
             patterns.setdefault(decided[:, nugget].tobytes(), []).append(nugget)
@@ -208,27 +206,27 @@ class _Kernel:
         """The texts decided for a nugget beyond the common ones; what the common ones say of them, and the inverse of
         what that leaves."""
         more = np.setdiff1d(np.flatnonzero(self._decided[:, nugget]), self._common)
-        cross = self._inverse @ self._kernel[np.ix_(self._common, more)]
-        rest = self._kernel[np.ix_(more, more)] - self._kernel[np.ix_(more, self._common)] @ cross
+        cross = self._inverse @ self._kernel[self._common[:, None], more]
+        rest = self._kernel[more[:, None], more] - self._kernel[more[:, None], self._common] @ cross
         return more, cross, np.linalg.inv(rest)
 
     def solve(self, right: Vector) -> Vector:
         """The inverse times each column, 0 where a text is not decided."""
         result = np.zeros(right.shape)
         for nuggets, (more, cross, inverse) in self._patterns:
-            own = right[np.ix_(self._common, nuggets)]
-            border = inverse @ (right[np.ix_(more, nuggets)] - cross.T @ own)
-            result[np.ix_(more, nuggets)] = border
-            result[np.ix_(self._common, nuggets)] = self._inverse @ own - cross @ border
+            own = right[self._common[:, None], nuggets]
+            border = inverse @ (right[more[:, None], nuggets] - cross.T @ own)
+            result[more[:, None], nuggets] = border
+            result[self._common[:, None], nuggets] = self._inverse @ own - cross @ border
         return result
 
     def inverse_diagonal(self) -> Vector:
         """The diagonal of each nugget's inverse, 0 where a text is not decided: texts × nuggets."""
         result = np.zeros(self._decided.shape)
         for nuggets, (more, cross, inverse) in self._patterns:
-            result[np.ix_(more, nuggets)] = np.diag(inverse)[:, None]
+            result[more[:, None], nuggets] = np.diag(inverse)[:, None]
             common = np.diag(self._inverse) + ((cross @ inverse) * cross).sum(axis=1)
-            result[np.ix_(self._common, nuggets)] = common[:, None]
+            result[self._common[:, None], nuggets] = common[:, None]
         return result
 
 

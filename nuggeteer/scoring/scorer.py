@@ -99,9 +99,11 @@ class Scores(Shown):
     @cached_property
     def threshold(self) -> Vector:
         """The threshold of each nugget of the key; NaN if nothing is guessed."""
-        if self.model is None:
-            return np.full(len(self.key.nuggets), np.nan)
-        return self.model.threshold(np.arange(len(self.key.nuggets)))
+        return self.thresholds_of(np.arange(len(self.key.nuggets)))
+
+    def thresholds_of(self, nuggets: Ints) -> Vector:
+        """The thresholds of some nuggets, by their positions."""
+        return np.full(len(nuggets), np.nan) if self.model is None else self.model.threshold(nuggets)
 
     def __getitem__(self, run: str) -> RunScore:
         for score in self.runs:
@@ -291,8 +293,12 @@ class Scorer(Shown):
         matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
         if not matched.decided:
             matched = self._owners.assign(carry_over(matched, matcher, self.model))
-        keep(self.material.idf)
+        self.keep_words()
         return matched
+
+    def keep_words(self) -> None:
+        """Remember the weights of all words so far, for the next command."""
+        keep(self.material.idf)
 
     def find(self, matched: MatchedRun) -> Outcome:
         """Which nuggets a run has: the same whatever other runs are scored."""

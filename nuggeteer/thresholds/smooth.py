@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -234,15 +233,16 @@ class SmoothFit(Shown):
     def threshold(self, nugget: Ints) -> Vector:
         """The lowest match score at which a response of the usual size is a yes with a probability of at least ½; NaN
         if there is none."""
-        return np.asarray(self._thresholds[nugget])
-
-    @cached_property
-    def _thresholds(self) -> Vector:
+        nuggets, own = np.unique(nugget, return_inverse=True)
+        question = np.stack([self.question, self.question_spread], axis=1)[self.question_of_nugget[nuggets]]
         first: dict[bytes, int] = {}  # nuggets without evidence are alike, and one stands for all
-        question = np.stack([self.question, self.question_spread], axis=1)[self.question_of_nugget]
-        known = np.concatenate([self.nugget_weights, question], axis=1)
-        alike = np.array([first.setdefault(row.tobytes(), i) for i, row in enumerate(known)], dtype=np.int64)
-        nuggets, place = np.unique(alike, return_inverse=True)
+        known = zip(self.nugget_weights[nuggets], question, nuggets.tolist(), strict=True)
+        alike = [first.setdefault(weights.tobytes() + about.tobytes(), i) for weights, about, i in known]
+        asked, place = np.unique(np.array(alike, dtype=np.int64), return_inverse=True)
+        parts = [self._lowest_likely(asked[i : i + BLOCK]) for i in range(0, len(asked), BLOCK)]
+        return np.concatenate([*parts, np.zeros(0)])[place][own]
+
+    def _lowest_likely(self, nuggets: Ints) -> Vector:
         levels = (np.arange(BINS + 1) / BINS) ** 2
         pairs = Pairs(
             np.tile(levels, len(nuggets)),
@@ -250,7 +250,7 @@ class SmoothFit(Shown):
             np.full(len(nuggets) * len(levels), self.usual_size),
         )
         likely = self.probability(pairs).reshape(len(nuggets), len(levels)) >= 0.5
-        return np.asarray(np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan)[place])
+        return np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan)
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, which give chances."""

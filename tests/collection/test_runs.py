@@ -45,17 +45,18 @@ def test_records_are_cut_and_responses_know_their_place(tmp_path):
     assert [run.docid(i) for i in range(len(run))] == ["d1"] * 5 + ["d2", "d2", None, None]
     assert [run.rank(i) for i in range(len(run))] == [1, 2, 3, 4, 5, 1, 2, 3, 1]
     for i, text in enumerate(run.texts[:5]):
-        before, after = run.context(i)
-        assert before + text + after == ANSWER
-    assert run.context(5) == ("", " Two.")
-    assert run.context(7) == ("", "")
+        record, start = run.context(i)
+        assert record == ANSWER
+        assert record[start : start + len(text)] == text
+    assert run.context(6) == ("One. Two.", 5)
+    assert run.context(7) == ("Three", 0)
     assert [run.answer(q) for q in range(3)] == [ANSWER, "One. Two.\nThree", ""]
 
 
 def test_without_the_setting_a_record_is_a_response(tmp_path):
     run = collection(tmp_path, "").run("tonight")
     assert run.texts == [ANSWER, "One. Two.", "Three", ""]
-    assert run.context(0) == ("", "")
+    assert run.context(0) == ("", 0)
     assert [run.answer(q) for q in range(3)] == [ANSWER, "One. Two.\nThree", ""]
 
 

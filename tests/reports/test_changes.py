@@ -413,7 +413,7 @@ def test_what_is_known_on_both_sides_is_known_and_certain(hostile):
 @pytest.mark.parametrize("size", [20, 60, 90, 200])
 def test_a_sentence_is_shown_in_its_answer_as_far_as_there_is_room(size):
     before, text, after = "It is old. " * 9, "Paris is the capital.", "\n\n- It has \x1b[31m parks.\n" * 9
-    left, right = surroundings(Passage(text, (), None, 1, before, after), size)
+    left, right = surroundings(Passage(text, (), None, 1, before + text + after, len(before)), size)
     assert len(left) + len(text) + len(right) <= size + 4 or (left, right) == ("", "")
     assert (left + text + right).isprintable()
     if size == 200:

@@ -190,7 +190,8 @@ def test_the_evidence_is_of_the_nugget_that_it_names_and_stands_in_the_whole_ans
         qid, _, answer, _ = data["questions"][question]
         assert qid == nugget.qid
         assert (name, data["words"][importance]) == (nugget.nugget, nugget.importance)
-        assert score == (None if sighting.score is None else float(f"{sighting.score:.2f}"))
+        shown = sighting.passage and sighting.score is not None
+        assert score == (float(f"{sighting.score:.2f}") if shown else None)
         assert threshold is None or not sighting.known
         assert description.rstrip("…") in escaped(nugget.descriptions[0])
         assert now.startswith("found" if sighting.found else "not found")

@@ -43,6 +43,7 @@ def write(path: Path, briefing: Briefing, place: Place | None = None) -> None:
     """The page as a file, whole or not at all."""
     body = page(briefing, place).encode()
     write_whole(path, lambda file: file.write(body))
+    briefing.remember()
 
 
 def page(briefing: Briefing, place: Place | None = None) -> str:

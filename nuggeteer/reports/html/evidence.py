@@ -84,13 +84,19 @@ class Evidence:
         sighting = self.briefing.sightings[i]
         side = [self._words[status(sighting)], self._answers[0][q].place(sighting.passage)]
         score = threshold = None
-        if sighting.score is not None:
+        if sighting.passage and sighting.score is not None:  # else nothing matches
             score = round(sighting.score, 2)
-            if not sighting.known and not np.isnan(self.briefing.scores.threshold[i]):
-                threshold = round(float(self.briefing.scores.threshold[i]), 2)
+            threshold = self._threshold.get(i)
         why = sighting.why(LIKE) if sighting.why else None
         lines = in_words(why, WHY) if why and why.beyond_marks else None
         return _without_end([*side, score, threshold, lines])
+
+    @cached_property
+    def _threshold(self) -> dict[int, float]:
+        """The thresholds, where there are any, of guessed nuggets that have a passage."""
+        shown = [i for i, one in enumerate(self.briefing.sightings) if one.passage and not one.known]
+        found = self.briefing.scores.thresholds_of(np.array(shown, dtype=np.int64))
+        return {i: round(float(at), 2) for i, at in zip(shown, found, strict=True) if not np.isnan(at)}
 
     def _before(self, i: int, q: int) -> list[Any]:
         """How a nugget stood in the old run. It has a passage if one of the two runs has the nugget."""
@@ -152,7 +158,7 @@ class _Answer:
             marks = [at for i, (_, marked) in enumerate(pieces) if marked for at in places[i : i + 2]]
             return [record, 0, places[-1], marks, passage.rank]
         record = self._number[self._record_of[self._first + passage.rank - 1]]
-        start = len(passage.before)
+        start = passage.start
         ends = [start, start + len(passage.text), *(start + end for mark in passage.marks for end in mark)]
         at = self._at(record, ends)
         return [record, *at[:2], at[2:], passage.rank]
