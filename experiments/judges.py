@@ -192,7 +192,7 @@ def raw(collection: Collection, file: str) -> str:
     known, matcher, _ = model(heard(collection, [file]), NOTHING)
     assert isinstance(matcher, Panel)
     (judge,) = matcher.judges
-    score = {(match.nugget, match.text): match.score for match in judge.said}
+    score = {(match.nugget, match.text): match.score for match in judge.matches}
     begin = np.repeat(np.arange(len(known.texts)), collection.key.counts[known.question])
     first = collection.key.offsets[known.question] - np.searchsorted(begin, np.arange(len(known.texts)))
     pairs = np.flatnonzero(known.states >= 0)

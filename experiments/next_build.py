@@ -23,7 +23,8 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching import learned
 from nuggeteer.scoring.fitting import gather_evidence
-from nuggeteer.scoring.scorer import RunScore, Scorer, score
+from nuggeteer.scoring.scorer import Scorer, score
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS, prior_from

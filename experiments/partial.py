@@ -20,7 +20,8 @@ import numpy as np
 from nuggeteer.cli.main import main as nuggeteer
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.records import Vector
-from nuggeteer.scoring.scorer import RunScore, Scorer, score
+from nuggeteer.scoring.scorer import Scorer, score
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.trust.crossval import without
 
 MEASURES = (("strict_vital_score", "vital_score"), ("strict_all_score", "all_score"))

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from nuggeteer.matching.idf import write_table
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.scoring.outcomes import Outcome
-    from nuggeteer.scoring.scorer import RunScore, Scorer, Scores, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring.scorer import Scorer, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring.scores import RunScore, Scores
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.statistics.intervals import Interval
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
@@ -64,7 +65,8 @@ _HOMES = {
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "collection.sample": ("copy_sample",),
     "scoring.outcomes": ("Outcome",),
-    "scoring.scorer": ("RunScore", "Scorer", "Scores", "Thresholds", "compare_thresholds", "score"),
+    "scoring.scorer": ("Scorer", "Thresholds", "compare_thresholds", "score"),
+    "scoring.scores": ("RunScore", "Scores"),
     "settings": ("Match", "Settings", "Threshold"),
     "collection.simulation": ("Shape", "simulate"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),

@@ -25,7 +25,8 @@ from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
 from nuggeteer.reports.formatting import between, number, percent, signed, signed_span
 from nuggeteer.scoring.outcomes import MatchedRun
-from nuggeteer.scoring.scorer import RunScore, Scorer
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.text import escaped
 
 

@@ -16,7 +16,8 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
-from nuggeteer.scoring.scorer import Scorer, Scores
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.correlation import NORMAL_REACH
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals

@@ -11,7 +11,7 @@ from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.measures.f import ALLOWANCE, combine
 from nuggeteer.records import Vector
-from nuggeteer.scoring.scorer import Scores
+from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.correlation import (
     ScoreAgreement,
     Span,

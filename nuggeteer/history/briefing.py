@@ -26,7 +26,8 @@ from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.outcomes import MatchedRun
-from nuggeteer.scoring.scorer import RunScore, Scorer, Scores
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.trust.reliability import TrustReport, trust
 
 SUGGESTION_COUNT = 10

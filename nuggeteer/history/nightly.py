@@ -26,7 +26,8 @@ from nuggeteer.judging.suggest import Forecast, forecast
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
 from nuggeteer.scoring.outcomes import MatchedRun
-from nuggeteer.scoring.scorer import RunScore, Scorer
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.intervals import Interval
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from nuggeteer.history.row_ids import RowIds, store_texts
 from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
 from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
-from nuggeteer.scoring.scorer import RunScore, Scores, score
+from nuggeteer.scoring.scorer import score
+from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.statistics.intervals import Interval
 
 FILE_NAME = "history.sqlite3"

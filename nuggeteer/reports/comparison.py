@@ -24,7 +24,7 @@ from nuggeteer.reports.formatting import (
 )
 from nuggeteer.reports.json_values import interval_as_json
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.scoring.scorer import RunScore
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.variance import Factor
 
 MANY = 7  # more have too many pairs to read one by one

@@ -8,7 +8,7 @@ from math import isnan
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.objects import as_table
-from nuggeteer.scoring.scorer import Scores
+from nuggeteer.scoring.scores import Scores
 
 ALL = "all"
 COLUMNS = ("run", "qid", "measure", "value")

@@ -24,7 +24,7 @@ from nuggeteer.reports.formatting import (
 )
 from nuggeteer.reports.json_values import file_name, interval_as_json
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.scoring.scorer import RunScore, Scores
+from nuggeteer.scoring.scores import RunScore, Scores
 
 
 def as_json(result: Scores) -> dict[str, Any]:

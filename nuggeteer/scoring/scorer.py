@@ -16,7 +16,6 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
 from nuggeteer.display import Shown
-from nuggeteer.errors import NoSuchName, did_you_mean
 from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
@@ -25,134 +24,27 @@ from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
-from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
-from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matching_cache import CachedMatcher
 from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, condition_on_verdicts, find, read
 from nuggeteer.scoring.owners import Owners
+from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.scoring.word_weights import keep, remembered
 from nuggeteer.settings import Match
-from nuggeteer.statistics.intervals import DRAWS, Interval, Scale, mean_interval, question_draws
+from nuggeteer.statistics.intervals import DRAWS, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
 
 if TYPE_CHECKING:
-    import pandas
-
     from nuggeteer.thresholds.selection import ComparedModel
 
 KEPT = 1 << 24  # bytes
-
-
-@dataclass(frozen=True, repr=False)
-class RunScore(Shown):
-    """The scores of one run: the mean of each measure with its interval, values by question, and the outcome of each
-    nugget.
-
-    `counted` is the outcome in which groups count as one. `by_question` has expected scores. `hard_by_question` has
-    the scores of `outcome.found`, as if it were certain.
-    """
-
-    run: Run
-    outcome: Outcome
-    measures: dict[str, Interval]
-    by_question: dict[str, Vector]
-    hard_by_question: dict[str, Vector]
-    counted: Outcome
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    def _summary(self) -> str:
-        return f"{self.name}, {', '.join(f'{name} {_value(one.value)}' for name, one in self.measures.items())}"
-
-    def _rows(self) -> Iterator[dict[str, object]]:
-        for name, one in self.measures.items():
-            yield {"measure": name, "value": one.value, "low": one.low, "high": one.high}
-
-    @cached_property
-    def rank(self) -> Ints:
-        """For each nugget, the rank in its answer of the response that gets the credit; 0 if there is none."""
-        first = self.run.offsets[self.run.question[self.outcome.response]] if len(self.run) else 0
-        return np.where(self.outcome.response >= 0, self.outcome.response - first + 1, 0)
-
-
-@dataclass(frozen=True, repr=False)
-class Scores(Shown):
-    """The scores of several runs, and the signature of all that they depend on."""
-
-    key: AnswerKey
-    runs: tuple[RunScore, ...]
-    measures: tuple[Measure, ...]
-    model: ThresholdModel | None  # None if nothing is guessed, so that no model was fitted
-    signature: str
-    notes: tuple[str, ...] = ()
-    as_truth: tuple[str, ...] = ()  # machines whose verdicts are the standard
-
-    @cached_property
-    def threshold(self) -> Vector:
-        """The threshold of each nugget of the key; NaN if nothing is guessed."""
-        return self.thresholds_of(np.arange(len(self.key.nuggets)))
-
-    def thresholds_of(self, nuggets: Ints) -> Vector:
-        """The thresholds of some nuggets, by their positions."""
-        return np.full(len(nuggets), np.nan) if self.model is None else self.model.threshold(nuggets)
-
-    def __getitem__(self, run: str) -> RunScore:
-        for score in self.runs:
-            if score.name == run:
-                return score
-        names = [score.name for score in self.runs]
-        raise NoSuchName(f"no run {run!r} was scored; {did_you_mean(str(run), names)}there are: {', '.join(names)}")
-
-    def __iter__(self) -> Iterator[RunScore]:
-        return iter(self.runs)
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return [score.name for score in self.runs]
-
-    def _summary(self) -> str:
-        first = self.measures[0].name
-        return f"{first} of {', '.join(f'{one.name} {_value(one.measures[first].value)}' for one in self.runs)}"
-
-    def _rows(self) -> Iterator[dict[str, object]]:
-        """A row for each run."""
-        for score in self.runs:
-            first = score.measures[self.measures[0].name]
-            row: dict[str, object] = {"run": score.name, **{name: one.value for name, one in score.measures.items()}}
-            row |= {"low": first.low, "high": first.high}
-            yield row | {"known": score.outcome.pairs_known, "guessed": score.outcome.pairs_guessed}
-
-    def found_of_total(self, run: RunScore, question: int) -> tuple[list[int], list[int]]:
-        """[found, in the key] for the vital and for the okay nuggets of a question."""
-        own = slice(self.key.offsets[question], self.key.offsets[question + 1])
-        found, vital, okay = run.counted.found[own], self.key.vital[own], self.key.okay[own]
-        return [int((found & vital).sum()), int(vital.sum())], [int((found & okay).sum()), int(okay.sum())]
-
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas frame with a row for each run and question, and a column for each measure."""
-        import pandas as pd
-
-        qids = [question.qid for question in self.key.questions]
-        frames = [
-            pd.DataFrame({"run": score.name, "qid": qids, **score.by_question, "length": score.outcome.length})
-            for score in self.runs
-        ]
-        return pd.concat(frames, ignore_index=True)
-
-
-def _value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 class Scorer(Shown):
@@ -241,14 +133,14 @@ class Scorer(Shown):
         """What readers should know about all that was needed so far."""
         of_fit = self._fitted[1] if "_fitted" in vars(self) else ()
         return (
-            *_spoken(self.collection),
-            *_standard(self.collection),
-            *self._uncounted(),
+            *_language_note(self.collection),
+            *_truth_notes(self.collection),
+            *self._forbidden_note(),
             *self.matcher.notes,
             *of_fit,
         )
 
-    def _uncounted(self) -> Iterator[str]:
+    def _forbidden_note(self) -> Iterator[str]:
         """A note where the first measure does not see what answers must not claim."""
         forbidden = int(self.key.forbidden.sum())
         if forbidden and self.measures and not self.measures[0].least(self.key) < 0:
@@ -331,7 +223,7 @@ class Scorer(Shown):
 
     def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run."""
-        return _run_score(matched.run, self.key, self.find(matched), self.measures)
+        return RunScore.of(matched.run, self.key, self.find(matched), self.measures)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with the model, the signature and the notes that reports show."""
@@ -392,25 +284,7 @@ def material(collection: Collection, known: VerdictIndex) -> Material:
     return Material(collection.key, settings, idf, lambda: judged(collection, known), words, collection.machine, split)
 
 
-def _run_score(run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:
-    hard, drawn = outcome.answers(key), outcome.drawn_answers(key)
-    intervals, by_question, hard_by_question = {}, {}, {}
-    for measure in measures:
-        scale = Scale(measure.least(key), 1.0)
-        hard_by_question[measure.name] = decided = measure(hard)
-        if drawn is None:
-            by_question[measure.name] = decided
-            certain = bool(outcome.known.all())
-            intervals[measure.name] = mean_interval(decided, certain=certain, scale=scale)
-        else:
-            values = measure(drawn)
-            by_question[measure.name] = expected = values.mean(axis=0)
-            intervals[measure.name] = mean_interval(expected, values, decided, scale=scale)
-            del values  # before the next measure's are made
-    return RunScore(run, outcome, intervals, by_question, hard_by_question, by_group(key, outcome))
-
-
-def _spoken(collection: Collection) -> Iterator[str]:
+def _language_note(collection: Collection) -> Iterator[str]:
     """A note on the language that the settings name, if it is not the default."""
     settings = collection.settings.match
     if settings.language != ENGLISH:
@@ -418,7 +292,7 @@ def _spoken(collection: Collection) -> Iterator[str]:
         yield f"The language is {title(settings.language)}: {forms} and weights are of it ([match] language)."
 
 
-def _standard(collection: Collection) -> Iterator[str]:
+def _truth_notes(collection: Collection) -> Iterator[str]:
     """A note on each machine whose verdicts are the standard."""
     for name, verdicts in collection.machine_truth.items():
         yield f"{name} is a machine, and its {verdicts:,} verdicts count as a human's ([judgements] as_truth)."

@@ -58,7 +58,7 @@ def test_coefficients_are_those_of_another_package_on_the_shared_pairs(judged_by
     (quality,) = qualities(make_it(*lines, verdict(0, texts[0][2], True)))
     true, own = people.ravel(), says.ravel()
     whole = quality.whole
-    assert (quality.said, whole.pairs, whole.questions) == (25, 24, 12)
+    assert (quality.judged, whole.pairs, whole.questions) == (25, 24, 12)
     assert whole.kappa.value == pytest.approx(cohen_kappa_score(true, own))
     assert whole.sensitivity.value == pytest.approx(recall_score(true, own))
     assert whole.specificity.value == pytest.approx(recall_score(~true, ~own))
