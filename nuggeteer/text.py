@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence, Set
+from functools import lru_cache
 from typing import Literal
 
 # Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
@@ -66,17 +67,10 @@ def _sorted_marks(run: re.Match[str]) -> str:
     return "".join([*result, *sorted(marks, key=unicodedata.combining)])
 
 
+@lru_cache(maxsize=1 << 16)  # a text is judged for each nugget
 def verdict_form(text: str) -> str:
     """The form in which texts are the same for a verdict. See `verdict_form_of_normalised`."""
     return verdict_form_of_normalised(normalised(text))
-
-
-class VerdictForms(dict[str, str]):
-    """The verdict form of each text, worked out once: a text is judged for each nugget."""
-
-    def __missing__(self, text: str) -> str:
-        form = self[text] = verdict_form(text)
-        return form
 
 
 def verdict_form_of_normalised(same: str) -> str:

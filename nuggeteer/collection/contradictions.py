@@ -10,13 +10,12 @@ from nuggeteer.formats.judgements import Anything, Verdict
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.records import Judgement, Retraction
 from nuggeteer.settings import Split
-from nuggeteer.text import VerdictForms, words
+from nuggeteer.text import verdict_form, words
 
 
 def contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on the same nugget and text."""
-    forms = VerdictForms()
-    for verdict, earlier in _opposed(verdicts, forms.__getitem__):
+    for verdict, earlier in _opposed(verdicts, verdict_form):
         record, opposite = verdict.record, earlier.record
         by = f" by {opposite.assessor!r}" if opposite.assessor else ""
         if record.assessor and record.assessor == opposite.assessor:
@@ -31,9 +30,8 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
     """A no on a whole answer, and a yes on a response in it."""
     refused = [verdict for verdict in verdicts if verdict.record.scope == "answer" and not verdict.record.verdict]
     about = {(verdict.record.qid, verdict.record.nugget) for verdict in refused}
-    forms = VerdictForms()
     found = {
-        (v.record.qid, v.record.nugget, forms[v.record.text]): v
+        (v.record.qid, v.record.nugget, verdict_form(v.record.text)): v
         for v in reversed(verdicts)
         if v.record.verdict and v.record.scope == "response" and (v.record.qid, v.record.nugget) in about
     }
@@ -43,7 +41,7 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
         if record.text not in inside:
             inside[record.text] = responses_in(record.text, split)
         for text in inside[record.text]:
-            if credited := found.get((record.qid, record.nugget, forms[text])):
+            if credited := found.get((record.qid, record.nugget, verdict_form(text))):
                 what = f"this no on a whole answer contradicts {credited.location}, a yes on a response in it"
                 what += f", on nugget {record.nugget!r} of {record.qid!r}"
                 yield _warning(verdict, what, "the yes counts; decide which is right and delete the other")
@@ -51,15 +49,15 @@ def contradicted_answers(verdicts: Sequence[Verdict], split: Split) -> Iterator[
 
 def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """A yes and a no on texts that have the same words in the same order."""
-    forms, joined = VerdictForms(), dict[str, str]()
+    joined = dict[str, str]()
 
     def words_of(text: str) -> str:
         if text not in joined:
-            joined[text] = " ".join(words(text)) or forms[text]
+            joined[text] = " ".join(words(text)) or verdict_form(text)
         return joined[text]
 
     for verdict, earlier in _opposed(verdicts, words_of):
-        if forms[verdict.record.text] != forms[earlier.record.text]:
+        if verdict_form(verdict.record.text) != verdict_form(earlier.record.text):
             what = f"this is the opposite of {earlier.location} on nugget {verdict.record.nugget!r} of "
             what += f"{verdict.record.qid!r}, where the text differs only in punctuation or accents"
             yield _warning(verdict, what, "both count, each for its own text; check whether one of them is a mistake")

@@ -36,7 +36,7 @@ from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings, read_settings
-from nuggeteer.text import VerdictForms
+from nuggeteer.text import verdict_form
 
 UNLISTED = "builds"  # the group of the runs that the manifest does not list
 
@@ -117,11 +117,7 @@ class Collection(Shown):
 
     def returned_by(self, qid: str, text: str) -> str:
         """The first run that returns a text for a question; "" if none does."""
-        return self._first_returning.get((qid, self._forms[text]), "")
-
-    @cached_property
-    def _forms(self) -> VerdictForms:
-        return VerdictForms()
+        return self._first_returning.get((qid, verdict_form(text)), "")
 
     @cached_property
     def _first_returning(self) -> dict[tuple[str, str], str]:
@@ -129,10 +125,10 @@ class Collection(Shown):
         runs = [self._run(name) for name in sorted(self.run_names)]  # whatever the order of the manifest
         for run in runs:
             for question, text in zip(run.question.tolist(), run.texts, strict=True):
-                first.setdefault((self.key.questions[question].qid, self._forms[text]), run.name)
+                first.setdefault((self.key.questions[question].qid, verdict_form(text)), run.name)
         for run in runs:
             for question in np.unique(run.question).tolist():
-                answer = (self.key.questions[question].qid, self._forms[run.answer(question)])
+                answer = (self.key.questions[question].qid, verdict_form(run.answer(question)))
                 first.setdefault(answer, run.name)
         return first
 
@@ -315,13 +311,12 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
 
 def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
     """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
-    forms = VerdictForms()
     present = {
-        (collection.key.questions[q].qid, forms[text])
+        (collection.key.questions[q].qid, verdict_form(text))
         for run in runs
         for q, text in zip(run.question.tolist(), run.texts, strict=True)
     }
-    absent = sum((j.qid, forms[j.text]) not in present for j in collection.judgements if j.scope == "response")
+    absent = sum((j.qid, verdict_form(j.text)) not in present for j in collection.judgements if j.scope == "response")
     if absent:
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"

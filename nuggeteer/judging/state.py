@@ -23,7 +23,7 @@ from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.outcomes import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.text import VerdictForms
+from nuggeteer.text import verdict_form
 
 SUGGESTIONS_AHEAD = 30  # suggestions computed at once; a new state is read after every verdict
 
@@ -229,11 +229,10 @@ class JudgingState:
     @cached_property
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:
         found: dict[tuple[str, str], dict[str, str]] = {}
-        forms = VerdictForms()
         for judgement in self.collection.judgements:
             if judgement.verdict and judgement.scope == "response":
                 own = found.setdefault((judgement.qid, judgement.nugget), {})
-                own.setdefault(forms[judgement.text], judgement.text)
+                own.setdefault(verdict_form(judgement.text), judgement.text)
         return found
 
     def examples(self, nugget: int) -> dict[str, str]:

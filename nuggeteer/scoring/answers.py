@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.records import AnswerKey, Bools, Judgement, Run, Vector
-from nuggeteer.text import VerdictForms, verdict_form
+from nuggeteer.text import verdict_form
 
 States = npt.NDArray[np.int8]
 UNKNOWN: Final = -1
@@ -33,10 +33,10 @@ class AnswerVerdicts:
         # For each question and each verdict form of an answer, the state of each nugget.
         self._states: dict[int, dict[str, dict[int, int]]] = {}
         self.judgements = tuple(judgement for judgement in judgements if judgement.scope == "answer")
-        rank, forms = {NO: 0, PARTLY: 1, YES: 2}, VerdictForms()
+        rank = {NO: 0, PARTLY: 1, YES: 2}
         for judgement in self.judgements:
             state = YES if judgement.verdict else PARTLY if judgement.partial else NO
-            own = self._states.setdefault(key.position[judgement.qid], {}).setdefault(forms[judgement.text], {})
+            own = self._states.setdefault(key.position[judgement.qid], {}).setdefault(verdict_form(judgement.text), {})
             nugget = key.nugget_position[judgement.qid, judgement.nugget]
             own[nugget] = max(own.get(nugget, NO), state, key=rank.__getitem__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nuggeteer.records import AnswerKey, Judgement, Run
-from nuggeteer.text import VerdictForms, verdict_form
+from nuggeteer.text import verdict_form
 
 NOWHERE = -1  # the answer as a whole, and no response of it
 
@@ -20,11 +20,10 @@ class ContradictedNuggets:
     def __init__(self, key: AnswerKey, judgements: Sequence[Judgement]) -> None:
         # For each question and scope, by verdict form.
         self._by_text: dict[tuple[int, str], dict[str, set[int]]] = {}
-        forms = VerdictForms()
         for j in judgements:
             if j.contradicts:
                 of = self._by_text.setdefault((key.position[j.qid], j.scope), {})
-                of.setdefault(forms[j.text], set()).add(key.nugget_position[j.qid, j.nugget])
+                of.setdefault(verdict_form(j.text), set()).add(key.nugget_position[j.qid, j.nugget])
 
     def of_run(self, run: Run, forms: Sequence[str]) -> dict[int, int]:
         """Each nugget that some answer of the run contradicts, and the first response that does; `NOWHERE` if only the

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from nuggeteer.collection.folder import Collection
 from nuggeteer.formats import sentences
 from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
-from nuggeteer.text import VERDICT_FORM, VerdictForms
+from nuggeteer.text import VERDICT_FORM, verdict_form
 
 
 @dataclass(frozen=True)
@@ -95,20 +95,21 @@ def _digest_key(key: AnswerKey) -> str:
 
 def _digest_judgements(collection: Collection) -> str:
     """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
-    forms = VerdictForms()
     lines = [
-        "\t".join((j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), forms[j.text]))
+        "\t".join(
+            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), verdict_form(j.text))
+        )
         + ("\tanswer" if j.scope == "answer" else "")
         for j in collection.judgements
     ]
-    judged = {(j.qid, j.nugget, forms[j.text]) for j in collection.judgements} if collection.draws else set()
-    drawn = [(pair, (pair.qid, pair.nugget, forms[pair.text])) for pair in collection.draws]
+    judged = {(j.qid, j.nugget, verdict_form(j.text)) for j in collection.judgements} if collection.draws else set()
+    drawn = [(pair, (pair.qid, pair.nugget, verdict_form(pair.text))) for pair in collection.draws]
     for order, (pair, asked) in enumerate(draw for draw in drawn if draw[1] in judged):
         lines.append("\t".join((f"drawn {order}", pair.run, pair.answers, *asked, f"{pair.chance}\t{pair.spread}")))
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
         how = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{how}\t{q}\t{forms[t]}" for q, t in zip(ids, run.texts, strict=True)]
+        lines += [f"{how}\t{q}\t{verdict_form(t)}" for q, t in zip(ids, run.texts, strict=True)]
     lines.sort()
     digest = blake2b(digest_size=4)
     for number, line in enumerate(lines):

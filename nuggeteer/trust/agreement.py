@@ -35,7 +35,7 @@ from nuggeteer.statistics.coefficients import (
     sensitivity,
     two_rater_coincidences,
 )
-from nuggeteer.text import VerdictForms, normalised, verdict_form
+from nuggeteer.text import normalised, verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 from nuggeteer.trust.judges import JudgeQuality, judge_qualities
@@ -249,10 +249,9 @@ def _verdicts(collection: Collection) -> _VerdictTable:
     number = {assessor: i for i, assessor in enumerate(who)}
     pairs: dict[tuple[int, str], int] = {}
     texts: list[str] = []
-    forms = VerdictForms()
     heard: list[tuple[int, int, Judgement]] = []
     for machine, name, judgement in named:
-        judged = (key.nugget_position[judgement.qid, judgement.nugget], forms[judgement.text])
+        judged = (key.nugget_position[judgement.qid, judgement.nugget], verdict_form(judgement.text))
         pair = pairs.setdefault(judged, len(pairs))
         if pair == len(texts):
             texts.append(judgement.text)

@@ -31,7 +31,7 @@ from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interval
-from nuggeteer.text import VerdictForms, verdict_form
+from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.noisy import Coin, NoisyThreshold
 from nuggeteer.thresholds.prior import PRIOR
@@ -204,8 +204,7 @@ def without(collection: Collection, group: str) -> Collection:
         if not outside or run.info.judged != "none":
             verdicts = others if outside else own
             verdicts.update(zip(run.question.tolist(), map(verdict_form, run.texts), strict=True))
-    forms = VerdictForms()
-    texts = [(collection.key.position[j.qid], forms[j.text]) for j in collection.judgements]
+    texts = [(collection.key.position[j.qid], verdict_form(j.text)) for j in collection.judgements]
     for judgement, text in zip(collection.judgements, texts, strict=True):
         if judgement.run is not None:
             (others if collection.group(judgement.run) != group else own).add(text)
