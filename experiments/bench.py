@@ -43,7 +43,7 @@ from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.judging.suggest import VerdictValues, suggest
 from nuggeteer.records import Run
-from nuggeteer.scoring.outcomes import MatchedRun, read
+from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.settings import Match

@@ -29,7 +29,7 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import Vector
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.scoring.outcomes import read
+from nuggeteer.scoring.matched_run import read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth

@@ -26,7 +26,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.clues import GramReader
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.scoring.outcomes import read
+from nuggeteer.scoring.matched_run import read
 from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth

@@ -29,7 +29,8 @@ from nuggeteer.records import Vector
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judges_verdicts, prior_of, weights_in_recall
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.outcomes import carry_over, find, read
+from nuggeteer.scoring.matched_run import carry_over, read
+from nuggeteer.scoring.outcomes import find
 from nuggeteer.scoring.scorer import material
 from nuggeteer.settings import judge_files
 from nuggeteer.statistics.intervals import DRAWS

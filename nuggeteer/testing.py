@@ -24,7 +24,7 @@ from nuggeteer.measures import applicable, headline
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
 from nuggeteer.reports.formatting import between, number, percent, signed, signed_span
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.text import escaped

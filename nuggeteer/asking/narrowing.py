@@ -15,7 +15,7 @@ from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.worth import Worth, learn_worth
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.measures import DEFAULT
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
 

@@ -24,7 +24,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.suggest import judging_part, suggest
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.statistics.intervals import CONFIDENCE

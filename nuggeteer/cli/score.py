@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
-    from nuggeteer.scoring.outcomes import MatchedRun
+    from nuggeteer.scoring.matched_run import MatchedRun
 
 SUMMARY = "score one or more runs: F with its interval, recall, precision, pyramids"
 EXAMPLES = """\

@@ -24,7 +24,8 @@ from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.grouped import by_group
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome
+from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
 from nuggeteer.statistics.significance import bootstrap_p, randomisation

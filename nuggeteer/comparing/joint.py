@@ -27,7 +27,8 @@ from scipy.special import expit, logit
 
 from nuggeteer.matching.clues import GramReader
 from nuggeteer.records import AnswerKey, Bools, Vector
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome
+from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.settings import Match
 from nuggeteer.text import verdict_form
 

@@ -16,7 +16,8 @@ from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.records import AnswerKey, Ints, number_or_none
 from nuggeteer.scoring.explanation import Explainer
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome
+from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.outcomes import Outcome
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,7 +25,7 @@ from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.trust.reliability import TrustReport, trust

@@ -25,7 +25,7 @@ from nuggeteer.history.trend import Trend, trends
 from nuggeteer.judging.suggest import Forecast, forecast
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.intervals import Interval

@@ -18,7 +18,7 @@ from nuggeteer.formats.draws import DrawnPair, append_draw
 from nuggeteer.formats.fields import as_written
 from nuggeteer.judging.audits.audit import hash_of_responses, stem
 from nuggeteer.judging.suggest import Place, Suggestion, VerdictValues
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.rows import key_of

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.copula import miss_exponent
-from nuggeteer.scoring.outcomes import MatchedRun, shared_texts
+from nuggeteer.scoring.matched_run import MatchedRun, shared_texts
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import DRAWS
 

@@ -20,7 +20,7 @@ from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import UNKNOWN, YES
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import verdict_form

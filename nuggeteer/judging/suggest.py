@@ -24,7 +24,7 @@ from nuggeteer.judging.covariance import NEGLIGIBLE, ScoreCovariance
 from nuggeteer.judging.open_groups import OpenGroups, draw_open_groups
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 

@@ -14,7 +14,7 @@ a dictionary of that question alone. The n-grams are found by walking a trie of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 
@@ -31,8 +31,7 @@ from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 
 UNKNOWN = -1
-# Texts scored at once: their arrays fit the processor's cache. A worker takes 16 such chunks at a time.
-CHUNK, WORKER_CHUNKS = 1024, 16
+CHUNK = 1024  # texts scored at once: their arrays fit the processor's cache
 
 
 class NgramMatcher(Matcher):
@@ -83,33 +82,14 @@ class NgramMatcher(Matcher):
         return list(dict.fromkeys(tuple(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)))
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        """Match scores of normalised texts (`text.normalised`), for each text one for each nugget of its question.
-
-        The texts are divided in the same way for any number of workers, so the scores are the same to the bit.
-        """
-        parts: Iterable[Vector]
+        """Match scores of normalised texts (`text.normalised`), for each text one for each nugget of its question."""
         tables = self._tables_for(question)
-        cuts = range(0, len(texts), CHUNK)
-        if jobs == 1 or len(cuts) < 2 * WORKER_CHUNKS:
-            parts = (self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK], tables) for i in cuts)
-        else:
-            from joblib import Parallel, delayed
-
-            large, alone = CHUNK * WORKER_CHUNKS, self._without_collection(tables)
-            parts = Parallel(n_jobs=jobs, return_as="generator")(
-                delayed(alone.score)(texts[i : i + large], question[i : i + large]) for i in range(0, len(texts), large)
-            )
         result, end = np.empty(int(self.key.counts[question].sum())), 0
-        for part in parts:
+        for i in range(0, len(texts), CHUNK):
+            part = self._score_chunk(texts[i : i + CHUNK], question[i : i + CHUNK], tables)
             result[end : end + len(part)] = part
             end += len(part)
         return result
-
-    def _without_collection(self, tables: GramTables) -> NgramMatcher:
-        """What workers are sent: the tables, and nothing that was judged."""
-        alone = NgramMatcher(self.key, self.settings, None)
-        vars(alone)["_tables"] = tables
-        return alone
 
     def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32], tables: GramTables) -> Vector:
         tokens, lengths = self._tokens(texts, question.tolist(), tables)

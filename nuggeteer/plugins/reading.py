@@ -25,7 +25,7 @@ from nuggeteer.judging.suggest import suggest
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.reports import changes, history, problems, scores
 from nuggeteer.scoring.explanation import Explainer
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import escaped
 

@@ -25,9 +25,9 @@ class ContradictedNuggets:
                 of = self._by_text.setdefault((key.position[j.qid], j.scope), {})
                 of.setdefault(verdict_form(j.text), set()).add(key.nugget_position[j.qid, j.nugget])
 
-    def of_run(self, run: Run, forms: Sequence[str]) -> dict[int, int]:
+    def of_run(self, run: Run) -> dict[int, int]:
         """Each nugget that some answer of the run contradicts, and the first response that does; `NOWHERE` if only the
-        answer as a whole does. `forms` are the verdict forms of the responses."""
+        answer as a whole does."""
         found: dict[int, int] = {}
         for (question, scope), texts in self._by_text.items():
             first, last = int(run.offsets[question]), int(run.offsets[question + 1])
@@ -38,5 +38,5 @@ class ContradictedNuggets:
                     found.setdefault(nugget, NOWHERE)
             else:
                 for response in range(last - 1, first - 1, -1):
-                    found.update(dict.fromkeys(texts.get(forms[response], ()), response))
+                    found.update(dict.fromkeys(texts.get(verdict_form(run.texts[response]), ()), response))
         return found

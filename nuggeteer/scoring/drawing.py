@@ -28,7 +28,6 @@ from nuggeteer.thresholds.model import rates
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 
 CELLS = 256  # kinds of pairs whose chances are worked out at once
-PAIRS = 1 << 18  # that are sorted at once
 SURE = np.float32(50.0)  # the largest λ: a chance of 1
 NEVER = np.float32(1e-20)  # the smallest
 # Φ⁻¹(1 − exp(−exp x)), by x, in small steps.
@@ -133,11 +132,12 @@ class Guesses:
         return total, least
 
 
-def slices(offsets: Ints, begin: Ints) -> Iterator[tuple[int, int]]:
-    """Responses, from and to, of whole answers that have not many pairs together. An answer by itself may have more."""
+def slices(offsets: Ints, begin: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Responses, from and to, of whole answers that have at most so many pairs together. An answer by itself may have
+    more."""
     first, sizes = 0, begin[offsets]
     for question in range(1, len(offsets) - 1):
-        if sizes[question + 1] - sizes[first] > PAIRS:
+        if sizes[question + 1] - sizes[first] > most:
             yield int(offsets[first]), int(offsets[question])
             first = question
     yield int(offsets[first]), int(offsets[-1])

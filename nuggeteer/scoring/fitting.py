@@ -25,7 +25,7 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.scoring.matching_cache import CachedMatcher
+from nuggeteer.scoring.matching_cache import cached
 from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.judges import BELIEF, JudgeBelief, with_judges, with_level
 from nuggeteer.thresholds.learning import fit_smooth
@@ -79,7 +79,7 @@ def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...
 def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> Evidence:
     """All pairs that humans decided. A text that several systems returned counts once."""
     key = collection.key
-    matcher = CachedMatcher(matcher, key, collection.root, JUDGED)
+    matcher = cached(matcher, key, known.question, collection.root, JUDGED)
     scores = matcher.score_judged(judged(collection, known), jobs)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     names, group_of_text = _groups(collection, known)

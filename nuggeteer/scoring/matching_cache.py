@@ -38,6 +38,12 @@ Values = dict[str, dict[bytes, Vector]]  # by kind and hash
 Compute = Callable[[Sequence[str], npt.NDArray[np.int32]], Vector | None]
 
 
+def cached(matcher: Matcher, key: AnswerKey, question: npt.NDArray[np.signedinteger], root: Path, run: str) -> Matcher:
+    """The matcher, which remembers what it said of the texts of a run, if these are not too many."""
+    few = int(key.counts[question].sum()) <= MOST_PAIRS and len(np.unique(question)) <= MOST_QUESTIONS
+    return CachedMatcher(matcher, key, root, run) if few else matcher
+
+
 class CachedMatcher(Matcher):
     """A matcher that remembers what it said of the texts of one run, for the next command too."""
 
@@ -80,10 +86,8 @@ class CachedMatcher(Matcher):
         return self._matcher.explain(text, nugget)
 
     def _remembers(self, question: npt.NDArray[np.int32]) -> bool:
-        """Whether the values of texts of these questions are kept: not of too many, and only if the matcher says what
-        they depend on."""
-        few = int(self._key.counts[question].sum()) <= MOST_PAIRS and len(np.unique(question)) <= MOST_QUESTIONS
-        return len(question) > 0 and few and self._matcher.depends_on(int(question[0]), False) is not None
+        """Whether the values of texts of these questions are kept: only if the matcher says what they depend on."""
+        return len(question) > 0 and self._matcher.depends_on(int(question[0]), False) is not None
 
     @cached_property
     def _stored(self) -> Values:

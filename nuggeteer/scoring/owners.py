@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from nuggeteer.collection.folder import UNLISTED, Collection
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.rows import key_of
 

@@ -31,8 +31,9 @@ from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.matching_cache import CachedMatcher
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, condition_on_verdicts, find, read
+from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
+from nuggeteer.scoring.matching_cache import cached
+from nuggeteer.scoring.outcomes import Outcome, condition_on_verdicts, find
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
@@ -181,7 +182,7 @@ class Scorer(Shown):
     def read(self, run: str | Run) -> MatchedRun:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
-        matcher = CachedMatcher(self.matcher, self.key, self.collection.root, loaded.name)
+        matcher = cached(self.matcher, self.key, loaded.question, self.collection.root, loaded.name)
         matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
         if not matched.decided:
             matched = self._owners.assign(carry_over(matched, matcher, self.model))
@@ -199,7 +200,7 @@ class Scorer(Shown):
         for earlier, outcome in self._outcomes:
             if earlier() is matched:
                 return outcome
-        found = find(matched, self.key, self.model, self.draws, self.noise, lambda: self.posterior(matched))
+        found = find(matched, self.key, self.model, self.draws, self.noise, lambda: self.posterior(matched), self.jobs)
         outcome = self._with_texts(matched, found)
         self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
         return outcome

@@ -25,7 +25,8 @@ from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector, number_or
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.outcomes import MatchedRun, Outcome, carry_over, find, read
+from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
+from nuggeteer.scoring.outcomes import Outcome, find
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
 from nuggeteer.statistics.coefficients import contingency_tables, kappa

@@ -109,6 +109,7 @@ NOT_READERS = {
     "plugins.mcp.make_server": "read_collection",
     "plugins.reading.Reading.__init__": "read_collection",
     "scoring.matching_cache.CachedMatcher.__init__": "read_cache",
+    "scoring.matching_cache.cached": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
     "collection.answer_key.read_key": "read_collection",
     "collection.folder.as_collection": "read_collection",

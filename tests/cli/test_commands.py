@@ -21,7 +21,7 @@ from nuggeteer.collection.sample import sample_folder
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
-from nuggeteer.matching.ngram import CHUNK, WORKER_CHUNKS
+from nuggeteer.scoring.matched_run import AT_ONCE
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import write_lines
@@ -555,9 +555,9 @@ def test_demo_records_nothing_in_a_history_that_is_there_already(tmp_path, capsy
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     folder = tmp_path_factory.mktemp("large") / "collection"
-    shape = Shape(questions=50, nuggets=5, systems=1, judged=0, responses=820, words=4)
+    shape = Shape(questions=50, nuggets=25, systems=1, judged=0, responses=820, words=4)
     simulate(folder, shape, seed=3)
-    assert shape.questions * shape.responses > 2 * CHUNK * WORKER_CHUNKS  # or no worker is ever asked
+    assert shape.questions * shape.responses * shape.nuggets > AT_ONCE  # or no worker is ever asked
     return folder
 
 
@@ -580,7 +580,7 @@ def test_the_same_bytes_come_every_time_and_from_any_number_of_workers(large):
     assert [done.returncode for done in outputs] == [0, 0, 0]
     assert len({done.stdout for done in outputs}) == 1
     (run,) = json.loads(outputs[0].stdout)["runs"]
-    assert run["pairs"] == {"known": 0, "guessed": 50 * 820 * 5}
+    assert run["pairs"] == {"known": 0, "guessed": 50 * 820 * 25}
 
 
 def test_another_seed_moves_the_interval_and_not_the_score(here, capsys):

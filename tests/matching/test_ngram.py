@@ -155,17 +155,16 @@ def test_accents_soft_hyphens_and_ligatures_do_not_hide_a_match():
     assert matcher.score([text], np.zeros(1, np.int32)).tolist() == [1.0]
 
 
-def test_chunks_and_workers_change_no_bit():
-    """More texts than a chunk holds score as they do alone, with one worker and with two."""
+def test_chunks_change_no_bit():
+    """More texts than a chunk holds score as they do alone."""
     rng = np.random.default_rng(3)
     words = np.array(["the", "of", "bomb", "bombs", "fermi", "atomic", "reactor", "evil"])
-    texts = [" ".join(rng.choice(words, 6)) for _ in range(40 * CHUNK)]
+    texts = [" ".join(rng.choice(words, 6)) for _ in range(4 * CHUNK)]
     question = np.sort(rng.integers(0, 2, len(texts))).astype(np.int32)
     key = key_of([("atomic bomb",), ("called the atomic bomb an evil thing",)], [("the fermi reactor", "a pile")])
     for match in (Match(), Match(stem=True, stopwords="remove")):
         matcher = NgramMatcher(key, match, IDF)
-        one, two = matcher.score(texts, question), matcher.score(texts, question, jobs=2)
-        assert one.tobytes() == two.tobytes()
+        one = matcher.score(texts, question)
         first = len(texts) // 2
         alone = matcher.score([texts[first]], question[first : first + 1])
         begin = int(key.counts[question[:first]].sum())

@@ -26,7 +26,7 @@ from nuggeteer.formats.fields import as_written
 from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 

@@ -20,7 +20,7 @@ from nuggeteer.judging.audits.envelope import LinearBound, linear_bounds
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 
 MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and one drawn too rarely counts for too much
 MIN_RELATIVE_WEIGHT = 0.1  # relative to the mean, because a nugget that weighs nothing now may weigh something later

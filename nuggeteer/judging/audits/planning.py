@@ -25,7 +25,7 @@ from nuggeteer.judging.suggest import forecast
 from nuggeteer.measures import Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.outcomes import MatchedRun
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 

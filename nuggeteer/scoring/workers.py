@@ -1,0 +1,76 @@
+"""Work for several processors: forked processes that share what the command has read, and write into shared memory.
+
+Nothing is sent to them and nothing comes back but what they write, because sending the texts of a large run takes as
+long as matching them. Where processes cannot be forked, as on Windows, one does the work.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nuggeteer.errors import NuggeteerError
+
+Part = TypeVar("Part")
+
+
+def can_share(jobs: int, parts: int) -> int:
+    """How many workers of these `jobs` there is work for."""
+    return min(jobs, parts) if sys.platform == "linux" else 1
+
+
+def zeros(shape: int | tuple[int, int], kind: npt.DTypeLike, workers: int) -> npt.NDArray[Any]:
+    """An array of zeros that several workers can write to."""
+    if workers == 1:
+        return np.zeros(shape, dtype=kind)
+    count = int(np.prod(shape)) * np.dtype(kind).itemsize
+    return np.frombuffer(mmap.mmap(-1, max(count, 1)), dtype=kind, count=int(np.prod(shape))).reshape(shape)
+
+
+def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -> None:
+    """Do the work on each part. Several workers must write what they find to shared arrays, each to its own places."""
+    if workers == 1:
+        for part in parts:
+            work(part)
+        return
+    fork = multiprocessing.get_context("fork")
+    started = []
+    try:
+        for number in range(workers):
+            ours, theirs = fork.Pipe(duplex=False)
+            process = fork.Process(target=_work, args=(parts[number::workers], work, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            started.append((process, ours))
+        for process, ours in started:
+            try:
+                failed = ours.recv()
+            except EOFError:  # killed, perhaps for lack of memory
+                process.join()
+                raise NuggeteerError(f"a worker ended early (exit code {process.exitcode}); use --jobs 1") from None
+            if failed is not None:
+                raise failed
+    finally:
+        for process, ours in started:
+            ours.close()
+            process.kill()
+            process.join()
+
+
+def _work(parts: Sequence[Part], work: Callable[[Part], None], done: Connection) -> None:
+    gc.disable()  # looking for circles would copy all memory that is shared
+    try:
+        for part in parts:
+            work(part)
+    except Exception as error:
+        done.send(error)
+    else:
+        done.send(None)
