@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import repeat
 
 import numpy as np
@@ -43,6 +44,7 @@ class LearnedMatcher(NgramMatcher):
         self._material = material
         self._read = GramReader(material.idf, material.settings)
         self._questions: dict[int, QuestionClues] = {}
+        self._verdicts: dict[int, str] = {}  # a hash of those on each question
         self._last_read: dict[str, TextGrams] = {}  # the judged texts of one question
         self._explained: _ExplainedQuestion | None = None
 
@@ -56,10 +58,13 @@ class LearnedMatcher(NgramMatcher):
         basis = self._depends_on(question)
         if not carried or question not in self._judged_rows:
             return basis
-        rows = self._judged_rows[question]
-        pairs = self._begin[rows][:, None] + np.arange(self.key.counts[question])
-        verdicts = np.packbits([self._judged.decided[pairs], self._judged.yes[pairs]]).tobytes()
-        return repr((basis, WEIGHTS, self._texts_of(question), verdicts))
+        if question not in self._verdicts:
+            rows = self._judged_rows[question]
+            pairs = self._begin[rows][:, None] + np.arange(self.key.counts[question])
+            digest = blake2b(np.packbits([self._judged.decided[pairs], self._judged.yes[pairs]]).tobytes())
+            digest.update("\n".join(self._texts_of(question)).encode("utf-8", "surrogatepass"))  # each is one line
+            self._verdicts[question] = digest.hexdigest()
+        return repr((basis, WEIGHTS, self._verdicts[question]))
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
         begin, _ = ragged(self.key.offsets[question], self.key.counts[question])

@@ -43,7 +43,10 @@ MOST = 20_000  # judges' verdicts that tell the level
 
 def judged(collection: Collection, known: VerdictIndex) -> Judged:
     """The human verdicts, in the form in which matchers learn from them."""
-    _, group = _groups(collection, known)
+    return _judged(known, _groups(collection, known)[1])
+
+
+def _judged(known: VerdictIndex, group: Ints) -> Judged:
     return Judged(known.texts, known.question, group, known.taught != UNKNOWN, known.taught == YES)
 
 
@@ -80,9 +83,9 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     """All pairs that humans decided. A text that several systems returned counts once."""
     key = collection.key
     matcher = cached(matcher, key, known.question, collection.root, JUDGED)
-    scores = matcher.score_judged(judged(collection, known), jobs)
-    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     names, group_of_text = _groups(collection, known)
+    scores = matcher.score_judged(_judged(known, group_of_text), jobs)
+    begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     group = np.repeat(group_of_text, np.diff(begin))
     # The texts are normalised: no other white space than single spaces.
     lengths = np.array([len(text) - text.count(" ") for text in known.texts], dtype=np.int64)

@@ -38,14 +38,16 @@ class Curvature:
         question_precision: Vector,
     ) -> Curvature:
         """From the core and its rows across nuggets, with the precisions of the priors."""
+        from scipy.sparse import csc_array
+
         nugget = information + nugget_precision
         questions = len(question_precision)
         kept = nugget_precision / nugget  # of a nugget's information, what its own effect does not explain away
         of_nuggets = np.asarray(np.bincount(question_of_nugget, information * kept, questions), dtype=float)
         question = question_precision + of_nuggets
-        core_question = np.stack(
-            [np.asarray(np.bincount(question_of_nugget, row * kept, questions), dtype=float) for row in core_nugget]
-        )
+        nuggets = len(question_of_nugget)
+        by_question = csc_array((kept, question_of_nugget, np.arange(nuggets + 1)), shape=(questions, nuggets))
+        core_question = np.ascontiguousarray((by_question @ core_nugget.T).T)
         core = core - (core_nugget / nugget) @ core_nugget.T - (core_question / question) @ core_question.T
         return cls(core, nugget, question, core_nugget, core_question, information, question_of_nugget)
 

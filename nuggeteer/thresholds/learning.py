@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
 
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
@@ -27,7 +26,7 @@ from nuggeteer.thresholds.effects import SystemEffects
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.nugget_effects import NuggetEffects
 from nuggeteer.thresholds.partial import partial_support
-from nuggeteer.thresholds.smooth import STEEPNESS, Prior, SmoothFit, heard
+from nuggeteer.thresholds.smooth import FAR, STEEPNESS, Prior, SmoothFit, heard
 
 Matrix = Vector
 ROUNDS = 40
@@ -130,9 +129,13 @@ class _Newton:
 
     def run(self) -> None:
         for outer in range(ROUNDS):
+            before = 0.0
             for _ in range(20 if outer == 0 else 3):
-                if self._step() < 1e-4:
+                longest = self._step()
+                # Steps shrink by the square. So two of them say how long the next one would be.
+                if longest < 1e-4 or longest**3 < 1e-6 * before**2:
                     break
+                before = longest
             if self._spread() < 0.01:
                 break
         self.b_covariance = self._inverse[: self.coefficients, : self.coefficients]
@@ -142,7 +145,9 @@ class _Newton:
         of_kind = self.features @ self.b + cells.kinds.carried
         eta = of_kind[cells.kind] + (self.nugget + self.question[self.question_of_nugget])[cells.nugget]
         eta += self.group[cells.group]
-        mean = expit(eta)
+        np.negative(eta, out=eta)
+        np.clip(eta, -FAR, FAR, out=eta)
+        mean = 1 / (1 + np.exp(eta, out=eta))
         expected = cells.count * mean
         w = expected * (1 - mean)
         residual = cells.yes - expected
