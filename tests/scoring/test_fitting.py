@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import shutil
 
 import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring import fitting
@@ -170,3 +172,40 @@ def test_runs_with_the_same_texts_differ_by_exactly_nothing(folder):
     one, two = result["build-103"], result["twin"]
     assert one.measures == two.measures
     assert (one.outcome.drawn == two.outcome.drawn).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_bit_of_a_score_depends_on_what_was_remembered(tmp_path, seed):
+    """Verdicts are given, changed, taken back and erased. After each, a folder that remembers all that went before
+    scores as one that remembers nothing, and an old fit put back in its place changes nothing."""
+    rng = random.Random(seed)
+    folder, fresh = tmp_path / "c", tmp_path / "fresh"
+    simulate(folder, Shape(questions=6 + 4 * seed, nuggets=4, systems=3, judged=2 - seed % 2, responses=5), seed=seed)
+    run = read_collection(folder).run_names[-1]
+    lines = [json.loads(line) for line in (folder / "runs" / f"{run}.jsonl").read_text().splitlines()]
+    ledger, given, fits = folder / "judgements" / "me.jsonl", [], []
+    for at, step in enumerate(["give", "give", "change", "give", "take back", "change", "give", "erase", "nothing"]):
+        match step:
+            case "give":
+                for line in rng.sample(lines, 3):
+                    of = {"qid": line["qid"], "nugget": rng.choice("1234"), "text": line["text"], "assessor": "me"}
+                    given.append(of | {"verdict": rng.random() < 0.5, "at": f"2026-01-01T00:00:{len(given):02}Z"})
+            case "change":
+                which = rng.randrange(len(given))
+                given[which] = given[which] | {"verdict": not given[which].get("verdict", False)}
+            case "take back":
+                last = {name: value for name, value in given[-1].items() if name != "verdict"}
+                given.append(last | {"retracted": True, "at": "2026-01-02T00:00:00Z"})
+            case "erase":
+                del given[rng.randrange(len(given))]
+        ledger.write_text("".join(json.dumps(verdict) + "\n" for verdict in given))
+        if at == 6:
+            stored(folder).write_bytes(fits[1])
+        shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(".nuggeteer"))
+        remembering, forgetful = (score(read_collection(where), [run]) for where in (folder, fresh))
+        assert remembering[run].measures == forgetful[run].measures
+        outcomes = [result[run].outcome.probability.tobytes() for result in (remembering, forgetful)]
+        assert outcomes[0] == outcomes[1]
+        fits.append(stored(folder).read_bytes())
+        shutil.rmtree(fresh)
+    assert len(set(fits)) > 5
