@@ -1,72 +1,18 @@
-"""The settings of a collection, `nuggeteer.toml`: matching, thresholds, answers, whose verdicts count, judges.
+"""The settings of a collection: matching, thresholds, answers, whose verdicts count, gates, judges.
 
-[match]
-matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
-language = "en"        # of answers and nuggets, by its code: "de" for German, "ja" for Japanese; 42 in all
-n = 2                  # longest n-gram: 1, 2 or 3
-stem = false           # in other languages than English true, where there are stems
-weights = "idf"        # or "unit"
-stopwords = "keep"     # or "remove"
-idf = "wordfreq"       # or "pool", or the path of a table in this folder that `nuggeteer idf` wrote
-informative = "descriptions" # or "responses": n-grams of other nuggets' judged responses weigh less ("ngram" only)
-marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
-rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
-external = ""          # for the matcher "external": the path of a file of scores or verdicts in it
-missing = "error"      # for "external": or "mean", so that pairs without a score get the mean of the others
-judges = []            # language models: files of their verdicts in this folder, or names of machines in judgements/
-
-[threshold]
-model = "smooth"       # fitted on the judgements; or "coin", "global", "question", "nugget", "nugget-errors", "pooled",
-                       # "fixed", the name of an installed one, or "package.module:make" (needs NUGGETEER_MODELS)
-engine = "exact"       # or "pymc", which samples "global", "question", "nugget", "nugget-errors" or "smooth"
-value = 0.2            # for "fixed": a response with a higher match score is guessed to carry the nugget
-
-[answers]
-split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
-
-[judgements]
-as_truth = []          # machines whose verdicts are the standard to score by, as if people had given them
-
-[nightly]
-measure = ""           # the score that is compared with the last night's: "f3" or, of a rubric, "rubric"
-fail_if_worse = 0.05   # by how much it may fall
-max_lost_vital = "any" # or how many vital nuggets may be lost
-sure = 0.95            # how probable a loss must be to be counted
-undecided = 0          # the exit code when the gates are undecided; or 1
-markdown = ""          # where to write a summary: a file *.md in this folder
-junit = ""             # where to write JUnit XML: *.xml
-page = ""              # where to write the HTML page: *.html
-
-[judge.example]        # a language model for `nuggeteer ask`; as many as you like, each with a name of its own
-url = "http://127.0.0.1:8080/v1" # an OpenAI-compatible endpoint
-model = "example"      # what the endpoint calls the model
-revision = ""          # your own mark of a version; another revision is another judge
-prompt = "assign-1"    # or the path of a template of yours in this folder: *.txt
-key_env = ""           # the environment variable that holds the key; the key itself stands in no file
-network = false        # true: the endpoint may be on another machine
-input_price = 0.0      # of a million tokens
-output_price = 0.0
-concurrency = 4        # requests at once
-requests_per_minute = 0 # at most; 0 for no limit
-max_tokens = 1024      # of a reply
-timeout = 60.0         # seconds to wait for a reply
+`formats.settings` reads them, and shows the file with all of them.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import reprlib
-import tomllib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, did_you_mean, fail
-from nuggeteer.languages import ENGLISH, LANGUAGES, WITHOUT_STOP_WORDS, has_stemmer, title
+from nuggeteer.errors import NuggeteerError, did_you_mean
+from nuggeteer.languages import ENGLISH
 
 Weights = Literal["idf", "unit"]
 Stopwords = Literal["keep", "remove"]
@@ -77,7 +23,6 @@ Missing = Literal["error", "mean"]
 Informative = Literal["descriptions", "responses"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
-_LARGEST = 1_000_000  # bytes of a file of settings
 THRESHOLDS = ("smooth", "coin", "global", "question", "nugget", "nugget-errors", "pooled", "fixed")  # our own models
 SAMPLED = ("global", "question", "nugget", "nugget-errors", "smooth")  # of them, those that PyMC samples
 ENTRY_POINTS, MODEL_ENTRY_POINTS = "nuggeteer.matchers", "nuggeteer.models"
@@ -190,239 +135,9 @@ class Settings:
         raise NuggeteerError(f"{what} (docs/guides/language-models.md)")
 
 
-def read_settings(path: Path) -> Settings:
-    """Read `nuggeteer.toml`, or return the defaults if there is no such file.
-
-    Unknown keys are errors, because a misspelt key would silently change scores.
-    """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise fail(path, "is a device or a pipe", "replace it with a regular file")
-    with suppress(OSError, RuntimeError):  # a link to itself: reading reports it
-        if not path.resolve().is_relative_to(path.parent.resolve()):
-            raise fail(path, "is a link that leads out of this folder", "replace it with the file itself")
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise fail(path, f"is larger than {_LARGEST:,} bytes", "it holds settings only; correct it")
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        return Settings()
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise fail(path, "is not UTF-8", "save it as UTF-8", line) from error
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers or lists that are too long
-        line_number = re.search(r"at line (\d+)", str(error))
-        raise fail(path, f"not TOML: {error}", "correct it", int(line_number[1]) if line_number else None) from error
-    except OSError as error:
-        raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
-    problems = list(_problems(path, table)) or [
-        *_outside(path, table),
-        *_not_sampled(path, table),
-        *_not_in_this_language(path, table.get("match", {})),
-    ]
-    if problems:
-        raise InputError(problems)
-    match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
-    nightly = table.get("nightly", {})
-    files = {name: str(path.parent / nightly[name]) for name in ("markdown", "junit", "page") if nightly.get(name)}
-    if match.language != ENGLISH and "stem" not in table["match"]:
-        match = replace(match, stem=has_stemmer(match.language))
-    if match.table:
-        match = replace(match, idf=str(path.parent / match.idf))
-    if match.external:
-        match = replace(match, external=str(path.parent / match.external))
-    match = replace(match, judges=judge_files(path.parent, match.judges))
-    answers = AnswerSettings(**table.get("answers", {}))
-    judgements = JudgementSettings(tuple(table.get("judgements", {}).get("as_truth", ())))
-    judges = tuple(_judge(path.parent, name, values) for name, values in table.get("judge", {}).items())
-    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}), judgements, judges)
-
-
-def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes | None:
-    """What `nuggeteer.toml` must hold so that a machine's verdicts are the standard; None if it says so already.
-
-    `before` is what a new file will hold otherwise."""
-    machines = read_settings(path).judgements.as_truth
-    if machine in machines:
-        return None
-    if before is None:
-        before = path.read_bytes() if path.exists() else b""
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in (*machines, machine))
-    if "judgements" in tomllib.loads(before.decode("utf-8-sig")):
-        raise fail(path, "has a section [judgements], which is yours to change", f"write in it: as_truth = [{names}]")
-    if before and not before.endswith(b"\n"):
-        before += b"\n"
-    about = b"# Verdicts of these machines are the standard to score by.\n"
-    return before + (b"\n" if before else b"") + about + f"[judgements]\nas_truth = [{names}]\n".encode()
-
-
-def _judge(folder: Path, name: str, values: dict[str, Any]) -> JudgeSettings:
-    """A judge's settings; whole numbers as the fractions that some are."""
-    prompt = values.get("prompt", "")
-    known: dict[str, Any] = {key: float(value) if key in _FRACTIONS else value for key, value in values.items()}
-    if prompt.endswith(".txt"):
-        known["prompt"] = str(folder / prompt)
-    return JudgeSettings(name, **known)
-
-
 def judge_files(folder: Path, judges: Iterable[str]) -> tuple[str, ...]:
     """Judges as `[match] judges` names them: files in the folder end in .jsonl, and others are machines."""
     return tuple(str(folder / name) if name.endswith(".jsonl") else name for name in judges)
-
-
-def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    """A collection may come from anybody: its settings name no file outside of it, and no other file to write."""
-    root = path.parent.resolve()
-    judges = {f"judge.{name}": values for name, values in table.get("judge", {}).items()}
-    sections = {**table, **judges}
-    files: dict[str, dict[str, str]] = {**_FILES, **{name: {"prompt": ""} for name in judges}}
-    named = [
-        (section, key, sections[section][key])
-        for section, keys in files.items()
-        for key in keys
-        if sections.get(section, {}).get(key)
-    ]
-    named += [("match", "judges", name) for name in table.get("match", {}).get("judges", ()) if name.endswith(".jsonl")]
-    for section, key, value in named:
-        if key == "idf" and Match(**table["match"]).table is None:
-            continue
-        try:
-            inside = (root / value).resolve().is_relative_to(root)
-        except (OSError, RuntimeError, ValueError):  # a NUL, a link to itself: reading it reports that
-            inside = True
-        if not inside:
-            yield Problem(str(path), None, f"[{section}] {key} leads out of this folder", "name a file inside it")
-        elif key != "judges" and not value.endswith(files[section][key]):
-            remedy = f"name a file that ends in {files[section][key]}"
-            yield Problem(str(path), None, f"[{section}] {key} is {_shown(value)}", remedy)
-
-
-def _not_sampled(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    threshold = Threshold(**table.get("threshold", {}))
-    if threshold.engine == "pymc" and threshold.model not in SAMPLED:
-        what = f"[threshold] engine is 'pymc', which does not have the model {threshold.model!r}"
-        yield Problem(str(path), None, what, f"write model = {' or '.join(map(repr, SAMPLED))}, or leave engine out")
-
-
-def _not_in_this_language(path: Path, match: dict[str, Any]) -> Iterator[Problem]:
-    """What only works in English, or not with these settings."""
-    code = match.get("language", ENGLISH)
-    if code == ENGLISH:
-        return
-    if match.get("matcher") == "rouge":
-        remedy = "its words are of ASCII letters; choose another matcher"
-        yield Problem(str(path), None, f"[match] matcher 'rouge' cannot read {title(code)}", remedy)
-    if match.get("stem") and not has_stemmer(code):
-        yield Problem(str(path), None, f"[match] there are no stems of {title(code)}", "leave stem out")
-    if match.get("stopwords") == "remove" and code in WITHOUT_STOP_WORDS:
-        yield Problem(str(path), None, f"[match] there are no stop words of {title(code)}", "leave stopwords out")
-    if has_stemmer(code) and not match.get("stem", True) and Match(**match).table:
-        yield Problem(str(path), None, "[match] idf is a table, and its weights are those of stems", "leave stem out")
-
-
-# The settings that name a file, and how the name of one that is written must end.
-_FILES = {
-    "match": {"idf": "", "external": ""},
-    "nightly": {"markdown": ".md", "junit": ".xml", "page": ".html"},
-}
-_ALLOWED: dict[str, tuple[Any, ...]] = {
-    "n": (1, 2, 3),
-    "weights": get_args(Weights),
-    "stopwords": get_args(Stopwords),
-    "engine": get_args(Engine),
-    "rouge": get_args(Rouge),
-    "split": get_args(Split),
-    "missing": get_args(Missing),
-    "informative": get_args(Informative),
-    "undecided": (0, 1),
-}
-# The least and the most of a number.
-_LIMITS: dict[str, tuple[float, float]] = {
-    "value": (0, 1),
-    "fail_if_worse": (0, 1),
-    "sure": (0.5, 1),
-    "input_price": (0, 1_000_000),
-    "output_price": (0, 1_000_000),
-    "concurrency": (1, 256),
-    "requests_per_minute": (0, 1_000_000),
-    "max_tokens": (16, 1_000_000),
-    "timeout": (1, 3600),
-}
-_LISTS = {"as_truth": "autonuggetizer", "judges": "judges/gpt-4o.jsonl"}  # settings that are lists, with an example
-_FRACTIONS = ("input_price", "output_price", "timeout")  # also where a whole number is written
-_Section = Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings | JudgeSettings
-
-
-def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, _Section] = {
-        "match": Match(),
-        "threshold": Threshold(),
-        "answers": AnswerSettings(),
-        "nightly": NightlySettings(),
-        "judgements": JudgementSettings(),
-    }
-    for section, values in table.items():
-        if section == "judge" and isinstance(values, dict):
-            for name, own in values.items():
-                yield from _problems_of_judge(path, name, own)
-        elif section not in sections or not isinstance(values, dict):
-            known = ", ".join(f"[{name}]" for name in (*sections, "judge.NAME"))
-            yield Problem(str(path), None, f"unknown section {section!r}", f"the sections are {known}")
-        else:
-            yield from _problems_of_section(path, section, values, asdict(sections[section]))
-
-
-def _problems_of_judge(path: Path, name: str, values: Any) -> Iterator[Problem]:
-    if not isinstance(values, dict):
-        yield Problem(str(path), None, f"[judge] {name} is {_shown(values)}", "write a section [judge.NAME]")
-        return
-    defaults = asdict(JudgeSettings())
-    del defaults["name"]
-    yield from _problems_of_section(path, f"judge.{name}", values, defaults)
-    for key, example in (("url", "http://127.0.0.1:8080/v1"), ("model", "the name that the endpoint knows")):
-        if not values.get(key):
-            yield Problem(str(path), None, f"[judge.{name}] has no {key}", f'write {key} = "{example}"')
-
-
-def _problems_of_section(
-    path: Path, section: str, values: dict[str, Any], settings: dict[str, Any]
-) -> Iterator[Problem]:
-    for key, value in values.items():
-        if key in settings:
-            remedy = wrong_setting(key, value, settings[key])
-            what = f"[{section}] {key} is {_shown(value)}"
-        else:
-            remedy = f"the settings are {', '.join(settings)}"
-            what = f"unknown setting [{section}] {key}"
-        if remedy:
-            yield Problem(str(path), None, what, remedy)
-
-
-def wrong_setting(key: str, value: Any, default: Any) -> str | None:
-    """What to write instead of a wrong value; None if the value is good."""
-    if key == "max_lost_vital":
-        valid = value == "any" or (type(value) is int and value >= 0)
-        return None if valid else "write a whole number from 0, or 'any'"
-    if key in _LISTS:
-        valid = isinstance(value, list) and all(isinstance(name, str) and name for name in value)
-        return None if valid else f'write a list of names, for example ["{_LISTS[key]}"]'
-    wanted = type(default)
-    if type(value) is not wanted and not (wanted is float and type(value) is int):
-        return f"write a {wanted.__name__}, for example {default!r}"
-    if default in _ALLOWED.get(key, ()) and value not in _ALLOWED[key]:
-        return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
-    if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
-        return f"write {' or '.join(map(repr, known))}, or install the package that provides it"
-    if key == "language" and value not in LANGUAGES:
-        names = {code: code for code in LANGUAGES} | {name: code for code, (name, _) in LANGUAGES.items()}
-        meant = did_you_mean(value, names).removeprefix("did you mean ").rstrip("? ")
-        guess = f"write {names[meant]!r} for {LANGUAGES[names[meant]][0]}; " if meant else ""
-        return f"{guess}the languages are {', '.join(LANGUAGES)}"
-    if key == "model" and default == "smooth" and ":" not in value:
-        known = (*THRESHOLDS, *installed_models())
-        return None if value in known else f"write {' or '.join(map(repr, known))}, or 'package.module:make'"
-    if key in _LIMITS and not _LIMITS[key][0] <= value <= _LIMITS[key][1]:
-        return "write a number from {} to {}".format(*_LIMITS[key])
-    return None
 
 
 def installed_matchers() -> dict[str, EntryPoint]:
@@ -435,10 +150,3 @@ def installed_models() -> dict[str, EntryPoint]:
     """Threshold models of other packages by name, except those with the name of one of our own."""
     found = entry_points(group=MODEL_ENTRY_POINTS)
     return {point.name: point for point in sorted(found) if point.name not in THRESHOLDS}
-
-
-def _shown(value: Any) -> str:
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python refuses to write out an integer of thousands of digits
-        return "a very long number"

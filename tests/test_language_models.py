@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nuggeteer.settings import read_settings
+from nuggeteer.formats.settings import read_settings
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import ROOT
 

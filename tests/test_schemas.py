@@ -16,10 +16,11 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
+from nuggeteer.formats.settings import read_settings
 from nuggeteer.reports import parameters
 from nuggeteer.scoring.parameters import Agreement, parameters_of
 from nuggeteer.scoring.sampling import Sampled
-from nuggeteer.settings import MATCHERS, read_settings
+from nuggeteer.settings import MATCHERS
 from tests.conftest import ROOT, write_lines
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggeteer import settings
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.settings import JudgeSettings, Match, NightlySettings, Settings, Threshold, read_settings
+from nuggeteer.formats import settings
+from nuggeteer.formats.settings import read_settings
+from nuggeteer.settings import JudgeSettings, Match, NightlySettings, Settings, Threshold
 
 JUDGE = "[judge.j]\nurl = 'http://127.0.0.1'\nmodel = 'm'\n"
 

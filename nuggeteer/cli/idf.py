@@ -38,8 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import InputError, NuggeteerError, Problem
+    from nuggeteer.formats.settings import wrong_setting
     from nuggeteer.matching.idf import read_documents, write_table
-    from nuggeteer.settings import Match, wrong_setting
+    from nuggeteer.settings import Match
 
     if wrong := wrong_setting("language", args.language, Match().language):
         raise NuggeteerError(f"--language is {args.language!r}; {wrong}")

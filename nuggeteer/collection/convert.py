@@ -13,7 +13,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import bare_name, write_whole
 from nuggeteer.formats.objects import as_table
-from nuggeteer.settings import read_settings, with_truth
+from nuggeteer.formats.settings import read_settings, with_truth
 
 NEW_SETTINGS = b"""\
 # Each record of a run may hold a whole answer: it is cut into sentences, list items, headings and table rows.

@@ -33,9 +33,10 @@ from nuggeteer.formats.draws import DrawnPair, read_draws
 from nuggeteer.formats.jsonl import bare_name, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
+from nuggeteer.formats.settings import read_settings
 from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
-from nuggeteer.settings import Settings, read_settings
+from nuggeteer.settings import Settings
 from nuggeteer.text import verdict_form
 
 UNLISTED = "builds"  # the group of the runs that the manifest does not list

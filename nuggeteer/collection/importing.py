@@ -29,9 +29,10 @@ from nuggeteer.formats.handed_in import Proposed, is_handed_in, read_handed_in
 from nuggeteer.formats.jsonl import BOM, write_whole
 from nuggeteer.formats.judgements import Entry, Verdict, read_file, read_folder, unretracted
 from nuggeteer.formats.objects import open_file, read_objects, read_whole
+from nuggeteer.formats.settings import with_truth
 from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.records import AnswerKey, Judgement, Pair, Retraction, Scope
-from nuggeteer.settings import Split, with_truth
+from nuggeteer.settings import Split
 
 _SHOWN = 20
 _BLANKS = BOM + b" \t\r\n"

@@ -20,8 +20,8 @@ from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_whole
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
+from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
-from nuggeteer.settings import read_settings
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
 KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line

@@ -75,13 +75,13 @@ from nuggeteer.formats import (
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.annotation_files import is_annotation, read_snippets
 from nuggeteer.formats.append import torn
+from nuggeteer.formats.settings import read_settings
 from nuggeteer.gale.adjudication import adjudicate
 from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
 from nuggeteer.matching.idf import read_documents, read_table, write_table
 from nuggeteer.records import RunInfo
 from nuggeteer.reports.html.site import Site
-from nuggeteer.settings import read_settings
 from nuggeteer.trust.experiments.definition import read_definition
 from tests.asking.fake_server import as_tokens, reply_of
 from tests.test_fuzz import FILES, fill
@@ -110,6 +110,8 @@ NOT_READERS = {
     "plugins.reading.Reading.__init__": "read_collection",
     "scoring.matching_cache.CachedMatcher.__init__": "read_cache",
     "scoring.matching_cache.cached": "read_cache",
+    "scoring.word_weights.RememberedWeights.__init__": "read_cache",
+    "scoring.word_weights.remembered": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
     "collection.answer_key.read_key": "read_collection",
     "collection.folder.as_collection": "read_collection",
@@ -158,7 +160,7 @@ NOT_READERS = {
     "formats.handed_in.is_handed_in": "import_verdicts",
     "reports.sheet.as_json": "a name",
     "reports.sheet.draw": "a name",
-    "settings.with_truth": "read_settings",
+    "formats.settings.with_truth": "read_settings",
     "scoring.fitting.load": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
@@ -641,7 +643,7 @@ READERS: dict[str, list[Reader]] = {
     "reports.html.site.Site.__init__": [
         Reader(lambda path: Site(path.parent), "site.json", (lines({"pages": {"1": PAGE_STATE}}),))
     ],
-    "settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
+    "formats.settings.read_settings": [Reader(read_settings, "nuggeteer.toml", SETTINGS)],
     "trust.experiments.definition.read_definition": [Reader(read_definition, "x.toml", DEFINITION)],
 }
 

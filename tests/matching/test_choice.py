@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.formats.settings import read_settings
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material, score
-from nuggeteer.settings import MATCHERS, read_settings
+from nuggeteer.settings import MATCHERS
 from nuggeteer.thresholds.prior import PRIOR, prior_for
 from tests.conftest import ROOT
 

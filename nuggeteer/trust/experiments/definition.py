@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.errors import NuggeteerError, did_you_mean, fail
+from nuggeteer.formats.settings import wrong_setting
 from nuggeteer.measures import parse
 from nuggeteer.records import Vector
-from nuggeteer.settings import Match, wrong_setting
+from nuggeteer.settings import Match
 
 PAPERS = Path(__file__).parent / "definitions"
 
