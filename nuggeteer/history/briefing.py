@@ -133,11 +133,12 @@ def _brief(
     notify: Callable[[str], None],
 ) -> Briefing:
     score = scorer.score(matched)
+    suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)  # first, because it takes most memory
     diff = None
     if matched_old:
         diff = diff_matched_runs(scorer, matched_old, matched, explain=True, new_outcome=score.outcome)
     ruling = rule(scorer.collection, history, old, diff)
-    return brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify)
+    return brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify, suggestions)
 
 
 def brief_matched_run(
@@ -151,6 +152,7 @@ def brief_matched_run(
     trend: Trend | None,
     history: History,
     notify: Callable[[str], None] = lambda line: None,
+    suggestions: Sequence[Suggestion] | None = None,
 ) -> Briefing:
     """The briefing on a run that is matched, scored and compared with the old one already."""
     collection = scorer.collection
@@ -159,7 +161,8 @@ def brief_matched_run(
     every = np.arange(len(scorer.key.nuggets))
     sightings = of_groups(scorer.key, outcome, sightings_of(scorer.marker, matched, outcome, every))
     explainer = Explainer(scorer.matcher, scorer.marker, collection)
-    suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
+    if suggestions is None:
+        suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
     if trend and new.build:
         trend = trend.until(new.build)
     return Briefing(
