@@ -47,15 +47,19 @@ class ScoreCovariance:
         blocks = [slice(*self._begin[q : q + 2].tolist()) for q in range(len(score))]
         score = (score - score.mean(axis=1, keepdims=True)).astype(np.float32)
         # Questions do not share the luck of single verdicts, so the common factors are fitted to scores without it.
-        without, contributions = np.empty_like(score), [np.zeros((0, draws), np.float32)]
-        together = -(-len(question) // ROWS)
+        without, together = np.empty_like(score), max(-(-len(question) // ROWS), 1)
+        end = np.cumsum(-(-np.diff(self._begin) // together))
+        contributions = np.empty((int(end[-1]), draws), np.float32)
         for q, block in enumerate(blocks):
             luck, verdicts = _centred(chances[block]), _centred(drawn[block])
             effect = _solve(verdicts @ verdicts.T, verdicts @ score[q]).astype(np.float32)[:, None]
             without[q] = score[q] - ((verdicts - luck) * effect).sum(axis=0)
             luck *= effect
-            contributions.append(np.add.reduceat(luck, range(0, len(luck), together), axis=0) if len(luck) else luck)
-        factors = _factors(np.concatenate(contributions))
+            if len(luck):
+                own = contributions[end[q] - -(-len(luck) // together) : end[q]]
+                np.add.reduceat(luck, range(0, len(luck), together), axis=0, out=own)
+        factors = _factors(contributions)
+        del contributions
         # Given what is learned: the covariance of g, the loadings L, and the covariance of e in each question, with the
         # score in row 0.
         self._common = np.eye(factors.shape[1])

@@ -231,7 +231,8 @@ def _score(key: AnswerKey, matched_runs: Sequence[MatchedRun], found: Sequence[B
     values = []
     for matched, has in zip(matched_runs, found, strict=True):
         partly = matched.partly(len(key.nuggets))
-        values.append(measure(Answers(key, has, partly & ~has, matched.length)).T)
+        in_part = partly & ~has if partly.any() else partly  # as large as all draws
+        values.append(measure(Answers(key, has, in_part, matched.length)).T)
     return _contributions(values)
 
 

@@ -208,7 +208,7 @@ class _Kernel:
         more = np.setdiff1d(np.flatnonzero(self._decided[:, nugget]), self._common)
         cross = self._inverse @ self._kernel[self._common[:, None], more]
         rest = self._kernel[more[:, None], more] - self._kernel[more[:, None], self._common] @ cross
-        return more, cross, np.linalg.inv(rest)
+        return more, cross, 1 / rest if len(more) == 1 else np.linalg.inv(rest)
 
     def solve(self, right: Vector) -> Vector:
         """The inverse times each column, 0 where a text is not decided."""

@@ -65,11 +65,9 @@ def as_written(text: str, form: Callable[[str], str], sizes: Sequence[int], lang
     forms, words = [form for form, _, _ in found], [text[start:end] for _, start, end in found]
     result: dict[Gram, str] = {}
     for size in sizes:
-        grams = zip(*(forms[i:] for i in range(size)), strict=False)
-        written = zip(*(words[i:] for i in range(size)), strict=False)
-        for gram, own in zip(grams, written, strict=True):
-            if gram not in result:
-                result[gram] = " ".join(own)
+        grams = list(zip(*(forms[i:] for i in range(size)), strict=False))
+        written = list(map(" ".join, zip(*(words[i:] for i in range(size)), strict=False)))
+        result.update(zip(reversed(grams), reversed(written), strict=True))  # the first one stays
     return result
 
 

@@ -16,7 +16,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 if TYPE_CHECKING:
     from nuggeteer.measures.composition import Composition
 
-BLOCK = 1 << 24  # drawn verdicts that a measure sees at once: as numbers they take 128 MB
+BLOCK = 1 << 21  # drawn verdicts that a measure sees at once: as numbers they take 16 MB
 DRAWS_AT_ONCE = 256  # that are added up at once
 
 

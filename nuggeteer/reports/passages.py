@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from itertools import pairwise
 
 from nuggeteer.comparing.sightings import Passage
@@ -56,6 +55,8 @@ def surroundings(passage: Passage, size: int) -> tuple[str, str]:
 
 def beginning(text: str, size: int = 160) -> str:
     """The text, or the start of a long one."""
+    if len(text) <= size and _is_line(text):
+        return text
     return "".join(piece for piece, _ in excerpt(Passage(text, (), None, 1), size))
 
 
@@ -80,9 +81,9 @@ def _stretches(flags: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(start + found.start(), start + found.end()) for found in re.finditer("x+| +", flags[start:end])]
 
 
-@lru_cache(maxsize=256)  # a text is shown for many nuggets
 def _is_line(text: str) -> bool:
-    return _line(text) == text
+    """Whether `_line` leaves it as it is: a space is the only white space that can be printed."""
+    return text.isprintable() and "  " not in text
 
 
 def _line(text: str) -> str:

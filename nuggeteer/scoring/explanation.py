@@ -66,6 +66,7 @@ def _counted(text: str) -> tuple[list[str], Counter[str]]:
     return found, Counter(found)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def differing_words(first: str, second: str) -> int | None:
     """How many words would have to be inserted, deleted or replaced to make one text the other; None for texts that are
     not nearly the same."""

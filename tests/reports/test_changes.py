@@ -25,7 +25,8 @@ from nuggeteer.comparing.sightings import Passage, Sighting
 from nuggeteer.reports import changes as report
 from nuggeteer.reports import junit, markdown
 from nuggeteer.reports.change_words import absence, difference, in_words
-from nuggeteer.reports.passages import GAP, excerpt, pieces, surroundings
+from nuggeteer.reports.passages import GAP, beginning, excerpt, pieces, surroundings
+from nuggeteer.text import escaped
 from tests.conftest import write_lines
 
 # What a terminal, Markdown, GitHub, HTML, XML or a table could take for something else than words.
@@ -196,6 +197,15 @@ def test_hostile_texts_are_shown_as_they_are(hostile, everything):
 
 
 # An answer's words.
+
+
+@given(st.text(st.sampled_from("ab \n\t\r\u00a0\u2028\u202e\u3000\x1fé"), max_size=8), st.integers(4, 8))
+def test_a_text_that_needs_no_change_is_shown_as_it_is(text, size):
+    """The short way to see that a text is one harmless line agrees with making one of it."""
+    line = escaped(re.sub(r"\s+", " ", text))
+    shown = beginning(text, size)
+    assert shown == line if len(line) <= size else shown.endswith(GAP)
+    assert "".join(piece for piece, _ in pieces(Passage(text, (), None, 1))) == line
 
 
 @given(

@@ -345,4 +345,7 @@ def test_nuggets_without_evidence_share_a_threshold_that_is_worked_out_once(monk
     monkeypatch.setattr(SmoothFit, "probability", lambda self, pairs: asked.append(pairs) or probability(self, pairs))
     found = fit.threshold(np.arange(NUGGETS))
     np.testing.assert_array_equal(found, np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan))
-    assert len(np.unique(asked[0].nugget)) < NUGGETS / 2
+    assert sum(len(np.unique(pairs.nugget)) for pairs in asked) < NUGGETS / 2
+    some = np.array([NUGGETS - 1, 0, 3, 0, 7])
+    np.testing.assert_array_equal(fit.threshold(some), found[some])
+    assert fit.threshold(some[:0]).shape == (0,)
