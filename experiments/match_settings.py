@@ -27,15 +27,7 @@ from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import find_words, normalised
-
-
-def average_precision(truth: Bools, scores: Vector) -> float:
-    """Σ (change in recall · precision) over distinct thresholds."""
-    order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum(truth[order])
-    last = np.append(np.diff(scores[order]) != 0, True)
-    precision = hits[last] / (np.flatnonzero(last) + 1)
-    return float((np.diff(hits[last], prepend=0) * precision).sum() / hits[-1])
+from nuggeteer.trust.crossval import average_precision
 
 
 def best_f1(truth: Bools, scores: Vector) -> tuple[float, float]:

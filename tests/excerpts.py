@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.shell import run_script
 
 ABOVE = "=== above this stands an output that the page shows"
 UPDATE = bool(os.environ.get("NUGGETEER_UPDATE_GOLDEN"))
@@ -32,16 +32,7 @@ def check_guide(
     Returns how many of these there are. Commands `before` run first, and a printed line is compared `as_shown`."""
     blocks = re.findall(r"```(sh|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     script = [before, *(block if language == "sh" else f"echo '{ABOVE}'" for language, block in blocks)]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", "\n".join(script)],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    done = run_script("\n".join(script), folder, timeout, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     shown = [block for language, block in blocks if language == "text"]
     for block, printed in zip(shown, done.stdout.split(f"{ABOVE}\n"), strict=False):

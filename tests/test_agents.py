@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +12,7 @@ from nuggeteer.cli.main import COMMANDS
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.plugins.reading import LONGEST, Reading
 from tests.conftest import ROOT
+from tests.shell import run_script
 
 SKILL = ROOT / "skills" / "nuggeteer" / "SKILL.md"
 PAGE = (ROOT / "docs" / "guides" / "agents.md").read_text(encoding="utf-8")
@@ -46,15 +43,7 @@ def test_the_commands_of_the_skill_run_and_write_no_verdict(tmp_path):
     before = {path: path.read_bytes() for path in (tmp_path / "qa" / "judgements").glob("*.jsonl")}
     blocks = re.findall(r"```sh\n(.*?)```", SKILL.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 3
-    done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", "\n".join(blocks)],
-        cwd=tmp_path / "qa",
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run_script("\n".join(blocks), tmp_path / "qa")
     assert done.returncode == 0, done.stderr
     scored = json.loads((tmp_path / "qa" / "score.json").read_text(encoding="utf-8"))
     changed = json.loads((tmp_path / "qa" / "diff.json").read_text(encoding="utf-8"))

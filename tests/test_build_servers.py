@@ -18,6 +18,7 @@ from nuggeteer.collection.sample import copy_sample
 from nuggeteer.history.store import History
 from tests import excerpts
 from tests.conftest import ROOT
+from tests.shell import environment, run_script
 
 PAGE = (ROOT / "docs/guides/build-servers.md").read_text(encoding="utf-8")
 
@@ -40,22 +41,6 @@ def collection(folder, tonight):
 def program(path, text):
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
-
-
-def environment(**more):
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **more}
-
-
-def shell(script, folder, **more):
-    return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(**more),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def read_yaml(text):
@@ -136,7 +121,7 @@ def test_the_workflow_runs_and_the_action_in_it(tmp_path, tonight, code, decisio
     temporary.mkdir()
     program(folder / "answer", collection(folder / "qa", tonight))
     (answer,) = [step["run"] for step in steps if "run" in step]
-    assert shell(answer, folder).returncode == 0
+    assert run_script(answer, folder).returncode == 0
     (ours,) = [step for step in steps if step.get("uses", "").startswith("./")]
     job = Job(folder, temporary, **ours["with"])
 
@@ -200,13 +185,13 @@ def test_what_the_dockerfile_installs_runs_without_root_and_without_a_home(tmp_p
     for line in [rest for word, rest in instructions if word == "RUN"][:2]:
         line = line.replace("/source", str(source)).replace("/opt/nuggeteer", str(home))
         line = re.sub(r"^pip|^python -m", f"{sys.executable} -m pip", line).replace("pip venv", "venv")
-        done = shell(line, tmp_path, PYTHONPATH=site(), **OFFLINE)
+        done = run_script(line, tmp_path, PYTHONPATH=site(), **OFFLINE)
         assert done.returncode == 0, done.stderr
     collection(tmp_path / "qa", "accepted")
     (entry,) = json.loads(dict(instructions)["ENTRYPOINT"])
     path = f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"
     given = {"PATH": path, "HOME": os.devnull, "XDG_STATE_HOME": "", "PYTHONPATH": site()}
-    night = shell(f"{entry} nightly accepted", tmp_path / "qa", **given)
+    night = run_script(f"{entry} nightly accepted", tmp_path / "qa", **given)
     assert night.returncode == 0, night.stderr
     assert night.stdout.startswith("UNDECIDED")
 
@@ -218,14 +203,14 @@ def test_the_nightly_script_compares_with_the_night_before(tmp_path):
     for tonight in ("accepted", "accepted", "build-103"):
         program(folder / "answer", answer.replace("accepted", tonight))
         program(folder / "nightly.sh", block("sh"))
-        nights.append(shell(str(folder / "nightly.sh"), tmp_path))
+        nights.append(run_script(str(folder / "nightly.sh"), tmp_path))
     assert [night.returncode for night in nights] == [0, 0, 1], nights
     assert [night.stdout.split()[0] for night in nights] == ["UNDECIDED", "UNDECIDED", "FAIL"]
     assert all(len(night.stdout.splitlines()) <= 15 for night in nights)
     with History.of(folder)._database.read() as db:
         assert db.execute("SELECT count(*) FROM builds").fetchone() == (2,)
     (folder / "nuggets.jsonl").write_text("{")  # an input that is wrong is no failed gate
-    assert shell(str(folder / "nightly.sh"), tmp_path).returncode == 2
+    assert run_script(str(folder / "nightly.sh"), tmp_path).returncode == 2
 
 
 def pytest_says(folder, *arguments):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from nuggeteer.formats.settings import read_settings
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import ROOT
+from tests.shell import run_script
 
 PAGE = (ROOT / "docs/guides/language-models.md").read_text(encoding="utf-8")
 
@@ -29,15 +26,7 @@ def test_the_commands_lead_from_an_endpoint_to_a_score(tmp_path):
     blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     with FakeServer(always=facts, logprobs=True) as server:
         script = "\n".join(blocks).replace("http://127.0.0.1:8080/v1", server.url)
-        done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", script],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = run_script(script, tmp_path)
     assert done.returncode == 0, done.stderr
     for shown in re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL):
         assert shown in done.stdout

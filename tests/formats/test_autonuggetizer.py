@@ -16,6 +16,7 @@ from nuggeteer.formats import autonuggetizer
 from nuggeteer.formats.autonuggetizer import assignment_objects, nugget_objects, read_nuggets
 from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
+from tests.made_up import ids, json_values, names, texts
 
 Object = dict[str, Any]
 
@@ -241,15 +242,7 @@ def test_an_answer_of_several_responses_is_joined_and_has_the_best_of_their_verd
 
 # --- there and back
 
-scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-values = st.recursive(
-    scalars | texts | st.sampled_from(["vital", "okay", "support", "failed"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
-)
-names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)
-ids = names | st.integers(-9, 99)
+values = json_values(st.sampled_from(["vital", "okay", "support", "failed"]))
 OURS = [
     "docid",
     "rank",
@@ -366,11 +359,7 @@ KEYS = [
     "as_found",
     "other",
 ]
-anything = st.recursive(
-    scalars | texts | st.sampled_from(["q", "r", "vital", "support"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
-    max_leaves=12,
-)
+anything = json_values(st.sampled_from(["q", "r", "vital", "support"]), keys=st.sampled_from(KEYS), size=5, leaves=12)
 one = st.fixed_dictionaries({"text": texts | anything}, optional=dict.fromkeys(["importance", "assignment"], anything))
 changed = st.fixed_dictionaries(
     {"qid": st.just("q") | anything, "nuggets": st.lists(one, max_size=2) | anything},

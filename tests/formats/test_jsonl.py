@@ -15,16 +15,9 @@ from hypothesis import strategies as st
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import jsonl
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl, write_whole
+from tests.made_up import json_values
 
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
+VALUES = json_values(st.text(), keys=st.text())
 
 
 def read(tmp_path, content: bytes, keys=()):

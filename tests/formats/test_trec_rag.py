@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.trec_rag import answer_objects, read_answers
 from nuggeteer.records import Question, Response, RunInfo
+from tests.made_up import ids, json_values, names, texts
 
 Object = dict[str, Any]
 
@@ -170,15 +171,7 @@ def test_responses_from_elsewhere_are_written_in_the_form_of_2024():
 
 # --- there and back
 
-numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-values = st.recursive(
-    st.none() | st.booleans() | numbers | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=5,
-)
-names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)
-ids = names | st.integers(-9, 99)
+values = json_values()
 OURS = [
     "qid",
     "docid",
@@ -263,11 +256,7 @@ KEYS = [
     "answer",
     "text",
 ]
-anything = st.recursive(
-    st.none() | st.booleans() | numbers | texts | st.sampled_from(["q", "r", "d0"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
-    max_leaves=12,
-)
+anything = json_values(st.sampled_from(["q", "r", "d0"]), keys=st.sampled_from(KEYS), size=5, leaves=12)
 one = st.fixed_dictionaries({"text": texts | anything}, optional={"citations": anything})
 some = st.lists(one, max_size=2) | anything
 changed = st.fixed_dictionaries(
