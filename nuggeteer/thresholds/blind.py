@@ -76,5 +76,8 @@ class Blind:
             squares[own] = weighed @ with_a
         chance, slope, slope_of_a = means[:, 0], means[:, 0] - squares[:, 0], means[:, 1] - squares[:, 1]
         slope_of_g = slope * self.eta.ravel() + slope_of_a
-        sums = (part.reshape(-1, steepness).sum(axis=1, dtype=float) for part in (chance, slope, slope_of_g))
+        over_steepness = [slice(i, None, steepness) for i in range(steepness)]
+        sums = (
+            np.sum([part[own] for own in over_steepness], axis=0, dtype=float) for part in (chance, slope, slope_of_g)
+        )
         return next(sums), next(sums), next(sums)

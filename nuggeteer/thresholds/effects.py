@@ -155,7 +155,7 @@ class SystemEffects:
             slope = rising.T @ (per_pair * (yes - count * p)) - effects / scales**2
             step = np.linalg.solve(curvature + np.diag(scales**-2), slope)
             effects = effects + step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
-            if np.abs(step).max() < 1e-4:
+            if np.abs(step).max() < 1e-5:
                 break
         p = np.clip(p, 1e-6, 1 - 1e-6)
         log = float(yes @ np.log(p) + (count - yes) @ np.log1p(-p))

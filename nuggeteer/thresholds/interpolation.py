@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,6 +14,7 @@ Matrix = Vector
 PARTS = 16  # of a step of GRID: the error of softplus is below 1e-11
 STEP = float(GRID[1] - GRID[0]) / PARTS
 FAR = 40.0  # below, softplus is 0, and above, it is a straight line, each for all of GRID
+NODES_AT_ONCE = 256  # that are worked out together and kept
 NODES = 8192  # of the logarithms of rates
 RATES = np.log(1e-9), np.log(-np.log(1e-9))  # from 1e-9 to where 1e-9 is left
 
@@ -39,8 +40,8 @@ def sums_of_softplus(logits: Vector, count: Vector, start: Ints) -> Matrix:
     near = np.clip(logits, -FAR, FAR) / STEP
     node = np.floor(near)
     u = near - node
-    lowest = int(node.min())
-    table = _softplus_on_grid(lowest, int(node.max()) + 2)
+    lowest = int(node.min()) // NODES_AT_ONCE * NODES_AT_ONCE
+    table = _softplus_on_grid(lowest, int(node.max() - lowest + 1) // NODES_AT_ONCE + 1)
     one, other = 1 - u, u**2
     polynomials = np.stack([(1 + 2 * u) * one**2, u * one**2, (3 - 2 * u) * other, -one * other], axis=1)
     polynomials *= count[:, None]
@@ -54,14 +55,14 @@ def sums_of_softplus(logits: Vector, count: Vector, start: Ints) -> Matrix:
     return np.asarray(sums)
 
 
-def _softplus_on_grid(lowest: int, highest: int) -> Matrix:
-    """For each node from the `lowest` to before the `highest`, two rows: softplus(node + GRID), and STEP times its
-    slope."""
-    steps = np.arange(lowest, highest + PARTS * (len(GRID) - 1))
-    x = GRID[0] + STEP * steps
+@lru_cache(maxsize=4)
+def _softplus_on_grid(lowest: int, pieces: int) -> Matrix:
+    """For each node from the `lowest`, two rows: softplus(node + GRID), and STEP times its slope."""
+    nodes = pieces * NODES_AT_ONCE
+    x = GRID[0] + STEP * (lowest + np.arange(nodes + PARTS * (len(GRID) - 1)))
     windows = np.lib.stride_tricks.sliding_window_view
     width = PARTS * (len(GRID) - 1) + 1
-    result = np.empty((highest - lowest, 2, len(GRID)))
+    result = np.empty((nodes, 2, len(GRID)))
     result[:, 0] = windows(softplus(x), width)[:, ::PARTS]
     result[:, 1] = windows(STEP / (1 + np.exp(-x)), width)[:, ::PARTS]
     return result.reshape(-1, len(GRID))
