@@ -13,7 +13,8 @@ from typing import Literal
 
 # Underscores and apostrophes are treated as the tokenizers of scikit-learn and rouge-score treat them;
 # experiments/match-settings.md has the alternatives that were measured.
-find_words = re.compile(r"\w+").findall
+_find_words = re.compile(r"\w+").findall
+_SEPARATED = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)) + bytes(128)
 
 # Matching ignores combining marks of Latin, Greek and Cyrillic, and characters without width that would
 # otherwise cut a word in two. The zero-width space is not ignored, because it does end a word.
@@ -38,6 +39,13 @@ _STYLES = str.maketrans(
     {**dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‘’‚‛‹›′", "'"), **dict.fromkeys("‐‑‒–−", "-"), "…": "..."}
 )
 _LONG_DASH = re.compile("[—―](?=\\d)|( ?[—―] ?)")
+
+
+def find_words(text: str) -> list[str]:
+    """Sequences of letters, digits and underscores (the pattern \\w+)."""
+    if text.isascii():  # in two thirds of the time of the pattern
+        return str(text.encode().translate(_SEPARATED), "ascii").split()
+    return _find_words(text)
 
 
 def normalised(text: str) -> str:

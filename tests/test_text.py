@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 import time
 import unicodedata
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nuggeteer.text import escaped, length, normalised, verdict_form, verdict_form_of_normalised, words
+from nuggeteer.text import escaped, find_words, length, normalised, verdict_form, verdict_form_of_normalised, words
 
 anything = st.text(st.characters())  # surrogates too, as a file's name brings them
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -79,6 +80,13 @@ def test_length_is_of_the_text_as_it_stands():
 )
 def test_words(text, expected):
     assert words(text) == expected
+
+
+@given(st.one_of(anything, st.text(st.characters(max_codepoint=127))))
+@example("".join(map(chr, range(128))))
+@example("a_b-c\x1cd\x00e")
+def test_words_are_those_of_the_pattern(text):
+    assert find_words(text) == re.findall(r"\w+", text)
 
 
 @given(texts)
