@@ -27,12 +27,13 @@ from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.matching_cache import cached
 from nuggeteer.text import length, verdict_form
+from nuggeteer.thresholds.curve import GRID, STEEPNESS
 from nuggeteer.thresholds.judges import BELIEF, JudgeBelief, with_judges, with_level
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs, size_of
 from nuggeteer.thresholds.nugget_effects import packed_weights, unpacked_weights
 from nuggeteer.thresholds.prior import prior_for
-from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior, SmoothFit
+from nuggeteer.thresholds.smooth import Prior, SmoothFit
 
 FORMAT = "nuggeteer thresholds 7"
 LAYOUT = 2  # of the file

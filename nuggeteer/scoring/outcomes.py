@@ -22,7 +22,8 @@ from nuggeteer.scoring.matched_run import MatchedRun, any_of
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.scoring.workers import can_share, work_on, zeros
 from nuggeteer.thresholds import Draws, ThresholdModel
-from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
+from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.thresholds.smooth_draws import SmoothDraws
 
 PAIRS = 1 << 18  # that are drawn at once
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.thresholds.smooth import SmoothDraws
+from nuggeteer.thresholds.smooth_draws import SmoothDraws
 
 
 @dataclass(frozen=True)

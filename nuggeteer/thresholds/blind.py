@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.smooth import EFFECTS, GRID, MOST
+from nuggeteer.thresholds.curve import GRID, MOST
+from nuggeteer.thresholds.smooth import EFFECTS
 
 Matrix = Vector
 BLOCK = 512  # chances at once, whose numbers the processor keeps at hand

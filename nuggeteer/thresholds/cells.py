@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.curve import DecodedCells, decode_cells, encode_cells, kinds_of_cells
+from nuggeteer.thresholds.curve import GRID, DecodedCells, decode_cells, encode_cells, kinds_of_cells
 from nuggeteer.thresholds.interpolation import sums_of_softplus
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.smooth import GRID
 
 Matrix = Vector
 

@@ -19,6 +19,10 @@ BINS = 100
 KNOTS = np.array([0.15, 0.3, 0.45, 0.6, 0.75])  # in √s, where the curve may bend, as sharply as a step
 CURVE = 3 + len(KNOTS)  # coefficients of the curve
 COEFFICIENTS = CURVE + 1  # with that of the size
+GRID = np.linspace(-10.0, 8.0, 61)  # of a nugget's a
+# Of a nugget's log t, in units of σ_t: the normal distribution in three points.
+STEEPNESS = np.sqrt(3) * np.array([-1.0, 0.0, 1.0])
+MOST = np.float32(80.0)  # of logits, whose exponential single precision can hold
 # Sizes are rounded to steps, from 47 characters to 950 as in public data. The effect of other lengths is not known.
 SIZE_STEP, SMALLEST, SIZES = 0.25, -0.75, 13
 # Log odds that are carried over are rounded to steps, too.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.smooth import GRID
+from nuggeteer.thresholds.curve import GRID
 
 Matrix = Vector
 PARTS = 16  # of a step of GRID: the error of softplus is below 1e-11

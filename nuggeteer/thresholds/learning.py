@@ -21,12 +21,12 @@ import numpy as np
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
 from nuggeteer.thresholds.curvature import Curvature
-from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, features, rise
+from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, STEEPNESS, features, rise
 from nuggeteer.thresholds.effects import SystemEffects
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.nugget_effects import NuggetEffects
 from nuggeteer.thresholds.partial import partial_support
-from nuggeteer.thresholds.smooth import FAR, STEEPNESS, Prior, SmoothFit, heard
+from nuggeteer.thresholds.smooth import FAR, Prior, SmoothFit, heard
 
 Matrix = Vector
 ROUNDS = 40

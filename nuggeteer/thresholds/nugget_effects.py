@@ -6,7 +6,8 @@ import numpy as np
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.cells import GridLikelihood
-from nuggeteer.thresholds.smooth import GRID, STEEPNESS, Prior
+from nuggeteer.thresholds.curve import GRID, STEEPNESS
+from nuggeteer.thresholds.smooth import Prior
 
 Matrix = Vector
 STEEPNESS_WEIGHT = np.array([1 / 6, 2 / 3, 1 / 6])  # of the three points that stand for a normal distribution

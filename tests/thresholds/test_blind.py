@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from nuggeteer.thresholds.blind import Blind
-from nuggeteer.thresholds.smooth import GRID
+from nuggeteer.thresholds.curve import GRID
 
 CELLS, CHANCES, BELIEFS = 2000, 700, 40
 

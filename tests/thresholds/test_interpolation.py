@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from nuggeteer.thresholds.curve import GRID
 from nuggeteer.thresholds.interpolation import FAR, heights, sums_of_softplus
-from nuggeteer.thresholds.smooth import GRID
 
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 60.0])

@@ -7,7 +7,7 @@ import pytest
 
 from nuggeteer.thresholds import nugget_effects
 from nuggeteer.thresholds.cells import GridLikelihood, cells_of
-from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, rise
+from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, GRID, STEEPNESS, rise
 from nuggeteer.thresholds.nugget_effects import (
     MEANS,
     RATIOS,
@@ -17,7 +17,6 @@ from nuggeteer.thresholds.nugget_effects import (
     unpacked_weights,
 )
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import GRID, STEEPNESS
 from tests.thresholds.test_smooth import GROUPS, NUGGETS, simulated
 
 START = 1.1

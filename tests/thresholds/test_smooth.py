@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from nuggeteer.thresholds.cells import cells_of
-from nuggeteer.thresholds.curve import COEFFICIENTS, SIZE_STEP, SIZES, SMALLEST, features
+from nuggeteer.thresholds.curve import COEFFICIENTS, GRID, SIZE_STEP, SIZES, SMALLEST, features
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.smooth import GRID, SmoothFit
+from nuggeteer.thresholds.smooth import SmoothFit
 
 usual = Pairs.of_usual_size
 
