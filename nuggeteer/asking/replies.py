@@ -42,7 +42,7 @@ class Label:
 
 
 def reply_instruction(count: int) -> str:
-    """What the model is told to reply."""
+    """What the prompt asks the model to reply."""
     shape = ", ".join(f'"{number}": LABEL' for number in range(1, count + 1))
     return f"Reply with this JSON object and nothing else. Each LABEL is one of {', '.join(LABELS)}.\n{{{shape}}}"
 

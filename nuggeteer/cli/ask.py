@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="propose nuggets for the key, from the whole answers of RUN or from each of its records by itself",
     )
     parser.add_argument("--again", action="store_true", help="ask also for what failed before")
-    limits = parser.add_argument_group("limits, which hold to the request")
+    limits = parser.add_argument_group("limits, exact to the request")
     limits.add_argument(
         "--dry-run", action="store_true", help="send nothing; say how many calls, tokens and what price"
     )

@@ -44,8 +44,8 @@ COMMANDS = (
 )
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering
-system contains: it reuses human judgements, guesses the rest by n-gram
-overlap, and scores runs with honest intervals.
+system contains: it reuses human judgements, guesses the rest from shared words
+and from verdicts on similar texts, and scores runs with honest intervals.
 
 Start with: nuggeteer demo
 """

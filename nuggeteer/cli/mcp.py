@@ -6,7 +6,7 @@ import argparse
 
 from nuggeteer.cli import options
 
-SUMMARY = "serve a collection to agents over the Model Context Protocol, to be read only"
+SUMMARY = "let agents read a collection, over the Model Context Protocol"
 EXAMPLES = """\
   nuggeteer mcp --collection qa
 """

@@ -10,7 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
 
-SUMMARY = "say how many verdicts of whom a width takes, and at which price"
+SUMMARY = "say how many verdicts a width takes, of whom and at what price"
 EXAMPLES = """\
   nuggeteer plan --width 0.1
   nuggeteer plan build-103 --width 0.1 --judge mini --judge large

@@ -175,7 +175,7 @@ KEYS = (
 
 
 def _unknown(opening: Opening) -> str:
-    """What can be said of a file of no known format."""
+    """What a file of no known format may be."""
     for mark, said in BEGINNINGS:
         if opening.head.startswith(mark):
             return said

@@ -67,7 +67,7 @@ class Collection(Shown):
         return f"{self.root.name}, {key}, {rest}"
 
     def _rows(self) -> Iterator[dict[str, object]]:
-        """The runs, with what the manifest says of them."""
+        """The runs, with what the manifest says about them."""
         for name in self.run_names:
             info = self._info(name)
             yield {"run": name, "group": self.group(name), "judged": info.judged}
@@ -89,8 +89,8 @@ class Collection(Shown):
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The judges whose verdicts are heard: those that `[match] judges` names, as files or as machines, and those
-        that `nuggeteer ask` has asked."""
+        """The judges whose verdicts count as evidence: those that `[match] judges` names, as files or as machines, and
+        those that `nuggeteer ask` has asked."""
         names = [judge.name for judge in self.settings.judges if judge.name == Path(judge.name).name]
         asked = [self.root / "judges" / f"{name}.jsonl" for name in names]
         inside = self.root.resolve()
@@ -244,7 +244,7 @@ def _or_stop(problems: list[Problem]) -> list[Problem]:
 
 
 def _named(problems: list[Problem]) -> list[Problem]:
-    """With files of other projects told as such."""
+    """The problems, but a file of another project is one problem, which names its format."""
     from nuggeteer.collection.foreign import name_formats  # which reads many formats
 
     return name_formats(problems) if any(p.severity == "error" for p in problems) else problems

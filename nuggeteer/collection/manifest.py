@@ -1,4 +1,4 @@
-"""Reads the manifest, `runs.jsonl`: what is said about each run."""
+"""Reads the manifest, `runs.jsonl`: the group of each run, and how it was judged."""
 
 from __future__ import annotations
 

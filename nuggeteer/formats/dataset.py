@@ -132,7 +132,7 @@ class Dataset:
             self.bundle.judgements.append(judgement)
 
     def finish(self) -> Bundle:
-        """The bundle, with nuggets from references, and with what is to be said of it."""
+        """The bundle, with nuggets from references, and with notes on what was read."""
         for qid, texts in self._references.items():
             if self._facts.get(qid):
                 self.bundle.unused["references of questions that have nuggets"] += 1

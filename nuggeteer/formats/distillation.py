@@ -127,7 +127,7 @@ def read_distillation(
 ) -> Distillation:
     """Read an evaluation. One error lists everything that is wrong with it.
 
-    `annotated` are lines from annotations. What a file says of the same query or distiller counts before theirs. With
+    `annotated` are lines from annotations. Lines of a file on the same query or distiller come before theirs. With
     `ready`, every nugget must be in a nug, and a person must have accepted every nug.
     """
     problems: list[Problem] = []

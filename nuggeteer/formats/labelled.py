@@ -45,7 +45,7 @@ _FLAT = ("annotator", "annotation_id")
 
 @dataclass(frozen=True)
 class Label:
-    """One thing that one annotator said of a record."""
+    """One label that one annotator gave a record."""
 
     name: str
     value: Any

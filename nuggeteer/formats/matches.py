@@ -1,4 +1,4 @@
-"""What a judge (a language model) or another matcher says of pairs. JSON Lines of one of these kinds:
+"""The verdicts of a judge (a language model), or the scores of another matcher. JSON Lines of one of these kinds:
 
     {"qid", "nugget", "text", "score": 0..1}     or "verdict": true | false
                                                  or "assignment": "support" | "partial_support" | "not_support"
@@ -38,10 +38,10 @@ _SCORES = ("score", "verdict", "assignment")
 
 
 class Match(NamedTuple):
-    """What was said of a pair: the positions of the question and the nugget in the key, the text (`text.normalised`,
-    and as it is `written`), the score, and how much of the score is a yes, None if it is a number of another kind.
-    `whole` is set if the text is a whole answer. If they are said: `run` is the run that the text is from, `at` the
-    time of the verdict, and `model` the model that gave it."""
+    """A verdict or score of one pair: the positions of the question and the nugget in the key, the text
+    (`text.normalised`, and as it is `written`), the score, and how much of the score is a yes, None if it is a number
+    of another kind. `whole` is set if the text is a whole answer. Where the file has them: `run` is the run that the
+    text is from, `at` the time of the verdict, and `model` the model that gave it."""
 
     question: int
     nugget: int

@@ -75,7 +75,7 @@ def read_nuggets(path: Path, present_records: Bundle | None = None, run: str | N
 
 
 def _about(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """What a row says of its nugget's importance and weight."""
+    """The importance and the weight of a row's nugget."""
     value, points = row.get(columns.get("importance", "")), row.get(columns.get("weight", ""))
     if isinstance(points, str):
         try:

@@ -52,7 +52,7 @@ def roles_of(keys: Iterable[str], chosen: Mapping[str, str] | None = None) -> di
 
 
 def choose(columns: Sequence[str]) -> dict[str, str]:
-    """What the user says of columns: `role=column`."""
+    """The roles that the user gives to columns: `role=column`."""
     chosen = dict(column.split("=", 1) for column in columns if "=" in column)
     for column in columns:
         if "=" not in column:

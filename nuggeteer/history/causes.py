@@ -1,7 +1,7 @@
-"""Why a score differs from that of an earlier night when other judges were heard: the build, the judges, and people's
-verdicts since then.
+"""Why a score differs from that of an earlier night when it was scored with other judges: the build, the judges, and
+people's verdicts since then.
 
-A recorded score keeps the judges that were heard and its time. The old run is scored again as of then, then with the
+A recorded score keeps its judges and its time. The old run is scored again as of then, then with the
 human verdicts of today, then with the judges of today. What remains is the difference of the builds under equal terms,
 which `diff` shows. The four parts add up to the whole change.
 """
@@ -92,7 +92,7 @@ def _recorded(collection: Collection, run: Run, measure: str) -> Scoring | None:
 
 
 def _judges(signature: str) -> tuple[str, ...]:
-    """The judges that a score heard."""
+    """The judges that a score was made with."""
     named = signature_parts(signature).get("judges", "")
     return tuple(unquote(judge.partition("=")[0]) for judge in named.split(",") if judge)
 
@@ -116,7 +116,7 @@ def _heard_then(collection: Collection, names: tuple[str, ...], time: str) -> li
 
 
 def _value(collection: Collection, run: Run, judges: list[Judge], measure: str, seed: int) -> float | None:
-    """The score of a run if only these judges are heard."""
+    """The score of a run with these judges only."""
     split = collection.settings.answers.split
     known = VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
     given = material(collection, known)

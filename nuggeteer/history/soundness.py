@@ -1,4 +1,4 @@
-"""Which rows of a history can be believed, and what is said of the others.
+"""Which rows of a history can be believed, and the problems of the others.
 
 Anybody may edit the file with SQLite's own tools, and a column of SQLite takes values of any type. Each connection
 therefore reads the tables through views that leave damaged rows out, and one scan tells which rows these are. Texts are

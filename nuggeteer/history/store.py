@@ -214,8 +214,8 @@ class History:
         """Score the stored builds, or `only` these, with the verdicts known today, by every measure that any build was
         scored by. Returns how many builds needed it.
 
-        Scores that are damaged are made anew; a build whose responses are damaged is left out. The group of a build is
-        the one the manifest names for its run, or else the one recorded with it."""
+        Scores that are damaged are computed again; a build whose responses are damaged is left out. The group of a
+        build is the one the manifest names for its run, or else the one recorded with it."""
         self._mend()
         measures = self.measures() or [measure.name for measure in DEFAULT]
         with self._database.read() as db:

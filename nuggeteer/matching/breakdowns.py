@@ -74,7 +74,7 @@ class Breakdowns:
         return numbers[order], np.array([text.grams[gram] for gram in known], dtype=float)[order] / norm
 
     def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
-        """What a text says of a nugget of this question, and which judged texts speak."""
+        """What a text says about a nugget of this question, and which judged texts speak for it."""
         verdicts = self._verdicts[nugget]
         near = [
             (self._rows[i], float(text.similarity[i]), kind == 1)

@@ -23,8 +23,8 @@ from nuggeteer.settings import MATCHERS, installed_matchers
 
 
 def make(material: Material) -> Matcher:
-    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions, and judges
-    are heard."""
+    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions, and
+    judges' verdicts are evidence."""
     matcher = MarkedWords(material, _make) if material.settings.marked and material.marked else _make(material)
     return with_judges(matcher, material) if material.settings.judges else matcher
 

@@ -109,7 +109,7 @@ class QuestionClues:
 
     @property
     def judged(self) -> Bools:
-        """The nuggets about which somebody judged some text."""
+        """The nuggets that have a verdict on some text."""
         return np.asarray(self.decided.any(axis=0))
 
     def clues(self, texts: Sequence[TextGrams]) -> Vector:

@@ -1,11 +1,11 @@
-"""Judges (language models) beside a matcher: what they say of a pair is evidence, and people's verdicts say how much.
+"""Judges (language models) beside a matcher: their verdicts are evidence, and people's verdicts tell how much.
 
 A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. Each judge has one clue:
 its score of the pair (a yes is 1, partly ½, a no 0), less the mean of all its scores. So a yes of a judge that nearly
-always says yes is hardly a clue, and a judge that says nothing of a pair has the clue 0. The threshold model learns
+always says yes is hardly a clue, and a judge without a verdict on a pair has the clue 0. The threshold model learns
 what the clues are worth, together with everything else (`thresholds.judges`).
 
-Judges err on the same pairs. So of several judges that speak of a pair, each counts less: its clue is divided by
+Judges err on the same pairs. So where several judges have a verdict on a pair, each counts less: its clue is divided by
 1 + (n − 1)ρ for n judges, as the best weights of n measurements are whose errors have the correlation ρ.
 
 A no on a whole answer is one on each response inside. A yes or partly is one on the likeliest response, as with people.
@@ -39,7 +39,7 @@ STEPS = 20  # into which scores are rounded
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge, and its matches: what it says of pairs."""
+    """A judge, and its matches: its verdicts on pairs."""
 
     name: str
     matches: tuple[Match, ...]
@@ -59,7 +59,7 @@ def read_judges(
     judges: Iterable[str], key: AnswerKey, machine: Iterable[Judgement], every: bool = False
 ) -> tuple[tuple[Judge, ...], list[Problem]]:
     """The judges that are named so in settings, and the problems in their files. With `every`, a judge has all that it
-    said in a file, also what it said anew later."""
+    said in a file, also those that it gave again later."""
     problems: list[Problem] = []
     by_name: dict[str, list[Judgement]] = {}
     for judgement in machine:

@@ -99,7 +99,7 @@ def _factor_as_json(factor: Factor) -> dict[str, Any]:
 
 
 def draw(out: Console, result: Comparison) -> None:
-    """The ranking, what can be told apart, and how the measures agree."""
+    """The ranking, which runs differ, and how the measures agree."""
     wide = out.width >= 100
     _ranking(out, result, wide)
     _tests(out, result)

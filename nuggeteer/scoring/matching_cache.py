@@ -39,13 +39,13 @@ Compute = Callable[[Sequence[str], npt.NDArray[np.int32]], Vector | None]
 
 
 def cached(matcher: Matcher, key: AnswerKey, question: npt.NDArray[np.signedinteger], root: Path, run: str) -> Matcher:
-    """The matcher, which remembers what it said of the texts of a run, if these are not too many."""
+    """The matcher, which remembers its scores of the texts of a run, if these are not too many."""
     few = int(key.counts[question].sum()) <= MOST_PAIRS and len(np.unique(question)) <= MOST_QUESTIONS
     return CachedMatcher(matcher, key, root, run) if few else matcher
 
 
 class CachedMatcher(Matcher):
-    """A matcher that remembers what it said of the texts of one run, for the next command too."""
+    """A matcher that remembers its scores of the texts of one run, for the next command too."""
 
     def __init__(self, matcher: Matcher, key: AnswerKey, root: Path, run: str) -> None:
         self._matcher, self._key, self._root = matcher, key, root

@@ -57,7 +57,7 @@ class Alarm:
 def watch_trend(scores: Vector) -> Alarm:
     """Find the changes in a trend's scores, given in the order of its builds, as if they were checked every night.
 
-    After an alarm the trend starts anew with the builds since the change. These builds were chosen because they were
+    After an alarm the trend starts again with the builds since the change. These builds were chosen because they were
     low (or high), so after a false alarm a second one in the other direction has a probability above 5 %.
     """
     scores = np.round(scores, DIGITS)

@@ -108,8 +108,8 @@ class JudgeQuality:
 
 
 def judge_qualities(collection: Collection, known: VerdictIndex, since: str | None = None) -> tuple[JudgeQuality, ...]:
-    """All judges of a collection: those that are heard, machines with verdicts in `judgements/`, and files in
-    `judges/`. `since` is a time, in the form of verdicts' `at`."""
+    """All judges of a collection: those whose verdicts count as evidence, machines with verdicts in `judgements/`, and
+    files in `judges/`. `since` is a time, in the form of verdicts' `at`."""
     machines = sorted({judgement.assessor for judgement in collection.machine if judgement.assessor})
     folder, inside = collection.root / "judges", collection.root.resolve()
     files = sorted(str(path) for path in folder.glob("*.jsonl") if path.resolve().is_relative_to(inside))

@@ -23,7 +23,7 @@ from nuggeteer.statistics.correlation import CLOSE
 
 @dataclass(frozen=True)
 class Part:
-    """Two measures: over runs, over answers, and what is to be said of them."""
+    """Two measures: over runs, over answers, and a few sentences on them."""
 
     title: str
     charts: tuple[tuple[Markup, str], ...]
