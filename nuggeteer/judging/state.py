@@ -130,6 +130,7 @@ class JudgingState:
         if not self.is_scored:
             _ = self.interval, self.forecast
             vars(self).pop("_values", None)
+            self.scorer.forget_outcomes()
 
     @property
     def key(self) -> AnswerKey:
@@ -201,7 +202,7 @@ class JudgingState:
 
     @cached_property
     def _marker(self) -> Marker:
-        return Marker(self.scorer.ngrams)
+        return Marker(self.scorer.ngrams, few=True)
 
     @property
     def _marks_basis(self) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ matter. Therefore y says that this response is the first, by match score, that c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,12 +22,12 @@ import numpy as np
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.covariance import NEGLIGIBLE, ScoreCovariance
-from nuggeteer.judging.open_groups import OpenGroups, draw_open_groups
+from nuggeteer.judging.open_groups import draw_open_groups
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
+from nuggeteer.statistics.intervals import CONFIDENCE
 
 # How much less a verdict tells the fit about all questions than the draws say: the fit allows for what the nuggets of
 # an answer have in common and for unequal weights. With this, forecast and width agree in the mean of four collections
@@ -86,24 +87,32 @@ def forecast(scorer: Scorer, matched: MatchedRun, measure: Measure, against: Mat
     return VerdictValues(scorer, matched, measure, against).forecast()
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The matrices are small: a second thread costs more than it saves, and may change the last bit."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 class VerdictValues:
     """What each verdict is worth for a score or a difference, from draws that suggestions and forecast share."""
 
+    @_one_thread()
     def __init__(
         self, scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None
     ) -> None:
-        from threadpoolctl import threadpool_limits
-
         self._scorer, self._readings, self._measure = scorer, [matched, against] if against else [matched], measure
-        # The matrices are small: a second thread costs more than it saves, and may change the last bit.
-        with threadpool_limits(1):
-            self._open_groups = cells = draw_open_groups(scorer, self._readings)
-            question = scorer.key.question[cells.nugget]
-            score = _score_of(scorer, cells, self._readings, measure)
-            self._covariance = ScoreCovariance(cells.chances, cells.drawn, question, score)
+        self._open_groups, drawn = draw_open_groups(scorer, self._readings)
+        question = scorer.key.question[self._open_groups.nugget]
+        score = _score(scorer.key, self._readings, drawn.found, measure)
+        drawn.found.clear()
+        self._covariance = ScoreCovariance(drawn.chances, drawn.verdicts, drawn.expected, question, score)
         self._variance = [self._covariance.variance()]
         self._order_so_far: list[int] = []
 
+    @_one_thread()
     def suggest(self, count: int) -> list[Suggestion]:
         """The best pairs."""
         result: list[Suggestion] = []
@@ -115,6 +124,7 @@ class VerdictValues:
                 result.append(self._suggestion(cell, share))
         return result
 
+    @_one_thread()
     def draw(self, count: int, rng: np.random.Generator, waiting: Sequence[Place] = ()) -> list[Suggestion]:
         """The open ones of the pairs that are `waiting` for a verdict since an earlier draw, without a new chance, and
         as many more as make up `count`: drawn at random, one after the other, each given those before it. The chance of
@@ -162,6 +172,7 @@ class VerdictValues:
         places = zip(cells.run.tolist(), cells.nugget.tolist(), cells.response.tolist(), strict=True)
         return {place: cell for cell, place in enumerate(places) if cells.size[cell] == 1}
 
+    @_one_thread()
     def forecast(self, now: tuple[float, float] | None = None) -> Forecast:
         """The widths that one draw of all pairs leads to. `now` is the judging part, if somebody knows it already."""
         covariance, open_ = deepcopy(self._covariance), self._open_groups.size == 1
@@ -241,17 +252,3 @@ def _contributions(values: Sequence[Vector]) -> Vector:
     score = values[0] if len(values) == 1 else values[0] - values[1]
     defined = np.asarray(~np.isnan(score).any(axis=1))
     return np.where(defined[:, None], score / max(defined.sum(), 1), 0.0)
-
-
-def _score_of(scorer: Scorer, cells: OpenGroups, matched_runs: Sequence[MatchedRun], measure: Measure) -> Vector:
-    """questions × draws: what each question contributes to the score, with the verdicts that were drawn."""
-    key = scorer.key
-    found = [np.repeat(matched.certain(len(key.nuggets))[None, :], DRAWS, axis=0) for matched in matched_runs]
-    for first, last in cells.blocks():
-        drawn, nugget, runs = cells.drawn[first:last], cells.nugget[first:last], cells.runs[first:last]
-        for i, has in enumerate(found):
-            own = np.flatnonzero(runs >> i & 1)
-            if len(own):
-                begin = np.flatnonzero(np.diff(nugget[own], prepend=-1))
-                has[:, nugget[own[begin]]] |= np.logical_or.reduceat(drawn[own], begin, axis=0).T
-    return _score(key, matched_runs, found, measure)

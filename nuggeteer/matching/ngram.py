@@ -61,11 +61,16 @@ class NgramMatcher(Matcher):
         self._made += len(asked)
         if "_tables" in vars(self) or self._made > len(self.key.questions) // 2:
             return self._tables
-        if self._last is None or not np.array_equal(self._last[0], asked):
+        return self._only_for(asked)
+
+    def _only_for(self, asked: Ints) -> GramTables:
+        """Tables that have only these questions."""
+        last = self._last
+        if last is None or not np.array_equal(last[0], asked):
             own = np.isin(self.key.question, asked).tolist()
             nuggets = [nugget if has else None for nugget, has in zip(self.key.nuggets, own, strict=True)]
-            self._last = asked, self._tables_of(nuggets)
-        return self._last[1]
+            last = self._last = asked, self._tables_of(nuggets)
+        return last[1]
 
     def _tables_of(self, nuggets: Sequence[Nugget | None]) -> GramTables:
         """Tables of the key with these of its nuggets."""
@@ -121,9 +126,10 @@ class NgramMatcher(Matcher):
         ]
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
-    def shares(self, nugget: int) -> list[dict[Gram, float]]:
-        """For each description of a nugget, its n-grams and how much each adds to the match score."""
-        tables = self._tables
+    def shares(self, nugget: int, alone: bool = False) -> list[dict[Gram, float]]:
+        """For each description of a nugget, its n-grams and how much each adds to the match score. `alone` says that
+        few other questions will be asked about."""
+        tables = self._only_for(self.key.question[nugget : nugget + 1]) if alone else self._tables
         vocabulary = tables.vocabulary[int(self.key.question[nugget])]
         result = []
         for column, description in enumerate(self.key.nuggets[nugget].descriptions, tables.nugget_begin[nugget]):
@@ -136,9 +142,10 @@ class NgramMatcher(Matcher):
             result.append(own)
         return result
 
-    def form(self, word: str) -> str:
-        """The form in which a word is compared; "" if the word is skipped."""
-        return word if self._forms is None else self._forms[word]
+    @property
+    def form(self) -> Callable[[str], str]:
+        """Gives the form in which a word is compared; "" if the word is skipped."""
+        return str if self._forms is None else self._forms.__getitem__
 
     # The n-grams of the responses.
 

@@ -14,22 +14,34 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from nuggeteer.records import Bools, Ints, Vector
 
-LEAST, ALMOST = np.float32(1e-6), np.float32(1 - 1e-6)  # chances are clipped to this range
 NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
+SMALLEST, LARGEST = np.float32(1e-6), np.float32(13.8)  # rates, −log of the chance of a miss, are clipped to this range
+STEPS = 512  # of the tables, in 1
+LEVELS = np.log([SMALLEST, LARGEST]).round(3)  # Φ⁻¹(1 − exp(−exp x)) of the logarithm x of a rate,
+LEVEL = ndtri(-np.expm1(-np.exp(np.arange(LEVELS[0], LEVELS[1] + 1 / STEPS, 1 / STEPS)))).astype(np.float32)
+WIDEST = 8.0  # and the rate of a level.
+RATE = -log_ndtr(-np.arange(-WIDEST, WIDEST + 1 / STEPS, 1 / STEPS)).astype(np.float32)
 
 
-def conditional_chances(chances: Vector, common: Vector, answer_correlation: float) -> Vector:
-    """The chances given the common number of each draw, in the precision of `common`."""
-    share, rest = (np.sqrt(part).astype(common.dtype) for part in (answer_correlation, 1 - answer_correlation))
-    return np.asarray(ndtr((ndtri(np.clip(chances, LEAST, ALMOST)) + share * common) / rest))
-
-
-def miss_exponent(chances: Vector, common: Vector, answer_correlation: float) -> Vector:
-    """The power to which the probability of a miss is raised, given the common number of each draw.
+def miss_exponent(rates: Vector, common: Vector, answer_correlation: float) -> Vector:
+    """The power to which the probability of a miss is raised, given the common number of each draw; to three digits,
+    which is enough for a mean over draws. `rates` are −log of that probability.
 
     Applied to each response, it gives the whole answer its conditional chance."""
-    given = conditional_chances(chances, common, answer_correlation)
-    return np.asarray(np.log1p(-np.minimum(given, ALMOST)) / np.log1p(-np.clip(chances, LEAST, ALMOST)))
+    rates = np.clip(rates, SMALLEST, LARGEST)
+    level = _nearest(LEVEL, np.log(rates), LEVELS[0])
+    level += np.float32(np.sqrt(answer_correlation)) * common
+    level *= np.float32(1 / np.sqrt(1 - answer_correlation))
+    given = _nearest(RATE, np.clip(level, -WIDEST, WIDEST, out=level), -WIDEST)
+    return np.asarray(np.divide(given, rates, out=given))
+
+
+def _nearest(table: Vector, at: Vector, first: float) -> Vector:
+    """The entries of a table that begins at `first`, changing `at`."""
+    at -= np.float32(first)
+    at *= np.float32(STEPS)
+    at += np.float32(0.5)
+    return np.take(table, at.astype(np.intp), mode="clip")
 
 
 @dataclass(frozen=True)

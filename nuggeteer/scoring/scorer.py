@@ -205,6 +205,10 @@ class Scorer(Shown):
         self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
         return outcome
 
+    def forget_outcomes(self) -> None:
+        """Draws of a large key take much memory."""
+        self._outcomes = []
+
     def posterior(self, matched: MatchedRun) -> AnswerPosterior | None:
         """What the known pairs of a run's answers show about its open nuggets; None if that is nothing."""
         for earlier, found in self._posteriors:

@@ -11,8 +11,9 @@ import pytest
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.covariance import ScoreCovariance
-from nuggeteer.judging.suggest import VerdictValues, _score_of, forecast, suggest
-from nuggeteer.measures import parse
+from nuggeteer.judging.open_groups import draw_open_groups
+from nuggeteer.judging.suggest import VerdictValues, _score, forecast, suggest
+from nuggeteer.measures import Answers, parse
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds import FixedThreshold
 
@@ -64,7 +65,7 @@ def test_independent_guesses_are_asked_by_their_variance(collect):
     assert [one.nugget for one in found] == np.argsort(-variance).tolist()
     for one in found:
         assert one.response == one.nugget
-        assert one.probability == pytest.approx(p[one.nugget])
+        assert one.probability == pytest.approx(p[one.nugget], rel=1e-4)
         # Within four standard errors of a variance of 2,000 draws, its own and that of all.
         own = p[one.nugget]
         error = 4 * abs(1 - 2 * own) * np.sqrt(own * (1 - own) / 2000) / variance.sum()
@@ -168,10 +169,10 @@ def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(
     scorer = Scorer(sample, model=replace(fitted, odd=np.zeros_like(fitted.odd)))
     values = VerdictValues(scorer, scorer.read("build-103"), measure, scorer.read(against) if against else None)
     found = values.suggest(3)
-    cells = values._open_groups
-    score = drawn_score(values)
+    cells, drawn = draw_open_groups(scorer, values._readings)
+    score = _score(scorer.key, values._readings, drawn.found, measure).sum(axis=0)
     rows = [np.flatnonzero((cells.nugget == one.nugget) & (cells.response == one.response)) for one in found]
-    verdicts = [cells.drawn[row[cells.run[row] == one.run][0]] for one, row in zip(found, rows, strict=True)]
+    verdicts = [drawn.verdicts[row[cells.run[row] == one.run][0]] > 0 for one, row in zip(found, rows, strict=True)]
     for count in (1, 3):
         left = 0.0
         for outcome in product([False, True], repeat=count):
@@ -183,8 +184,9 @@ def test_what_is_left_is_what_is_left_when_the_draws_are_sorted_by_the_verdicts(
         assert taken > 0.02
 
 
-def drawn_score(values):
-    return _score_of(values._scorer, values._open_groups, values._readings, values._measure).sum(axis=0)
+def covariance_of(chances, drawn, question, score):
+    kept = chances.astype(np.float32), drawn.astype(np.float32)
+    return ScoreCovariance(*kept, chances.mean(axis=1), question, score)
 
 
 def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
@@ -197,8 +199,8 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
     score = drawn.reshape(questions, each, draws).mean(axis=1) / questions
     question = np.repeat(np.arange(questions), each)
 
-    covariance = ScoreCovariance(chances.astype(np.float32), drawn, question, score)
-    load = np.concatenate([covariance._score_load.sum(axis=0)[None], covariance._load])
+    covariance = covariance_of(chances, drawn, question, score)
+    load = np.concatenate([covariance._total_load[None], covariance._load])
     whole = load @ load.T
     whole[0, 0] += sum(own[0, 0] for own in covariance._own)
     for q, own in enumerate(covariance._own):
@@ -217,6 +219,40 @@ def test_learning_verdicts_one_by_one_is_conditioning_on_all_of_them_at_once():
     expected = after[0, 1 + open_] ** 2 / np.diag(after)[1 + open_]
     assert covariance.gain()[open_] == pytest.approx(expected, rel=1e-6)
     assert covariance.gain()[learned] == pytest.approx(0)
+
+
+def test_verdicts_that_are_hardly_ever_a_yes_upset_nothing():
+    """Several of a question are a yes in the same draw and in no other, so that no sum of them is the best one."""
+    rng = np.random.default_rng(0)
+    draws, questions, each = 2000, 20, 60
+    level = rng.normal(size=draws)
+    chances = 1 / (1 + np.exp(-(level + rng.normal(size=(questions * each, draws)))))
+    rare = np.arange(len(chances)) % each >= 6
+    chances[rare] = 5e-4
+    drawn = rng.random(chances.shape) < chances
+    score = drawn.reshape(questions, each, draws).mean(axis=1) / questions
+    covariance = covariance_of(chances, drawn, np.repeat(np.arange(questions), each), score)
+    assert covariance.variance() == pytest.approx(score.sum(axis=0).var(), rel=0.05)
+    assert covariance.gain()[rare].max() < 0.01 * covariance.gain().max()
+
+
+@pytest.mark.parametrize(("against", "correlation"), [(None, 0.0), ("build-102", 0.0), (None, 0.4)])
+def test_the_draws_give_nuggets_the_chances_that_scores_have(sample, against, correlation):
+    """For each nugget of each run, in the mean of 2,000 draws; and the score's mean and variance."""
+    scorer = Scorer(sample, ["f3"], replace(Scorer(sample).model, answer=correlation))
+    readings = [scorer.read(name) for name in ("build-103", against) if name]
+    _, drawn = draw_open_groups(scorer, readings)
+    for matched, found in zip(readings, drawn.found, strict=True):
+        outcome = scorer.find(matched)
+        chance = outcome.probability
+        error = np.sqrt(chance * (1 - chance) / 2000)
+        assert (abs(found.mean(axis=0) - chance) < 4.5 * error + 0.01).all()
+        both = (Answers(scorer.key, has, outcome.drawn_partly & ~has, outcome.length) for has in (found, outcome.drawn))
+        mine, theirs = (np.nanmean(scorer.measures[0](one), axis=1) for one in both)
+        assert mine.mean() == pytest.approx(theirs.mean(), abs=0.02)
+        assert mine.std() == pytest.approx(theirs.std(), rel=0.08)
+    assert (abs(drawn.chances[:].mean(axis=1) - drawn.expected) < 0.002).all()
+    assert (abs(drawn.verdicts[:].mean(axis=1) - drawn.expected) < 4.5 * np.sqrt(drawn.expected / 2000) + 0.001).all()
 
 
 def test_what_is_suggested_is_open_and_of_its_question(sample):

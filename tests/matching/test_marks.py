@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -81,3 +84,21 @@ def test_a_word_has_its_own_characters(text):
 @pytest.mark.parametrize("text", ["", " ", "...", "\u0301", "\u200b\u200d"])
 def test_texts_without_words_have_no_marks(collect, text):
     assert marker(collect)(text, 0) == ()
+
+
+def test_marks_of_few_questions_are_the_same(sample):
+    """From tables of one question at a time, to the bit."""
+    matcher, alone = (NgramMatcher(sample.key, Match(), background()) for _ in range(2))
+    for nugget in range(0, len(sample.key.nuggets), 7):
+        assert matcher.shares(nugget) == alone.shares(nugget, alone=True)
+    assert "_tables" not in vars(alone)
+
+
+def test_what_is_remembered_of_texts_keeps_no_matcher(sample):
+    """A session of judging has a new matcher after each verdict, with all that it was made from."""
+    matcher = NgramMatcher(sample.key, Match(), background())
+    Marker(matcher)("He built the first reactor.", 0)
+    known = weakref.ref(matcher)
+    del matcher
+    gc.collect()
+    assert known() is None
