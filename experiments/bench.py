@@ -131,6 +131,10 @@ def against_rouge(collection: Collection, name: str, responses: int = 200) -> di
     }
 
 
+def rss(process: psutil.Process) -> int:
+    return int(process.memory_info().rss)
+
+
 def whole_command(*arguments: str, typed: bytes = b"") -> tuple[float, float]:
     """Seconds, and peak MB of the process and its workers together. What is `typed` waits for it on a pipe."""
     start, nowhere = time.perf_counter(), subprocess.DEVNULL
@@ -140,8 +144,11 @@ def whole_command(*arguments: str, typed: bytes = b"") -> tuple[float, float]:
     peak = 0
     while process.poll() is None:
         try:
-            family = [process, *process.children(recursive=True)]
-            peak = max(peak, sum(member.memory_info().rss for member in family))
+            workers = process.children(recursive=True)
+            # What processes share counts once.
+            peak = max(
+                peak, sum(one.memory_full_info().pss for one in (process, *workers)) if workers else rss(process)
+            )
         except psutil.NoSuchProcess:
             pass
         time.sleep(0.002)

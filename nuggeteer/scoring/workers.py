@@ -1,7 +1,8 @@
 """Work for several processors: forked processes that share what the command has read, and write into shared memory.
 
 Nothing is sent to them and nothing comes back but what they write, because sending the texts of a large run takes as
-long as matching them. Where processes cannot be forked, as on Windows, one does the work.
+long as matching them. The command itself is one of the workers: a process copies what it looks at, because Python
+counts references in it. Where processes cannot be forked, as on Windows, one does the work.
 """
 
 from __future__ import annotations
@@ -36,20 +37,19 @@ def zeros(shape: int | tuple[int, int], kind: npt.DTypeLike, workers: int) -> np
 
 
 def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -> None:
-    """Do the work on each part. Several workers must write what they find to shared arrays, each to its own places."""
-    if workers == 1:
-        for part in parts:
-            work(part)
-        return
-    fork = multiprocessing.get_context("fork")
+    """Do the work on each part. This process is one of the workers. Several must write what they find to shared arrays,
+    each to its own places."""
     started = []
     try:
-        for number in range(workers):
+        for number in range(1, workers):
+            fork = multiprocessing.get_context("fork")
             ours, theirs = fork.Pipe(duplex=False)
             process = fork.Process(target=_work, args=(parts[number::workers], work, theirs), daemon=True)
             process.start()
             theirs.close()
             started.append((process, ours))
+        for part in parts[::workers]:
+            work(part)
         for process, ours in started:
             try:
                 failed = ours.recv()
