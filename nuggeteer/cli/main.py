@@ -172,6 +172,9 @@ def run() -> NoReturn:
     gc.set_threshold(50_000, 20, 50)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
+    # The matrices are small: a second thread of linear algebra, which is asked for before numpy is imported, costs more
+    # than it saves.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # What a command makes it mostly keeps, so looking for what can be thrown away is seldom worth the time.
     gc.set_threshold(50_000, 20, 100)
     sys.exit(main())
