@@ -38,6 +38,7 @@ RIDGE = 0.3
 LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
 SLICE = 256  # texts whose clues are worked out at once
 
+NO_NUMBERS: frozenset[str] = frozenset()
 _number = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
 
 
@@ -58,11 +59,15 @@ class GramReader:
 
     def __call__(self, text: str) -> TextGrams:
         """`text` in the form in which texts are compared."""
-        found = list(map(self._forms.__getitem__, self._find(text)))
-        found += [(f"{one} {two}", (weight + other) / 2) for (one, weight), (two, other) in pairwise(found)]
-        grams = dict(found)
-        grams.update(reversed(found))  # of several weights, a gram has the first
-        return TextGrams(grams, frozenset(number.replace(",", "") for number in _number.findall(self._folded(text))))
+        forms = list(map(self._forms.__getitem__, self._find(text)))
+        stems, weights = [stem for stem, _ in forms], [weight for _, weight in forms]
+        keys = [*stems, *map(" ".join, pairwise(stems))]
+        values = [*weights, *((one + two) / 2 for one, two in pairwise(weights))]
+        grams = dict(zip(keys, values, strict=True))
+        if len(grams) < len(keys):
+            grams.update(zip(reversed(keys), reversed(values), strict=True))  # of several weights, a gram has the first
+        numbers = _number.findall(self._folded(text))
+        return TextGrams(grams, frozenset(number.replace(",", "") for number in numbers) if numbers else NO_NUMBERS)
 
     def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None, Match]]:
         return GramReader, (self._idf, self._settings)  # a stemmer does not travel to workers

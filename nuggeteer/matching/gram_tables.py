@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
@@ -121,11 +122,20 @@ class GramTables:
         place = np.repeat(start[text], count) + weights.column[entry]
         return np.asarray(np.bincount(place, weights.value[entry], size), dtype=float)
 
-    def weight(self, level: int, number: int, column: int) -> float:
-        """What an n-gram adds to the score of a description."""
-        own = self._weights[level]
-        row = slice(*own.begin[number : number + 2].tolist())
-        return float(own.value[row][own.column[row] == column].sum() / self.total[column])
+    def shares(self, question: int, column: int, grams: Sequence[Gram]) -> dict[Gram, float]:
+        """What each n-gram of a description adds to its score."""
+        vocabulary, number, result = self.vocabulary[question], dict[Gram, int](), dict[Gram, float]()
+        for level, trie in enumerate(self.tries):
+            own = [gram for gram in grams if len(gram) == level + 1]
+            places = [vocabulary[gram[-1]] for gram in own]
+            if level:
+                codes = [number[gram[:-1]] * self.words + word for gram, word in zip(own, places, strict=True)]
+                places = np.searchsorted(trie, codes).tolist()
+            number.update(zip(own, places, strict=True))
+            weights = self._weights[level].of_description(column)
+            result.update((gram, weights[place]) for gram, place in zip(own, places, strict=True))
+        total = float(self.total[column])
+        return {gram: weight / total for gram, weight in result.items()}
 
 
 class _Weights:
@@ -137,3 +147,16 @@ class _Weights:
         self.begin: Ints = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=grams))])
         self.column = np.array([column for _, column, _ in entries], dtype=np.int64)[order]
         self.value: Vector = np.array([value for _, _, value in entries], dtype=float)[order]
+
+    def of_description(self, column: int) -> dict[int, float]:
+        """The weights of the n-grams of a description, by their numbers."""
+        description, number, value = self._by_description
+        own = slice(*np.searchsorted(description, [column, column + 1]).tolist())
+        return dict(zip(number[own].tolist(), value[own].tolist(), strict=True))
+
+    @cached_property
+    def _by_description(self) -> tuple[Ints, Ints, Vector]:
+        """All entries in the order of descriptions: the description, the number of the n-gram and its weight."""
+        order = np.argsort(self.column, kind="stable")
+        number = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        return self.column[order], number[order], self.value[order]

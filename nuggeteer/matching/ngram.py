@@ -130,17 +130,9 @@ class NgramMatcher(Matcher):
         """For each description of a nugget, its n-grams and how much each adds to the match score. `alone` says that
         few other questions will be asked about."""
         tables = self._only_for(self.key.question[nugget : nugget + 1]) if alone else self._tables
-        vocabulary = tables.vocabulary[int(self.key.question[nugget])]
-        result = []
-        for column, description in enumerate(self.key.nuggets[nugget].descriptions, tables.nugget_begin[nugget]):
-            own = {}
-            for gram in self._grams(description):
-                number = vocabulary[gram[0]]
-                for level, word in enumerate(gram[1:], 1):
-                    number = int(np.searchsorted(tables.tries[level], number * tables.words + vocabulary[word]))
-                own[gram] = tables.weight(len(gram) - 1, number, column)
-            result.append(own)
-        return result
+        question, begin = int(self.key.question[nugget]), int(tables.nugget_begin[nugget])
+        descriptions = self.key.nuggets[nugget].descriptions
+        return [tables.shares(question, column, self._grams(d)) for column, d in enumerate(descriptions, begin)]
 
     @property
     def form(self) -> Callable[[str], str]:
