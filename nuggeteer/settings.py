@@ -129,7 +129,10 @@ class Settings:
         for judge in self.judges:
             if judge.name == name:
                 return judge
-        known = ", ".join(judge.name for judge in self.judges) or "none"
+        if not self.judges:
+            what = "nuggeteer.toml names no language model"
+            raise NuggeteerError(f"{what}; add a section [judge.{name}] (docs/guides/language-models.md)")
+        known = ", ".join(judge.name for judge in self.judges)
         meant = did_you_mean(name, [judge.name for judge in self.judges])
         what = f"nuggeteer.toml has no section [judge.{name}]; {meant}the judges are: {known}"
         raise NuggeteerError(f"{what} (docs/guides/language-models.md)")

@@ -182,7 +182,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
     yield (
         "shared: pairs that another person judged too. agree: the share on which both have the same verdict. κ is "
         f"Cohen's and α is Krippendorff's, with its 95 % interval for the choice of questions (if there are "
-        f"{MIN_QUESTIONS} or more). F1 is that of yes. For its guesses the tool did not see: {result.left_out}."
+        f"{MIN_QUESTIONS} or more). F1 is that of yes. To guess fairly, the tool leaves out {result.left_out}."
     )
     if result.tool.known:
         yield "all that is known: every verdict that score counts, also those implied by judged runs."
