@@ -40,16 +40,19 @@ class Blind:
         return np.asarray((1 + g) * self.eta + shift[:, None])
 
     def chance(self, effects: Vector) -> tuple[Vector, Matrix]:
-        """P(yes), and how fast it rises with each effect: cells × EFFECTS."""
+        """Each chance P(yes), and how fast it rises with each effect: chances × EFFECTS."""
         chance, slope, slope_of_g = self._sums(effects) if effects.any() or not self.at_rest else self.at_rest
-        rising = np.stack([slope, slope * (self.x - self.centre), slope_of_g - self.level * slope], axis=1)
-        return chance[self.place], rising[self.place]
+        return chance, np.stack([slope, slope * (self.x - self.centre), slope_of_g - self.level * slope], axis=1)
+
+    def total(self, values: Vector) -> Vector:
+        """Of the cells that have each chance."""
+        return np.asarray(np.bincount(self.place, values, len(self.x)), dtype=float)
 
     def seeing_effects(self, importance: Vector) -> Blind:
         """With the centre and the level at which k and g leave the expected score as it is, so that v can be told apart
         from both. `importance` is that of the cells."""
-        at_rest = chance, slope, slope_of_g = self._sums(np.zeros(EFFECTS))
-        pull = np.bincount(self.place, importance, len(chance))
+        at_rest = _, slope, slope_of_g = self._sums(np.zeros(EFFECTS))
+        pull = self.total(importance)
         of_v = float(pull @ slope)
         centre, level = float(pull @ (slope * self.x)) / of_v, float(pull @ slope_of_g) / of_v
         return replace(self, centre=centre, level=level, at_rest=at_rest)

@@ -77,11 +77,12 @@ class SystemEffects:
             rows = np.flatnonzero(cells.group == group)
             importance = evidence.weight_of_nugget[cells.nugget[rows]]
             if importance.any():
-                blind = self._blind(rows, nuggets, importance)
+                blind = self._blind(group, rows, nuggets, importance)
                 displacement[group], information[group] = self._displacement(blind, importance)
                 excess += self._excess(blind, displacement[group])
-                usual.learn(group, self._likelihood_of_effects(blind, scales))
-                odd.learn(group, self._likelihood_of_effects(blind, ODD))
+                likeliest, found = self._likelihood_of_effects(blind, scales, np.zeros(EFFECTS))
+                usual.learn(group, found)
+                odd.learn(group, self._likelihood_of_effects(blind, ODD, likeliest)[1])
                 centre[group], level[group] = blind.centre, blind.level
         answers = len(
             np.unique(cells.group * np.int64(self._question.max(initial=0) + 1) + self._question[cells.nugget])
@@ -106,9 +107,9 @@ class SystemEffects:
         odds = ODDITY / (1 - ODDITY) * np.exp(np.clip(for_odd - for_usual, -50, 50))
         self.odd = np.where(odds > HARDLY, odds / (1 + odds), 0.0)
 
-    def _blind(self, rows: Ints, nuggets: NuggetEffects, importance: Vector) -> Blind:
+    def _blind(self, group: int, rows: Ints, nuggets: NuggetEffects, importance: Vector) -> Blind:
         likelihood, cells = self._likelihood, self._cells
-        asked, own = likelihood.of_nuggets(nuggets.points, rows)
+        asked, own = nuggets.of_groups[group] if nuggets.of_groups else likelihood.of_nuggets(nuggets.points, rows)
         others = nuggets.log_likelihood[np.searchsorted(nuggets.asked, asked)] - own
         others -= others.max(axis=1, keepdims=True)
         kept, of_nugget = _different(others)
@@ -128,26 +129,34 @@ class SystemEffects:
     def _displacement(self, blind: Blind, importance: Vector) -> tuple[Vector, Vector]:
         """The v and k at which the expected weight of yes is the weight seen, and so is its slope over x; and the
         information behind each. g is 0."""
-        yes, count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
+        cell_yes, cell_count = self._cells.yes[blind.rows], self._cells.count[blind.rows]
+        count = blind.total(cell_count)
+        # Equation 0 weighs pairs by their importance, equation 1 by x.
+        x, of_importance = blind.x - blind.centre, blind.total(importance * cell_count)
+        weights = np.stack([of_importance, x * count])
+        seen = np.array([importance @ cell_yes, x @ blind.total(cell_yes)])
+        products = np.stack([blind.total(importance**2 * cell_count), x * of_importance, x**2 * count])
         broad = np.diag([0.25 * float(importance.max()), 4.0])  # keeps groups of all yes or all no finite
-        equations = np.stack([importance, blind.x[blind.place] - blind.centre], axis=1)
         effects, slope, noise = np.zeros(EFFECTS), broad, broad
         for _ in range(20):
             p, rising = blind.chance(effects)
-            slope = (equations * count[:, None]).T @ rising[:, :2]
-            noise = (equations * (count * p * (1 - p))[:, None]).T @ equations
-            step = np.linalg.solve(slope + broad, equations.T @ (yes - count * p) - broad @ effects[:2])
+            slope = weights @ rising[:, :2]
+            noise = (products @ (p * (1 - p)))[[[0, 1], [1, 2]]]
+            step = np.linalg.solve(slope + broad, seen - weights @ p - broad @ effects[:2])
             effects[:2] += np.clip(step, (-1, -0.5), (1, 0.5))
             if np.abs(step).max() < 1e-3:
                 break
         back = np.linalg.inv(slope + 1e-6 * broad)  # of fewer verdicts than effects, next to nothing is known
         return effects, 1 / np.maximum(np.diag(back @ noise @ back.T), 1e-12)
 
-    def _likelihood_of_effects(self, blind: Blind, scales: Vector) -> tuple[Matrix, Vector, float]:
-        """What a group's verdicts say of its effects, near those that are likeliest with these spreads: the curvature,
-        the pull and the log of `_Likelihood`. It is a quasi-likelihood with the weights of the cells."""
-        yes, count = self._cells.weight_yes[blind.rows], self._cells.weight[blind.rows]
-        effects, curvature, p = np.zeros(EFFECTS), np.zeros((EFFECTS, EFFECTS)), count
+    def _likelihood_of_effects(
+        self, blind: Blind, scales: Vector, effects: Vector
+    ) -> tuple[Vector, tuple[Matrix, Vector, float]]:
+        """The likeliest effects of a group with these spreads, sought from `effects` on; and what its verdicts say of
+        its effects near these: the curvature, the pull and the log of `_Likelihood`. It is a quasi-likelihood with the
+        weights of the cells."""
+        yes, count = blind.total(self._cells.weight_yes[blind.rows]), blind.total(self._cells.weight[blind.rows])
+        curvature, p = np.zeros((EFFECTS, EFFECTS)), count
         for _ in range(30):
             p, rising = blind.chance(effects)
             per_pair = 1 / np.maximum(p * (1 - p), 1e-6)
@@ -155,12 +164,12 @@ class SystemEffects:
             slope = rising.T @ (per_pair * (yes - count * p)) - effects / scales**2
             step = np.linalg.solve(curvature + np.diag(scales**-2), slope)
             effects = effects + step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
-            if np.abs(step).max() < 1e-5:
+            if np.abs(step).max() < 1e-6:
                 break
         p = np.clip(p, 1e-6, 1 - 1e-6)
         log = float(yes @ np.log(p) + (count - yes) @ np.log1p(-p))
         pull = curvature @ effects + effects / scales**2
-        return curvature, pull, log - float(pull @ effects - effects @ curvature @ effects / 2)
+        return effects, (curvature, pull, log - float(pull @ effects - effects @ curvature @ effects / 2))
 
     def _excess(self, blind: Blind, effects: Vector) -> Vector:
         """Of a group's answers, in sum: the squares of nuggets found less expected, what these would be were nuggets

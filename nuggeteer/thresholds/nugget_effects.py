@@ -19,6 +19,7 @@ STEEPNESS_NUGGETS = 200
 MEANS, RATIOS = np.arange(-2.0, 2.01, 0.1), np.exp(np.arange(-0.7, 1.01, 0.1))
 FIRST = np.arange(0, len(MEANS), 4)[:, None], np.array([0, 3, 6, 9, 12, 15, 17])
 BESIDE = 4, 3
+KEPT = 1 << 23  # log likelihoods of groups; more are worked out when they are needed
 
 
 class NuggetEffects:
@@ -34,7 +35,8 @@ class NuggetEffects:
         if len(some):
             self.steepness = max(STEEPNESS_SPREADS, key=lambda spread: self._value(likelihood, spread, some))
         steepness, of_steepness = _points(self.steepness)
-        self.asked, log_likelihood = likelihood.of_nuggets(steepness)
+        self.of_groups = _of_groups(likelihood, steepness)
+        self.asked, log_likelihood = _summed(self.of_groups) or likelihood.of_nuggets(steepness)
         scaled = _Scaled(log_likelihood, of_steepness)
         (mean, self.sigma), self.log_marginal = self._best(scaled)
         density = _densities(np.array([mean]), np.array([self.sigma]))[:, 0]
@@ -79,6 +81,24 @@ class NuggetEffects:
         """As much as `weight` nuggets would say of the mean and of the spread."""
         off = (mean / self._prior.nugget) ** 2 + np.log(sigma / self._prior.nugget) ** 2
         return np.asarray(-0.5 * self._prior.weight * off)
+
+
+def _of_groups(likelihood: GridLikelihood, steepness: Vector) -> list[tuple[Ints, Matrix]]:
+    """Of each group, the nuggets that it has verdicts on and their log likelihoods; none if that would be too much."""
+    cells, groups = likelihood.cells, range(len(likelihood.group))
+    if len(groups) * likelihood.nuggets * len(steepness) * len(GRID) > KEPT:
+        return []
+    return [likelihood.of_nuggets(steepness, np.flatnonzero(cells.group == group)) for group in groups]
+
+
+def _summed(of_groups: list[tuple[Ints, Matrix]]) -> tuple[Ints, Matrix] | None:
+    if not of_groups:
+        return None
+    asked = np.unique(np.concatenate([nuggets for nuggets, _ in of_groups]))
+    result = np.zeros((len(asked), of_groups[0][1].shape[1]))
+    for nuggets, own in of_groups:
+        result[np.searchsorted(asked, nuggets)] += own
+    return asked, result
 
 
 def _rounded(weights: Matrix) -> Matrix:

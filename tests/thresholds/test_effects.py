@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from nuggeteer.thresholds.effects import SystemEffects
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
+from tests.thresholds.test_blind import CELLS, blind_of, written_out
 from tests.thresholds.test_smooth import GROUPS, NUGGETS, simulated
 
 LAST = f"g{GROUPS - 1}"
@@ -91,3 +95,22 @@ def test_weights_of_one_are_no_weights():
     assert weighed.effects == pytest.approx(plain.effects, rel=1e-9)
     assert weighed.nugget_weights == pytest.approx(plain.nugget_weights)
     assert len(plain.nugget_weights) == NUGGETS
+
+
+@pytest.mark.parametrize("steepness", [1, 3])
+def test_the_likeliest_effects_are_those_that_an_optimizer_finds_from_wherever_they_are_sought(steepness):
+    blind, rng = blind_of(4, steepness), np.random.default_rng(4)
+    weight, scales = rng.random(CELLS), np.array([0.6, 0.3, 0.2])
+    true = written_out(blind, np.array([0.7, -0.3, 0.4]))[blind.place]
+    yes = weight * (rng.random(CELLS) < true)
+    effects = object.__new__(SystemEffects)
+    effects._cells = SimpleNamespace(weight=weight, weight_yes=yes)
+
+    def loss(at):
+        p = written_out(blind, at)[blind.place]
+        return -(yes @ np.log(p) + (weight - yes) @ np.log1p(-p)) + (at**2 / scales**2).sum() / 2
+
+    expected = minimize(loss, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
+    for start in (np.zeros(3), np.array([-1.0, 0.5, -0.5]), expected.x):
+        found, _ = effects._likelihood_of_effects(blind, scales, start)
+        assert found == pytest.approx(expected.x, abs=1e-5)
