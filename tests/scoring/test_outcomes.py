@@ -72,7 +72,7 @@ def test_what_is_drawn_for_an_answer_does_not_depend_on_the_other_answers(sample
     whole = scorer.find(scorer.read("build-103"))
     monkeypatch.setattr("nuggeteer.scoring.drawing.CELLS", 3)
     monkeypatch.setattr("nuggeteer.scoring.outcomes.PAIRS", 50)
-    monkeypatch.setattr("nuggeteer.thresholds.smooth.CELLS", 2)
+    monkeypatch.setattr("nuggeteer.thresholds.smooth_draws.CELLS", 2)
     in_blocks = scorer.find(scorer.read("build-103"))
     assert (whole.drawn == in_blocks.drawn).mean() > 0.99999  # sums over many responses may round otherwise
     assert whole.probability == pytest.approx(in_blocks.probability, abs=1e-6)
