@@ -107,7 +107,7 @@ class Judgement:
         return "yes" if self.verdict else "partly" if self.partial else "contradicts" if self.contradicts else "no"
 
     @property
-    def nonsense(self) -> str | None:
+    def flaw(self) -> str | None:
         """What is wrong with the verdict in itself."""
         marks = [word for word, marked in (("partial", self.partial), ("a contradiction", self.contradicts)) if marked]
         if self.verdict and marks:

@@ -246,7 +246,7 @@ def test_a_table_is_of_a_language(tmp_path, german, capsys):
     assert lines[0] == "# nuggeteer idf 1; language: de; documents: 2"
     assert "haus\t2" in lines
     assert read_table(table, "de").weights["haus"] == pytest.approx(math.log(3 / 2))
-    with pytest.raises(InputError, match="make the table anew with nuggeteer idf"):
+    with pytest.raises(InputError, match="make the table again with nuggeteer idf"):
         read_table(table)
     (german.root / "nuggeteer.toml").write_text('[match]\nlanguage = "de"\nidf = "t.idf"\n', encoding="utf-8")
     assert "|idf:t-" in score(read_collection(german.root), "b").signature

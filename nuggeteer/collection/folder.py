@@ -303,7 +303,7 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
                 remedy = "the verdict is not used; correct the nugget"
             problems.append(Problem(file, line, what, remedy, "warning"))
             continue
-        if isinstance(record, Judgement) and (wrong := record.nonsense):
+        if isinstance(record, Judgement) and (wrong := record.flaw):
             remedy = "what is partly supported or contradicted has the verdict false"
             problems.append(Problem(file, line, wrong, remedy))
         entries.append(entry)

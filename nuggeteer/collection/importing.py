@@ -139,7 +139,7 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
         elif (record.qid, record.nugget) not in key.nugget_position:
             what = f"question {record.qid!r} has no nugget {record.nugget!r}"
             problems.append(Problem(file, line, what, "correct the nugget"))
-        elif wrong := record.nonsense:
+        elif wrong := record.flaw:
             problems.append(Problem(file, line, wrong, "write no, and partial or contradicts or neither"))
     return found
 

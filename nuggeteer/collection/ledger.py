@@ -72,7 +72,7 @@ class Ledger:
             if assessor not in (None, self.assessor):
                 raise NuggeteerError(f"a verdict of {assessor!r} is not for the ledger of {self.assessor!r}")
         for judgement in judgements:
-            if wrong := judgement.nonsense:
+            if wrong := judgement.flaw:
                 raise NuggeteerError(wrong)
         written: list[Judgement] = []
         if not judgements and not retractions:

@@ -290,7 +290,7 @@ _COLUMNS = """
     SELECT m.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master m, pragma_table_info(m.name) c
     WHERE m.type = 'table'
 """
-_UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # what SQLite says of a full disk when it opens a file
+_UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # what SQLite reports for a full disk when it opens a file
 
 
 @cache

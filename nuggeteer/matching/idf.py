@@ -173,7 +173,7 @@ def read_table(path: Path, language: str = ENGLISH, stems: bool = False) -> Idf:
     stem counts in as many documents as its words together, which is too many where several stand in one."""
     problems: list[Problem] = []
     documents, frequency = 0, dict[str, int]()
-    remedy = "make the table anew with nuggeteer idf"
+    remedy = "make the table again with nuggeteer idf"
     remedy += "" if language == ENGLISH else f" --language {language}"
     for number, raw in read_lines(path, problems) if is_regular(path, problems) else ():
         line = raw.decode("utf-8", "replace")

@@ -120,7 +120,7 @@ def _change(name: str, change: JudgeChange) -> Iterator[str]:
     )
     told = f"{said} (p {p_value(change.p)})" if change.p is not None else said or "no pair that people judged"
     if change.judged_anew:
-        told += f"; of {counted(change.judged_anew, 'pair')} judged anew, {change.differing:,} differ"
+        told += f"; of {counted(change.judged_anew, 'pair')} judged again, {change.differing:,} differ"
     if change.alarm:
         models = ""
         if change.models_before and change.models_since and change.models_before != change.models_since:

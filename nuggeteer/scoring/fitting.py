@@ -228,10 +228,10 @@ def fitted(
             stored, fit = load(body)
             if stored == basis:
                 return fit, notes
-            notes.append("The judgements or settings have changed: the thresholds were fitted anew.")
+            notes.append("The judgements or settings have changed: the thresholds were fitted again.")
     except DamagedFile:
         path = collection.root / FOLDER / NAME
-        notes.append(f"{path} was damaged or made by another user: the thresholds were fitted anew.")
+        notes.append(f"{path} was damaged or made by another user: the thresholds were fitted again.")
     fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
         write_cache(collection.root, NAME, saved(basis, fit))
