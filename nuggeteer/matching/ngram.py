@@ -56,10 +56,10 @@ class NgramMatcher(Matcher):
 
     def _tables_for(self, question: npt.NDArray[np.int32]) -> GramTables:
         """Tables that have these questions. After a few verdicts these are few, and only theirs are made, as long as
-        this is less than half of the key."""
+        this is a small part of the key."""
         asked = np.unique(question)
         self._made += len(asked)
-        if "_tables" in vars(self) or self._made > len(self.key.questions) // 2:
+        if "_tables" in vars(self) or self._made > len(self.key.questions) // 8:
             return self._tables
         return self._only_for(asked)
 

@@ -58,18 +58,22 @@ class RandomRows:
 
     def least_exponential(self, keys: Keys, begin: Ints) -> Vector:
         """sequences × count: the least of some exponential numbers. Each `begin` is where a sequence of keys begins."""
-        size = np.diff(begin, append=len(keys))
-        if (size == 1).all():
+        ends = [*begin[1:].tolist(), len(keys)]
+        if len(keys) == len(ends):
             return self._read(self._exponential_windows, keys)
         # By strata, which take half as long to read and to compare.
-        least = np.full((len(begin), self.count), self.count, dtype=self._strata.dtype)
-        sequence = np.repeat(np.arange(len(begin)), size)
-        for start in range(0, len(keys), BLOCK):
-            rows, own = self.strata(keys[start : start + BLOCK]), sequence[start : start + BLOCK]
-            cuts = np.flatnonzero(np.diff(own, prepend=-1)).tolist()
-            for i, first, last in zip(own[cuts].tolist(), cuts, [*cuts[1:], len(own)], strict=True):
-                some = rows[first] if last == first + 1 else np.minimum.reduce(rows[first:last])
-                np.minimum(least[i], some, out=least[i])
+        least = np.full((len(ends), self.count), self.count, dtype=self._strata.dtype)
+        order, start = self._places(keys)
+        i = 0
+        for block in range(0, len(keys), BLOCK):
+            until = min(block + BLOCK, len(keys))
+            rows, first = self._windows[order[block:until], start[block:until]], block
+            while first < until:
+                last = min(ends[i], until)
+                some = rows[first - block : last - block]
+                np.minimum(least[i], some[0] if len(some) == 1 else np.minimum.reduce(some), out=least[i])
+                i += last == ends[i]
+                first = last
         return np.take(self._exponential, least)
 
     def uniform(self, keys: Keys) -> Vector:
@@ -90,9 +94,13 @@ class RandomRows:
         return np.asarray(-np.log1p(-self.middles).astype(np.float32))
 
     def _read(self, windows: npt.NDArray[Any], keys: Keys) -> npt.NDArray[Any]:
+        return np.asarray(windows[self._places(keys)])
+
+    def _places(self, keys: Keys) -> tuple[Ints, Ints]:
+        """The order of each row, and where in it the row starts."""
         order = (keys >> np.uint64(40)) % np.uint64(ORDERS)
         start = (keys & np.uint64(0xFFFFFFFF)) % np.uint64(self.count)
-        return np.array(windows[order.astype(np.int64), start.astype(np.int64)])
+        return order.astype(np.int64), start.astype(np.int64)
 
     @cached_property
     def middles(self) -> Vector:
