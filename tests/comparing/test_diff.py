@@ -57,6 +57,28 @@ JUDGED = [
 ]
 
 
+def test_one_draw_stands_for_all_of_a_run_that_is_known(collect, monkeypatch):
+    """As if the verdicts of the known run had been drawn as often as those of the other one."""
+    known = [one for one in JUDGED if one["text"] in {text for _, text in OLD}]
+    collection = collect(NUGGETS, RUNS, known)
+    short = diff(collection, "old", "new")
+    assert short.old.known.all()
+    assert not short.new.known.all()
+
+    def repeated(*outcomes):
+        draws = max(len(one.drawn) for one in outcomes if one.drawn is not None)
+        return [np.tile(one.found, (draws, 1)) if one.drawn is None else one.drawn for one in outcomes]
+
+    monkeypatch.setattr("nuggeteer.comparing.diff._drawn_alike", repeated)
+    whole = diff(collection, "old", "new")
+    for name, delta in whole.deltas.items():
+        found = short.deltas[name]
+        for field in ("value", "low", "high", "judging", "sampling"):
+            assert getattr(found.interval, field) == pytest.approx(getattr(delta.interval, field), abs=1e-12)
+        np.testing.assert_allclose(found.by_question, delta.by_question, atol=1e-12)
+    np.testing.assert_allclose([short.gain, short.loss], [whole.gain, whole.loss], atol=1e-12)
+
+
 def named(changes):
     return [f"{c.question.qid}/{c.nugget.nugget}" for c in changes]
 

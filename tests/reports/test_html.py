@@ -19,10 +19,12 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.gate import Gate
 from nuggeteer.history.briefing import brief
 from nuggeteer.history.ruling import Ruling
 from nuggeteer.history.store import History
+from nuggeteer.languages import Language
 from nuggeteer.matching.base import Explanation, SimilarText, WordEvidence
 from nuggeteer.reports import html
 from nuggeteer.reports.briefing import as_json
@@ -232,6 +234,18 @@ def test_what_is_said_of_many_nuggets_stands_in_the_page_once(page, found):
         len(json.dumps([*row[:3], *row[4:5], row[5][:4], row[6]], separators=(",", ":"))) for row in data["nuggets"]
     ]
     assert np.mean(sizes) < 80
+
+
+def test_a_page_that_is_made_again_finds_all_words_remembered(tmp_path, monkeypatch):
+    """So that the table of all words need not be read: explanations look up words that no score needs."""
+    copy_sample(root := tmp_path / "c")
+    pages = []
+    for number in range(2):
+        html.write(path := tmp_path / f"{number}.html", brief(read_collection(root), "build-103", "build-102"))
+        pages.append(path.read_bytes())
+        assert (root / ".nuggeteer" / "words").stat().st_size > 10_000
+        monkeypatch.setattr(Language, "frequencies", lambda language, stems: pytest.fail("read the table of words"))
+    assert pages[0] == pages[1]
 
 
 def as_in(new, old):
