@@ -12,7 +12,6 @@ happen to show it, and given g a verdict on one question says nothing about anot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -46,18 +45,20 @@ class ScoreCovariance:
         blocks = [slice(*self._begin[q : q + 2].tolist()) for q in range(len(score))]
         score = (score - score.mean(axis=1, keepdims=True)).astype(np.float32)
         # Questions do not share the luck of single verdicts, so the common factors are fitted to scores without it.
-        without, columns, self._own = np.empty_like(score), list[Vector](), list[Vector]()
-        together = max(-(-len(question) // ROWS), 1)
+        without, together = np.empty_like(score), max(-(-len(question) // ROWS), 1)
+        end = np.cumsum(-(-np.diff(self._begin) // together)).tolist()
+        contributions, self._own = np.empty((end[-1] if end else 0, draws), np.float32), list[Vector]()
         for q, block in enumerate(blocks):
             verdicts, chance = drawn[block], chances[block]
             self._own.append(_covariances(score[q], verdicts))
             effect = _solve(self._own[q][1:, 1:], self._own[q][1:, 0]).astype(np.float32)
             without[q] = score[q] - _centred(effect @ verdicts - effect @ chance)
-            if len(effect):
-                added = np.zeros(((len(effect) - 1) // together + 1, len(effect)), np.float32)
-                added[np.arange(len(effect)) // together, np.arange(len(effect))] = effect
-                columns.append(_centred(added @ chance))
-        factors = _centred(_factors(columns, draws).T).T
+            cell = np.arange(len(effect))
+            added = np.zeros((-(-len(effect) // together), len(effect)), np.float32)
+            added[cell // together, cell] = effect
+            contributions[end[q] - len(added) : end[q]] = _centred(added @ chance)
+        factors = _centred(_factors(contributions).T).T
+        del contributions
         # Given what is learned: the covariance of g, the loadings L, and the covariance of e in each question, with the
         # score in row 0.
         self._common = np.eye(factors.shape[1])
@@ -135,14 +136,12 @@ def _solve(matrix: Vector, right: Vector) -> Vector:
     return np.linalg.solve(matrix + NEGLIGIBLE * np.eye(len(right)), right)
 
 
-def _factors(columns: Sequence[Vector], draws: int) -> Vector:
+def _factors(columns: Vector) -> Vector:
     """draws × factors: the first principal components of the rows, by subspace iteration. They are uncorrelated, with
     mean 0 and variance 1."""
     rng = np.random.Generator(np.random.PCG64(0))
+    draws = columns.shape[1]
     basis = rng.standard_normal((draws, COMMON_FACTORS)).astype(np.float32)
     for _ in range(8):
-        image = np.zeros_like(basis)
-        for rows in columns:
-            image += rows.T @ (rows @ basis)
-        basis, _ = np.linalg.qr(image)
+        basis, _ = np.linalg.qr(columns.T @ (columns @ basis))
     return np.asarray(basis * np.float32(np.sqrt(draws)))

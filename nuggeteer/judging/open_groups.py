@@ -141,7 +141,7 @@ def draw_open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> tupl
     run = run[order]
     probability, expected = np.zeros((2, len(run)))
     chances, verdicts = np.zeros((len(run), DRAWS), np.uint8), np.zeros((len(run), -(-DRAWS // 8)), np.uint8)
-    found = [np.repeat(has[None, :], DRAWS, axis=0) for has in certain]
+    found = [np.repeat(has[:, None], DRAWS, axis=1) for has in certain]
     for number, (matched, part) in enumerate(zip(matched_runs, parts, strict=True)):
         place = np.flatnonzero(run == number)
         for begin, end in _blocks(part.nugget):
@@ -155,9 +155,9 @@ def draw_open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> tupl
             for i, bits in product(range(len(found)), np.unique(part.runs[first]).tolist()):
                 if bits >> i & 1:  # each nugget once
                     same = part.runs[first] == bits
-                    found[i][:, part.nugget[first[same]]] |= has[same].T
+                    found[i][part.nugget[first[same]]] |= has[same]
     groups = OpenGroups(nugget, response, run, runs, size, probability)
-    return groups, DrawnGroups(expected, KeptChances(chances), KeptVerdicts(verdicts), found)
+    return groups, DrawnGroups(expected, KeptChances(chances), KeptVerdicts(verdicts), [has.T for has in found])
 
 
 def _rates(scorer: Scorer, matched: MatchedRun, part: _Grouped, begin: int, end: int) -> Vector:
