@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -18,8 +20,7 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Judgement, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather_evidence, prior_of, unseen
+from nuggeteer.records import Ints, Judgement, Vector, number_or_none
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
@@ -36,11 +37,8 @@ from nuggeteer.statistics.coefficients import (
     two_rater_coincidences,
 )
 from nuggeteer.text import normalised, verdict_form
-from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.selection import FOLDS, folds_of
+from nuggeteer.trust.held_out import NO_VERDICT, HeldOutGuesses
 from nuggeteer.trust.judges import JudgeQuality, judge_qualities
-
-NO_VERDICT = -1
 
 
 @dataclass(frozen=True)
@@ -156,6 +154,45 @@ class _VerdictTable:
     reasons: dict[tuple[int, int], str]
     unnamed: int
     both: int
+    questions: int  # of the key
+
+    @property
+    def of_people(self) -> Ints:
+        return self.verdicts[: self.people]
+
+    @cached_property
+    def raters(self) -> Ints:
+        """How many people judged each pair."""
+        return np.asarray((self.of_people != NO_VERDICT).sum(axis=0))
+
+    def assessors(self) -> Iterator[Assessor]:
+        for i, (name, own) in enumerate(zip(self.names, self.verdicts, strict=True)):
+            judged, shared = own != NO_VERDICT, self.raters > (i < self.people)
+            counts = judged, own == 1, judged & shared
+            yield Assessor(name, i >= self.people, *(int(which.sum()) for which in counts))
+
+    def between(self, names: tuple[str, str], a: Ints, b: Ints) -> RaterAgreement | None:
+        """The agreement of two raters on these pairs; None if they share none."""
+        return _between(names, a, b, self.question, self.questions)
+
+    def pairs_of_people(self) -> Iterator[RaterAgreement]:
+        """The agreement of each two people who share a pair."""
+        for i, j in combinations(range(self.people), 2):
+            if found := self.between((self.names[i], self.names[j]), self.verdicts[i], self.verdicts[j]):
+                yield found
+
+    def together(self, *more: tuple[str, Ints]) -> RaterAgreement | None:
+        """The agreement of all people, and of `more` raters with them, on the pairs that several people judged."""
+        shared = self.raters > 1
+        names = (*(name for name, _ in more), *self.names[: self.people])
+        rows = np.vstack([*(row for _, row in more), self.of_people])
+        return _among(names, rows[:, shared], self.question[shared], self.questions) if shared.any() else None
+
+    def with_people(self, name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
+        """The agreement of a machine with each person, with all of them, and with all that is known."""
+        people = zip(self.names[: self.people], self.of_people, strict=True)
+        each = (self.between((name, other), row, own) for other, own in people)
+        return MachineAgreement(name, tuple(filter(None, each)), self.together((name, row)), all_known)
 
 
 def agree(
@@ -169,62 +206,34 @@ def agree(
     called before long work. Judges before the time `since` and after it are compared."""
     if not collection.judgements:
         raise NuggeteerError(f"{collection.root}: nobody has judged anything here; start with nuggeteer judge RUN")
-    verdicts = _verdicts(collection)
+    verdicts, questions = _verdicts(collection), collection.key.question
     guess = HeldOutGuesses(Scorer(collection, seed=seed, jobs=jobs), notify)
-    questions = len(collection.key.questions)
-    names, people = verdicts.names[: verdicts.people], verdicts.verdicts[: verdicts.people]
-    raters = (people != NO_VERDICT).sum(axis=0)
-    tool, known, probability = guess.of(verdicts)
-
-    def of_two(called: tuple[str, str], a: Ints, b: Ints, of: Ints) -> RaterAgreement | None:
-        have = (a != NO_VERDICT) & (b != NO_VERDICT)
-        return _of_two(called, a[have] == 1, b[have] == 1, of[have], questions) if have.any() else None
-
-    def of_several(called: tuple[str, ...], rows: Ints) -> RaterAgreement | None:
-        shared = raters > 1
-        rows, of = rows[:, shared], verdicts.question[shared]
-        return _of_several(called, rows, of, questions) if shared.any() else None
-
-    def of_machine(name: str, row: Ints, all_known: RaterAgreement | None) -> MachineAgreement:
-        each = (of_two((name, other), row, own, verdicts.question) for other, own in zip(names, people, strict=True))
-        together = of_several((name, *names), np.vstack([row, people]))
-        return MachineAgreement(name, tuple(filter(None, each)), together, all_known)
-
-    whole = (guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64))
+    tool, known, probability = guess.of(verdicts.texts, verdicts.nugget, verdicts.question)
+    guessed, true = guess.yes.astype(np.int64), guess.evidence.yes.astype(np.int64)
+    whole = _between(("tool", "known"), guessed, true, questions[guess.evidence.nugget], verdicts.questions)
     machines = zip(verdicts.names[verdicts.people :], verdicts.verdicts[verdicts.people :], strict=True)
-    among = (
-        of_two((names[i], names[j]), people[i], people[j], verdicts.question)
-        for i in range(len(names))
-        for j in range(i + 1, len(names))
-    )
     return AssessorAgreement(
-        tuple(
-            Assessor(
-                name,
-                i >= verdicts.people,
-                int((own != NO_VERDICT).sum()),
-                int((own == 1).sum()),
-                int(((own != NO_VERDICT) & (raters > (i < verdicts.people))).sum()),
-            )
-            for i, (name, own) in enumerate(zip(verdicts.names, verdicts.verdicts, strict=True))
-        ),
-        tuple(filter(None, among)),
-        of_several(names, people),
-        of_machine("tool", tool, of_two(("tool", "known"), *whole, collection.key.question[guess.evidence.nugget])),
-        tuple(of_machine(name, row, of_two((name, "known"), row, known, verdicts.question)) for name, row in machines),
+        tuple(verdicts.assessors()),
+        tuple(verdicts.pairs_of_people()),
+        verdicts.together(),
+        verdicts.with_people("tool", tool, whole),
+        tuple(verdicts.with_people(name, row, verdicts.between((name, "known"), row, known)) for name, row in machines),
         guess.left_out,
         _disputes(collection, verdicts, tool, probability),
         judge_qualities(collection, guess.scorer.known, since),
         verdicts.unnamed,
         verdicts.both,
-        tuple(
-            found
-            for name, own in zip(names, people, strict=True)
-            for rest in [_known_without(collection, name, verdicts)]
-            if ((own != NO_VERDICT) & (rest == 1)).any()  # the silence of a run that this person judged is theirs
-            if (found := of_two((name, "others"), own, rest, verdicts.question))
-        ),
+        tuple(_with_others(collection, verdicts)),
     )
+
+
+def _with_others(collection: Collection, verdicts: _VerdictTable) -> Iterator[RaterAgreement]:
+    """The agreement of each person with all that is known without them."""
+    for name, own in zip(verdicts.names[: verdicts.people], verdicts.of_people, strict=True):
+        rest = _known_without(collection, name, verdicts)
+        theirs = not ((own != NO_VERDICT) & (rest == 1)).any()  # the silence of a run that this person judged
+        if not theirs and (found := verdicts.between((name, "others"), own, rest)):
+            yield found
 
 
 def _known_without(collection: Collection, assessor: str, verdicts: _VerdictTable) -> Ints:
@@ -269,68 +278,23 @@ def _verdicts(collection: Collection) -> _VerdictTable:
     people = sum(not machine for machine, _ in who)
     names = tuple(name for _, name in who)
     unnamed = len(everybody) - len(named)
-    return _VerdictTable(names, people, values, nugget, key.question[nugget], tuple(texts), reasons, unnamed, len(both))
+    question, questions = key.question[nugget], len(key.questions)
+    return _VerdictTable(names, people, values, nugget, question, tuple(texts), reasons, unnamed, len(both), questions)
 
 
-class HeldOutGuesses:
-    """The guess of the tool on every decided pair, as if the system of the pair had not been judged."""
-
-    def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
-        self.scorer = scorer
-        known: VerdictIndex = scorer.known
-        self.evidence = unseen(gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs))
-        self.decided = np.flatnonzero(known.taught != UNKNOWN)
-        counts = scorer.key.counts[known.question]
-        self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
-        self.probability = np.full(len(self.evidence), np.nan)
-        if scorer.draws is None:
-            self.left_out = "nothing: a fixed threshold learns from no verdict"
-            threshold = scorer.model.threshold(self.evidence.nugget)
-            self.yes: Bools = self.evidence.scores > threshold
-            return
-        folds = folds_of(self.evidence)
-        prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
-        self.left_out = "the systems that the texts are from"
-        if not folds:
-            self.left_out = "the texts, a fifth at a time; all are of one system, and others of its texts were seen"
-            text = np.repeat(np.arange(len(known.texts)), counts)[self.decided]
-            folds = [mask for fold in range(FOLDS) if (mask := text % FOLDS == fold).any()]
-        notify(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
-        for out in folds:
-            held = self.evidence.only(out)
-            self.probability[out] = fit_smooth(self.evidence.only(~out), prior).probability(held.pairs)
-        self.yes = self.probability >= 0.5
-
-    def of(self, verdicts: _VerdictTable) -> tuple[Ints, Ints, Vector]:
-        """For each pair of the assessors: the tool's verdict, the known verdict, and the tool's probability of a yes.
-        Pairs that no person decided have none of these."""
-        known, key = self.scorer.known, self.scorer.key
-        rows = known.rows(list(map(verdict_form, verdicts.texts)), verdicts.question)
-        judged = np.flatnonzero(rows >= 0)
-        place = self._begin[rows[judged]] + verdicts.nugget[judged] - key.offsets[verdicts.question[judged]]
-        judged, place = judged[np.isin(place, self.decided)], place[np.isin(place, self.decided)]
-        where = np.searchsorted(self.decided, place)
-        tool, known_yes, chance = (
-            np.full(len(rows), NO_VERDICT),
-            np.full(len(rows), NO_VERDICT),
-            np.full(len(rows), np.nan),
-        )
-        tool[judged], known_yes[judged], chance[judged] = (
-            self.yes[where],
-            self.evidence.yes[where],
-            self.probability[where],
-        )
-        return tool, known_yes, chance
-
-
-def _of_two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, questions: int) -> RaterAgreement:
-    table = contingency_tables(a, b, question, questions)
+def _between(names: tuple[str, str], a: Ints, b: Ints, question: Ints, questions: int) -> RaterAgreement | None:
+    """The agreement of two raters on the pairs that both judged; None if there are none."""
+    both = (a != NO_VERDICT) & (b != NO_VERDICT)
+    if not both.any():
+        return None
+    yes, other = a[both] == 1, b[both] == 1
+    table = contingency_tables(yes, other, question[both], questions)
     return RaterAgreement(
         names,
-        len(a),
+        len(yes),
         int(table.any(axis=1).sum()),
-        int((a != b).sum()),
-        (float(a.mean()), float(b.mean())) if len(a) else None,
+        int((yes != other).sum()),
+        (float(yes.mean()), float(other.mean())),
         estimate(percent, table),
         estimate(kappa, table),
         estimate(alpha, two_rater_coincidences(table)),
@@ -340,7 +304,7 @@ def _of_two(names: tuple[str, str], a: Bools, b: Bools, question: Ints, question
     )
 
 
-def _of_several(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -> RaterAgreement:
+def _among(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -> RaterAgreement:
     """The agreement of several raters, who need not all have judged every pair."""
     yes, raters = (rows == 1).sum(axis=0), (rows != NO_VERDICT).sum(axis=0)
     table = coincidences(yes, raters, question, questions)

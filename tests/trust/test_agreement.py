@@ -21,7 +21,8 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.trust.agreement import HeldOutGuesses, agree
+from nuggeteer.trust.agreement import agree
+from nuggeteer.trust.held_out import HeldOutGuesses
 from tests.conftest import write_lines
 from tests.tables import read_table
 
