@@ -47,6 +47,7 @@ class NgramMatcher(Matcher):
         changed = settings.stem or settings.stopwords == "remove" or not self.language.english
         self._forms = _WordForms(settings) if changed else None
         # Questions whose tables were made, and the last of these tables, if they are not those of the whole key.
+        self._bases: dict[int, str] = {}  # what the scores of a question depend on
         self._made = 0
         self._last: tuple[Ints, GramTables] | None = None
 
@@ -190,9 +191,14 @@ class NgramMatcher(Matcher):
         return self._depends_on(question) if type(self) is NgramMatcher else None
 
     def _depends_on(self, question: int) -> str:
-        nuggets = self.key.nuggets[self.key.offsets[question] : self.key.offsets[question + 1]]
-        weights = self._idf.name if self._idf else "none"
-        return repr((self.settings, weights, [nugget.descriptions for nugget in nuggets]))
+        if question not in self._bases:
+            nuggets = self.key.nuggets[self.key.offsets[question] : self.key.offsets[question + 1]]
+            self._bases[question] = repr((self._settings, [nugget.descriptions for nugget in nuggets]))
+        return self._bases[question]
+
+    @cached_property
+    def _settings(self) -> str:
+        return repr((self.settings, self._idf.name if self._idf else "none"))
 
 
 def make(material: Material) -> NgramMatcher:

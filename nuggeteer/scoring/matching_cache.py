@@ -103,24 +103,26 @@ class CachedMatcher(Matcher):
             return compute(texts, question)
         counts = self._key.counts[question]
         numbers, place = np.unique(question, return_inverse=True)
-        rows = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+        order = np.argsort(place, kind="stable")  # the texts, question by question
+        rows = np.split(order, np.cumsum(np.bincount(place))[:-1])
         hashes = [self._hash(kind, number, texts, own) for number, own in zip(numbers.tolist(), rows, strict=True)]
         stored = self._stored.get(kind, {})
         begin, _ = ragged(counts, counts)
         result = np.empty(int(begin[-1]))
-        new = np.array([one not in stored for one in hashes])[place]
+        new = np.array([one not in stored for one in hashes])
         if new.any():
-            asked = np.flatnonzero(new)
+            asked = np.flatnonzero(new[place])
             values = compute([texts[row] for row in asked.tolist()], question[asked])
             if values is None:
                 return None
             result[ragged(begin[asked], counts[asked])[1]] = values
-        now = self._now.setdefault(kind, {})
-        for one, own in zip(hashes, rows, strict=True):
-            pairs = ragged(begin[own], counts[own])[1]
-            if one in stored:
-                result[pairs] = stored[one]
-            now[one] = result[pairs]
+        known = order[~new[place[order]]]
+        if len(known):
+            remembered = [stored[one] for one in hashes if one in stored]
+            result[ragged(begin[known], counts[known])[1]] = np.concatenate(remembered)
+        in_order = result[ragged(begin[order], counts[order])[1]]
+        ends = np.cumsum(np.bincount(place, counts)).astype(np.int64)
+        self._now[kind] = dict(zip(hashes, np.split(in_order, ends[:-1]), strict=True))
         if new.any():
             self._save()
         return result
