@@ -16,26 +16,26 @@ from packaging.requirements import Requirement
 EVERY = {normal: found for found in distributions() if (normal := re.sub(r"[-_.]+", "-", found.name).lower())}
 
 
-def named(requirement: Requirement) -> str:
-    return re.sub(r"[-_.]+", "-", requirement.name).lower()
+def named(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required(name: str, extra: str = "") -> list[str]:
-    """The packages that a package requires in this environment, with an extra or without."""
+def required(name: str, extra: str = "") -> list[Requirement]:
+    """What a package requires in this environment, with an extra or without."""
     found = map(Requirement, (EVERY[name].requires or []) if name in EVERY else [])
-    return [named(package) for package in found if package.marker is None or package.marker.evaluate({"extra": extra})]
+    return [package for package in found if package.marker is None or package.marker.evaluate({"extra": extra})]
 
 
-def closure(names: list[str]) -> set[str]:
-    """These packages and everything that they require."""
-    seen: set[str] = set()
-    waiting = list(names)
+def closure(packages: list[Requirement]) -> set[str]:
+    """These packages and everything that they require, with their extras."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(named(package.name), extra) for package in packages for extra in ("", *package.extras)]
     while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            waiting += required(name)
-    return seen
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting += [(named(package.name), extra) for package in required(*one) for extra in ("", *package.extras)]
+    return {name for name, _ in seen}
 
 
 def megabytes(names: set[str]) -> float:
@@ -43,8 +43,8 @@ def megabytes(names: set[str]) -> float:
     return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
 
 
-def row(name: str, others: set[str]) -> str:
-    adds = closure([name]) - others
+def row(package: Requirement, others: set[str]) -> str:
+    adds, name = closure([package]) - others, named(package.name)
     return f"| {name} | {megabytes({name}):.0f} | {megabytes(adds):.0f} | {len(adds)} |"
 
 
@@ -56,9 +56,9 @@ def main() -> None:
     print(f"Megabytes on disk, by `python experiments/weights.py`; {system}.\n")
     print(f"The default installation: {len(whole)} packages, {megabytes(whole):.0f} MB.\n")
     print("| dependency | itself | what it adds | packages added |\n|---|--:|--:|--:|")
-    rows = [(name, closure([other for other in default if other != name])) for name in default]
-    for name, others in sorted(rows, key=lambda pair: -megabytes(closure([pair[0]]) - pair[1])):
-        print(row(name, others))
+    rows = [(package, closure([other for other in default if other is not package])) for package in default]
+    for package, others in sorted(rows, key=lambda pair: -megabytes(closure([pair[0]]) - pair[1])):
+        print(row(package, others))
     print("\nNumPy and SciPy add nothing, because other dependencies need them too.\n")
     print("What each extra adds to the default installation:\n")
     print("| extra | packages added | what it adds |\n|---|--:|--:|")
