@@ -1,9 +1,12 @@
 """How the smooth model of `smooth.py` is fitted to judged pairs.
 
 (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
-the second moments of the effects (EM). Nuggets and questions are eliminated (`curvature.py`). (2) That is too kind to
-nuggets with few yes, whose posterior is far from normal: given b, c and v, each (t_j, a_j) gets its exact posterior
-on a grid, and μ, σ_a, σ_t their values of highest marginal likelihood. Without this step rare nuggets were found
+the second moments of the effects (EM), in rounds that begin with the prior's. An earlier fit is no
+beginning, because the rounds end before the spreads settle, where they may drift far (the level of
+systems and the intercept can stand for each other). Nuggets and questions are eliminated
+(`curvature.py`). (2) That is too kind to nuggets with few yes, whose posterior is far from normal: given
+b, c and v, each (t_j, a_j) gets its exact posterior on a grid, and μ, σ_a, σ_t their values of highest
+marginal likelihood. Without this step rare nuggets were found
 twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
 (3) The spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
 having seen it, since that is the question asked of a new build; nuggets count as they do in the score. On REALSumm
