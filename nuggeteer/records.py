@@ -1,4 +1,4 @@
-"""The types of everything else: question, nugget, response, run, judgement, answer key."""
+"""The types that all stages share: question, nugget, response, run, judgement, answer key."""
 
 from __future__ import annotations
 

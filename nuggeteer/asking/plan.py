@@ -1,4 +1,4 @@
-"""How many verdicts of each judge and of a person narrow a score to a width, and at which price.
+"""How many verdicts of each judge and of a person narrow a score to a width, and at what price.
 
 Each judge is asked first where its verdicts tell most for their price, and a person where most is left after that. All
 mixtures on a grid of so many calls of each judge are compared by their prices. Judges are taken to err independently of

@@ -1,4 +1,4 @@
-"""Lists of nuggets without ids, such as AutoNuggetizer's. Which nugget of a key a text is, is seen from its words.
+"""Lists of nuggets without ids, such as AutoNuggetizer's. A nugget of a key is recognised by its text.
 
 A language model that labels nuggets drops some and changes the order of others, so a place in a list says nothing. A
 text is first compared as it is, then without regard to case and white space (`text.normalised`), then as verdicts are

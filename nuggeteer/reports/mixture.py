@@ -1,4 +1,4 @@
-"""How many verdicts of each judge and of a person a width takes, and at which price."""
+"""How many verdicts of each judge and of a person a width takes, and at what price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An outcome in which groups of nuggets count as one: what became of a group is what became of each nugget in it."""
+"""An outcome in which a group of nuggets counts as one."""
 
 from __future__ import annotations
 

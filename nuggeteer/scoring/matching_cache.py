@@ -1,4 +1,4 @@
-"""Match scores of the last time. Nightly, most of them stay: a new verdict concerns one question, a new run itself.
+"""Match scores kept from command to command. A new verdict changes those of one question, a new run only its own.
 
 `.nuggeteer/matches` has a file for each run that was scored, and one for the judged texts. In it, each question has a
 hash of all that its match scores depend on, which only the matcher knows (`Matcher.depends_on`), and its values as they

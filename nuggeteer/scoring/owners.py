@@ -1,4 +1,4 @@
-"""As whose texts the responses of a run count, where several systems return the same text.
+"""Whose text a response counts as, where several systems return the same text.
 
 The effect of a system is a part of every guess. But a text means the same whoever returns it, so its guess must be one.
 A text counts as one of the first group that returns it, among the runs that the manifest lists: the groups are in the

@@ -1,8 +1,8 @@
-"""Guessed partial support: which nuggets that an answer lacks it supports in part, in each draw.
+"""Guessed partial support: in each draw, which of the nuggets that an answer lacks it supports in part.
 
-How often that is, is learned for runs as wholes (thresholds/partial.py): a run's odds are K times the share that it
-has. The odds of a single nugget are proportional to the probability that the answer has it. So it was about, among
-people's and a machine's labels (experiments/partial.md). Partial support of the odds o adds log(1 + o) to −log P(no),
+How often that is, is learned for whole runs (thresholds/partial.py): a run's odds are K times the share that it has.
+The odds of a single nugget are proportional to the probability that the answer has it, which is about right for
+people's labels and a machine's (experiments/partial.md). Partial support of the odds o adds log(1 + o) to −log P(no),
 like one more response would, so that what is drawn is ordered: no, partly, yes.
 """
 

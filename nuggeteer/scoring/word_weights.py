@@ -1,4 +1,4 @@
-"""Word weights of the last time, so that the first word need not wait for a table of 300,000.
+"""Word weights kept from command to command, so that none has to read a table of 300,000 words.
 
 `.nuggeteer/words` has the weight of each word that was ever looked up in this collection, and what it depends on: the
 table and the versions of wordfreq and of Nuggeteer. A file of another table or version, one that is damaged, or one of
