@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.session import Session
-from nuggeteer.judging.state import JudgingState
+from nuggeteer.judging.state import JudgingState, return_memory
 
 
 class Refresh:
@@ -54,4 +54,6 @@ class Refresh:
             raise self._error
         if self._state is not None and self._state is not self._session.state:
             self._session.refresh(self._state, self._revision)
+            del self._earlier
+            return_memory()
         return ""
