@@ -61,6 +61,8 @@ class GramTables:
         column = 0
         for question, (begin, end) in enumerate(pairwise(offsets)):
             nuggets = descriptions[begin:end]
+            if not any(nuggets):
+                continue
             having = Counter(chain.from_iterable(set(chain.from_iterable(own)) for own in nuggets))
             if idf is not None:
                 of_word.update((word, idf[word]) for gram in having for word in gram if word not in of_word)
