@@ -372,9 +372,9 @@ def test_nothing_is_sent_after_the_minutes(ask_folder):
 def test_requests_are_paced(ask_folder):
     with FakeServer() as server:
         root = ask_folder(server, questions=6, concurrency=6, requests_per_minute=600)
+        begin = time.monotonic()  # not the first arrival, which may be late on a busy machine
         ask(root)
-    times = [request.at for request in server.requests]
-    assert times[-1] - times[0] >= 0.45  # five gaps of 0.1 s
+    assert max(request.at for request in server.requests) - begin >= 0.5  # five gaps of 0.1 s
 
 
 def test_as_many_requests_are_open_as_the_settings_say(ask_folder):
