@@ -17,6 +17,7 @@ from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
 from nuggeteer.formats.settings import read_settings
+from nuggeteer.records import Judgement
 from nuggeteer.reports import parameters
 from nuggeteer.scoring.parameters import Agreement, parameters_of
 from nuggeteer.scoring.sampling import Sampled
@@ -112,7 +113,7 @@ def readable(name, line):
         record = layout.parse(line)
     except canonical.WrongLine:
         return False
-    return not getattr(record, "nonsense", None)  # refused when the folder is read
+    return not (isinstance(record, Judgement) and record.flaw)  # refused when the folder is read
 
 
 IDS = st.sampled_from(["q1", "é", "a b", " a", "a ", "a\n", "\x00", ""])
