@@ -16,11 +16,15 @@ from nuggeteer.records import Bools, Ints, Vector
 
 NORMAL = ndtri((np.arange(41) + 0.5) / 41)  # the normal distribution, in equally probable points
 SMALLEST, LARGEST = np.float32(1e-6), np.float32(13.8)  # rates, −log of the chance of a miss, are clipped to this range
-STEPS = 512  # of the tables, in 1
-LEVELS = np.log([SMALLEST, LARGEST]).round(3)  # Φ⁻¹(1 − exp(−exp x)) of the logarithm x of a rate,
-LEVEL = ndtri(-np.expm1(-np.exp(np.arange(LEVELS[0], LEVELS[1] + 1 / STEPS, 1 / STEPS)))).astype(np.float32)
-WIDEST = 8.0  # and the rate of a level.
+# Tables, because scipy's functions take fifty times as long: the level Φ⁻¹(1 − exp(−exp x)) of the logarithm x of a
+# rate, and the rate and the chance of a level.
+STEPS, FINE = 512, 4096  # in 1
+LOWEST, HIGHEST, WIDEST = -16.0, 4.0, 8.0
+LEVEL = ndtri(np.clip(-np.expm1(-np.exp(np.arange(LOWEST, HIGHEST + 1 / STEPS, 1 / STEPS))), 1e-7, 1 - 1e-7)).astype(
+    np.float32
+)
 RATE = -log_ndtr(-np.arange(-WIDEST, WIDEST + 1 / STEPS, 1 / STEPS)).astype(np.float32)
+CHANCE = ndtr(np.arange(-WIDEST, WIDEST + 1 / FINE, 1 / FINE)).astype(np.float32)
 
 
 def miss_exponent(rates: Vector, common: Vector, answer_correlation: float) -> Vector:
@@ -29,19 +33,30 @@ def miss_exponent(rates: Vector, common: Vector, answer_correlation: float) -> V
 
     Applied to each response, it gives the whole answer its conditional chance."""
     rates = np.clip(rates, SMALLEST, LARGEST)
-    level = _nearest(LEVEL, np.log(rates), LEVELS[0])
+    level = level_of(np.log(rates))
     level += np.float32(np.sqrt(answer_correlation)) * common
     level *= np.float32(1 / np.sqrt(1 - answer_correlation))
-    given = _nearest(RATE, np.clip(level, -WIDEST, WIDEST, out=level), -WIDEST)
+    given = _nearest(RATE, level, -WIDEST, WIDEST)
     return np.asarray(np.divide(given, rates, out=given))
 
 
-def _nearest(table: Vector, at: Vector, first: float) -> Vector:
-    """The entries of a table that begins at `first`, changing `at`."""
+def level_of(log_rate: Vector) -> Vector:
+    """The level that a chance sets, of the logarithm of its rate. Changes that."""
+    return _nearest(LEVEL, log_rate, LOWEST, HIGHEST)
+
+
+def mean_chance(level: Vector) -> Vector:
+    """The mean chance of the levels in each row. Changes them. Rounding takes nothing from a mean."""
+    return np.asarray(_nearest(CHANCE, level, -WIDEST, WIDEST, FINE).mean(axis=1, dtype=float))
+
+
+def _nearest(table: Vector, at: Vector, first: float, last: float, steps: int = STEPS) -> Vector:
+    """The entries of a table from `first` to `last`, changing `at`."""
+    np.clip(at, first, last, out=at)
     at -= np.float32(first)
-    at *= np.float32(STEPS)
+    at *= np.float32(steps)
     at += np.float32(0.5)
-    return np.take(table, at.astype(np.intp), mode="clip")
+    return np.asarray(np.take(table, at.astype(np.intp)))
 
 
 @dataclass(frozen=True)

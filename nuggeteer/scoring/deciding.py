@@ -15,7 +15,7 @@ from typing import Any
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
-from nuggeteer.scoring.fitting import fitted, gather_evidence, signature_of_fit
+from nuggeteer.scoring.fitting import fit_thresholds, gather_evidence, signature_of_fit
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.sampling import sampled
 from nuggeteer.settings import THRESHOLDS, Threshold, installed_models
@@ -33,7 +33,7 @@ def deciding_model(
     if settings.model == "fixed":
         return FixedThreshold(settings.value), []
     if settings.model == "smooth" and settings.engine == "exact":
-        model, notes = fitted(collection, matcher, known, basis, jobs)
+        model, notes = fit_thresholds(collection, matcher, known, basis, jobs)
         return model, [*notes, NOBODY] if model.pairs == 0 else notes
     evidence = gather_evidence(collection, matcher, known, jobs)
     nobody = [] if len(evidence) else [NOBODY]
@@ -62,7 +62,7 @@ def _pymc() -> str:
 def fitted_to(evidence: Evidence, settings: Threshold) -> ThresholdModel:
     """One of the paper's models, or one of the user's own."""
     if settings.model in noisy.NAMES:
-        return noisy.fitted(settings.model, evidence)
+        return noisy.fit_noise_model(settings.model, evidence)
     return _of_users_own(settings.model, evidence)
 
 

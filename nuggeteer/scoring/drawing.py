@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.copula import AnswerPosterior
+from nuggeteer.scoring.copula import AnswerPosterior, level_of, mean_chance
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.thresholds import Draws, Pairs
 from nuggeteer.thresholds.model import rates
@@ -30,12 +29,6 @@ from nuggeteer.thresholds.rows import RandomRows, joined, key_of
 CELLS = 256  # kinds of pairs whose chances are worked out at once
 SURE = np.float32(50.0)  # the largest λ: a chance of 1
 NEVER = np.float32(1e-20)  # the smallest
-# Φ⁻¹(1 − exp(−exp x)), by x, in small steps.
-STEP, LOWEST, HIGHEST = 1 / 512, -16.0, 4.0
-NORMAL = ndtri(np.clip(-np.expm1(-np.exp(np.arange(LOWEST, HIGHEST + STEP, STEP))), 1e-7, 1 - 1e-7)).astype(np.float32)
-# And Φ, of rounded numbers.
-ROUNDING, WIDEST = 4096, 8.0
-CHANCES = ndtr(np.arange(-WIDEST * ROUNDING, WIDEST * ROUNDING + 1) / ROUNDING).astype(np.float32)
 
 
 class VerdictNoise:
@@ -180,36 +173,19 @@ def draw_verdicts(
             yield nugget, least < 1, None if in_part is None else least * total < in_part, chance
             continue
         level = np.log(total)
-        number = own * _normal(np.log(least) + level)
-        level = _normal(level)
+        number = own * level_of(np.log(least) + level)
+        level = level_of(level)
         asked, row = np.unique(key.question[nugget], return_inverse=True)
         common = np.stack([common_of(question) for question in asked.tolist()])
         number -= shared * common[row]
         found = number < level
-        supported = None if in_part is None else number < _normal(np.log(in_part))
+        supported = None if in_part is None else number < level_of(np.log(in_part))
         if posterior is not None and (known := posterior.row[key.question[nugget]] >= 0).any():
             given = level[known] + shared * common[row[known]]
             given /= own
-            chance[known] = _mean_normal_chance(given)
+            chance[known] = mean_chance(given)
         yield nugget, found, supported, chance
 
 
 def _mean_chance(total: Vector) -> Vector:
     return np.asarray(-np.expm1(-total).mean(axis=1, dtype=float))
-
-
-def _mean_normal_chance(number: Vector) -> Vector:
-    """The mean of Φ in each row, changing the numbers. Rounding them takes nothing from a mean."""
-    np.clip(number, -WIDEST, WIDEST, out=number)
-    number *= np.float32(ROUNDING)
-    number += np.float32(WIDEST * ROUNDING + 0.5)
-    return np.asarray(np.take(CHANCES, number.astype(np.int64)).mean(axis=1, dtype=float))
-
-
-def _normal(level: Vector) -> Vector:
-    """Φ⁻¹(1 − exp(−exp x)), changing x."""
-    np.clip(level, LOWEST, HIGHEST, out=level)
-    level -= np.float32(LOWEST)
-    level *= np.float32(1 / STEP)
-    level += np.float32(0.5)
-    return np.asarray(NORMAL[level.astype(np.int64)])

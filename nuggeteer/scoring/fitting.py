@@ -42,7 +42,7 @@ JUDGED = "\0judged"  # the name of a run that no file can have
 MOST = 20_000  # judges' verdicts that tell the level
 
 
-def judged(collection: Collection, known: VerdictIndex) -> Judged:
+def judged_texts(collection: Collection, known: VerdictIndex) -> Judged:
     """The human verdicts, in the form in which matchers learn from them."""
     return _judged(known, _groups(collection, known)[1])
 
@@ -215,7 +215,7 @@ def signature_of_fit(matcher: Matcher) -> str:
     return f"smooth({FORMAT.rpartition(' ')[2]},prior={blake2b(prior.signature.encode(), digest_size=4).hexdigest()})"
 
 
-def fitted(
+def fit_thresholds(
     collection: Collection, matcher: Matcher, known: VerdictIndex, basis: str, jobs: int = 1
 ) -> tuple[SmoothFit, list[str]]:
     """The smooth model for this collection, from the cache if it is still valid; and notes for the user."""
@@ -225,7 +225,7 @@ def fitted(
     try:
         body = read_cache(collection.root, NAME, largest(collection.key))
         if body is not None:
-            stored, fit = load(body)
+            stored, fit = unpack_fit(body)
             if stored == basis:
                 return fit, notes
             notes.append("The judgements or settings have changed: the thresholds were fitted again.")
@@ -234,7 +234,7 @@ def fitted(
         notes.append(f"{path} was damaged or made by another user: the thresholds were fitted again.")
     fit = fit_smooth(gather_evidence(collection, matcher, known, jobs), prior)
     try:
-        write_cache(collection.root, NAME, saved(basis, fit))
+        write_cache(collection.root, NAME, pack_fit(basis, fit))
     except InputError as error:
         problem = error.problems[0]
         notes.append(f"{problem.file} {problem.what}: the thresholds will be fitted every time.")
@@ -247,7 +247,7 @@ def largest(key: AnswerKey) -> int:
     return 100_000_000 + of_nugget * len(key.nuggets) + 16 * len(key.questions)
 
 
-def saved(basis: str, fit: SmoothFit) -> bytes:
+def pack_fit(basis: str, fit: SmoothFit) -> bytes:
     """A fit and what it was fitted on, for the file."""
     arrays = {field.name: np.asarray(getattr(fit, field.name)) for field in fields(fit)}
     arrays["nugget_weights"] = packed_weights(fit.nugget_weights)
@@ -256,7 +256,7 @@ def saved(basis: str, fit: SmoothFit) -> bytes:
     return buffer.getvalue()
 
 
-def load(body: bytes) -> tuple[str, SmoothFit]:
+def unpack_fit(body: bytes) -> tuple[str, SmoothFit]:
     """What `saved` made. Only what `read_cache` has found to be ours comes here; nothing in it is executed."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as stored:

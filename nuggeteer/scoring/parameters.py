@@ -113,7 +113,7 @@ def parameters_of(
     evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs)
     if not len(evidence):
         raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
-    fitted = noisy.fitted(model, evidence)
+    fitted = noisy.fit_noise_model(model, evidence)
     assert isinstance(fitted.fit, StepFit)
     found = fitted.draw(DRAWS, 0)
     drawn, by_pymc, agreement = _Drawn(found.theta, found.alpha, found.beta), None, None

@@ -29,7 +29,7 @@ from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import gather_evidence, judged, marked, prior_of, unseen
+from nuggeteer.scoring.fitting import gather_evidence, judged_texts, marked, prior_of, unseen
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
 from nuggeteer.scoring.matching_cache import cached
@@ -286,7 +286,9 @@ def material(collection: Collection, known: VerdictIndex) -> Material:
     settings = replace(collection.settings.match, judges=collection.judges)
     words = marked(collection, known) if settings.marked else ()
     idf, split = _idf(settings, collection), collection.settings.answers.split
-    return Material(collection.key, settings, idf, lambda: judged(collection, known), words, collection.machine, split)
+    return Material(
+        collection.key, settings, idf, lambda: judged_texts(collection, known), words, collection.machine, split
+    )
 
 
 def _language_note(collection: Collection) -> Iterator[str]:

@@ -215,6 +215,6 @@ def _below_the_line(a: Vector, b: Vector, c: Vector, d: Vector, rng: np.random.G
     return alpha, beta
 
 
-def fitted(name: str, evidence: Evidence) -> NoisyThreshold:
+def fit_noise_model(name: str, evidence: Evidence) -> NoisyThreshold:
     """The model of this name, fitted."""
     return NoisyThreshold(name, fit(name, evidence), evidence.nuggets)

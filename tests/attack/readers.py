@@ -161,7 +161,7 @@ NOT_READERS = {
     "reports.sheet.as_json": "a name",
     "reports.sheet.draw": "a name",
     "formats.settings.with_truth": "read_settings",
-    "scoring.fitting.load": "only bytes that this user's key has proved; test_own_files.py",
+    "scoring.fitting.unpack_fit": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
 }

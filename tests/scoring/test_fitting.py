@@ -15,7 +15,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.scoring import fitting
-from nuggeteer.scoring.fitting import load
+from nuggeteer.scoring.fitting import unpack_fit
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT
 
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_fitted_anew_with_a_word_and_never_executed(folder, da
         path.mkdir()
     if path.is_file():
         with pytest.raises(DamagedFile):
-            load(read_cache(folder, fitting.NAME, 10**9))
+            unpack_fit(read_cache(folder, fitting.NAME, 10**9))
     again = score(read_collection(folder), ["build-103"])
     assert again["build-103"].measures == expected["build-103"].measures
     assert any("again" in note or "cannot be written" in note for note in again.notes)

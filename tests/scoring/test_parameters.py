@@ -20,7 +20,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring import sampling
 from nuggeteer.scoring.parameters import parameters_of
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.thresholds.noisy import fitted
+from nuggeteer.thresholds.noisy import fit_noise_model
 from tests.conftest import write_lines
 
 
@@ -30,7 +30,7 @@ def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
     from nuggeteer.scoring.fitting import gather_evidence
 
     evidence = gather_evidence(sample, scorer.matcher, scorer.known)
-    fit = fitted("nugget", evidence).fit
+    fit = fit_noise_model("nugget", evidence).fit
     means = [unit.theta.mean for unit in shown.units]
     assert means == pytest.approx(fit.threshold(np.arange(len(means))).tolist(), abs=0.02)
     assert shown.alpha.mean == pytest.approx(fit.errors[0], abs=0.002)

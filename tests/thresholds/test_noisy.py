@@ -29,7 +29,7 @@ def also(evidence: Evidence, pairs: Pairs, yes) -> Evidence:
 @pytest.mark.parametrize("evidence", [EVIDENCE, FEW], ids=["ninety pairs", "five pairs"])
 @pytest.mark.parametrize("name", noisy.NAMES)
 def test_the_mean_of_the_draws_is_the_exact_probability(name, evidence):
-    model = noisy.fitted(name, evidence)
+    model = noisy.fit_noise_model(name, evidence)
     scores, nuggets = np.linspace(0, 1, 21), np.arange(evidence.nuggets)
     pairs = Pairs.of_usual_size(np.tile(scores, len(nuggets)), np.repeat(nuggets, len(scores)))
     chances = model.draw(COUNT, 0).chances(pairs, None, np.arange(len(pairs)))
@@ -42,7 +42,7 @@ def test_the_mean_of_the_draws_is_the_exact_probability(name, evidence):
 def test_verdicts_are_as_probable_together_as_the_evidence_says(name, evidence):
     """P(two more verdicts | data) is the evidence with them, divided by the evidence without them. It is right only if
     θ, α and β are drawn together, and once for all nuggets that share them."""
-    model, draws = noisy.fitted(name, evidence), noisy.fitted(name, evidence).draw(8000, 1)
+    model, draws = noisy.fit_noise_model(name, evidence), noisy.fit_noise_model(name, evidence).draw(8000, 1)
     for nugget in ((0, 0), (0, 1), (2, 3)):
         for yes in ([True, True], [True, False], [False, False]):
             pairs = Pairs.of_usual_size(np.array([0.33, 0.62]), np.array(nugget))
@@ -67,7 +67,7 @@ def test_the_error_rates_and_thresholds_are_distributed_as_on_a_fine_grid():
     weight /= weight.sum()
     first = slice(0, int(steps.start[1]))
     theta = ((terms[first] * ((steps.low + steps.high) / 2)[first, None]).sum(axis=0) / each[0]) @ weight
-    draws = noisy.fitted("nugget", EVIDENCE).draw(20_000, 2)
+    draws = noisy.fit_noise_model("nugget", EVIDENCE).draw(20_000, 2)
     for values, grid in ((draws.alpha[0], alpha), (draws.beta[0], beta)):
         mean = grid @ weight
         spread = np.sqrt((grid - mean) ** 2 @ weight)
@@ -77,14 +77,14 @@ def test_the_error_rates_and_thresholds_are_distributed_as_on_a_fine_grid():
 
 
 def test_a_nugget_without_verdicts_has_its_threshold_anywhere():
-    theta = noisy.fitted("nugget", FEW).draw(COUNT, 0).theta[3]
+    theta = noisy.fit_noise_model("nugget", FEW).draw(COUNT, 0).theta[3]
     assert np.quantile(theta, [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.01)
 
 
 @pytest.mark.parametrize("name", noisy.NAMES)
 def test_cells_and_kinds_are_what_scoring_expects(name):
     """A cell has its nugget if some response has it; pairs of one kind have the same chance, in order of nuggets."""
-    draws = noisy.fitted(name, EVIDENCE).draw(50, 3)
+    draws = noisy.fit_noise_model(name, EVIDENCE).draw(50, 3)
     nugget = np.sort(np.random.default_rng(0).integers(0, 6, 40))
     pairs = Pairs.of_usual_size(np.round(np.random.default_rng(1).random(40), 1), nugget)
     single = draws.chances(pairs, None, np.arange(40))
@@ -102,13 +102,13 @@ def test_cells_and_kinds_are_what_scoring_expects(name):
 
 def test_without_any_verdict_the_prior_speaks():
     nothing = evidence_of([], [], [], nuggets=2)
-    draws = noisy.fitted("nugget", nothing).draw(4000, 0)
+    draws = noisy.fit_noise_model("nugget", nothing).draw(4000, 0)
     assert draws.alpha.mean() == pytest.approx(1 / 3, abs=0.02)  # uniform on the triangle
     assert (draws.alpha + draws.beta < 1).all()
 
 
 def test_the_same_seed_gives_the_same_draws():
-    one, other = (noisy.fitted("nugget", EVIDENCE).draw(100, 7) for _ in range(2))
+    one, other = (noisy.fit_noise_model("nugget", EVIDENCE).draw(100, 7) for _ in range(2))
     assert (one.theta == other.theta).all()
     assert (one.alpha == other.alpha).all()
-    assert (noisy.fitted("nugget", EVIDENCE).draw(100, 8).theta != one.theta).any()
+    assert (noisy.fit_noise_model("nugget", EVIDENCE).draw(100, 8).theta != one.theta).any()
