@@ -95,9 +95,9 @@ def test_no_flipped_bit_is_believed(root, sealed):
 def test_the_cache_of_somebody_else_is_fitted_anew_with_a_word(root, sealed, tmp_path, monkeypatch):
     ours = score(read_collection(root), ["r"])
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "stranger"))
-    _, fit = fitting.load(fitting.saved("x", fitting.load(read_our(sealed))[1]))
+    _, fit = fitting.unpack_fit(fitting.pack_fit("x", fitting.unpack_fit(read_our(sealed))[1]))
     fit.nugget_weights[:] += 3
-    write_cache(root, fitting.NAME, fitting.saved(fitting.load(read_our(sealed))[0], fit))
+    write_cache(root, fitting.NAME, fitting.pack_fit(fitting.unpack_fit(read_our(sealed))[0], fit))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user"))
     found = score(read_collection(root), ["r"])
     assert found["r"].measures == ours["r"].measures
