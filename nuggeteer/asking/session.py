@@ -70,6 +70,7 @@ class Session:
         self._store, self._sender, self._progress = store, sender, progress
         self._queue: deque[Call] = deque()
         self._lock = threading.Lock()
+        self._working, self._ended = 0, threading.Event()  # workers that have not ended
         self._busy, self._done, self._in_a_row = 0, 0, 0
         self._errors: list[BaseException] = []
         self._asked = Asked()
@@ -81,16 +82,17 @@ class Session:
         spent, requests = budget.spent, budget.requests
         self._queue.extend(calls)
         total = sum(len(call.nuggets) for call in self._queue)
-        count = min(self._sender.judge.concurrency, len(self._queue))
-        workers = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
-        for worker in workers:
-            worker.start()
+        self._working = min(self._sender.judge.concurrency, len(self._queue))
+        for _ in range(self._working):
+            threading.Thread(target=self._work, daemon=True).start()
         interrupted: KeyboardInterrupt | None = None
-        while any(worker.is_alive() for worker in workers):
+        while True:
             try:
-                self._progress(self._done, total, budget.spent)
-                next(worker for worker in workers if worker.is_alive()).join(0.1)
-            except StopIteration:
+                # Not Thread.join: one that is interrupted takes its thread for dead (CPython's issue 90882), and the
+                # reply that the thread waits for would be lost.
+                while self._working:
+                    self._progress(self._done, total, budget.spent)
+                    self._ended.wait(0.1)
                 break
             except KeyboardInterrupt as error:
                 if interrupted:
@@ -122,6 +124,11 @@ class Session:
         except BaseException as error:
             self._errors.append(error)
             self._sender.stop.set()
+        finally:
+            with self._lock:
+                self._working -= 1
+                if not self._working:
+                    self._ended.set()
 
     def _take(self) -> Call | None:
         """The next call; None when there is nothing left, also not the halves of a call that is being asked."""

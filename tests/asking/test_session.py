@@ -440,8 +440,10 @@ def test_verdicts_of_which_only_the_call_was_written_are_taken_from_it(ask_folde
         assert {**again[line["qid"], line["nugget"]], "at": ""} == {**line, "at": ""}
 
 
-def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, monkeypatch):
-    with FakeServer(delay=0.3) as server:
+@pytest.mark.parametrize("slowest", range(3))
+def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, slowest):
+    faults = [Fault(wait=0.5 * (number == slowest)) for number in range(3)]
+    with FakeServer(faults, delay=0.3) as server:
         root = ask_folder(server, questions=30, concurrency=3)
         process = start(root)
         while len(server.requests) < 3:
