@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.thresholds.smooth_draws import SmoothDraws
@@ -35,11 +35,11 @@ class PartialSupport:
         if log_k is None:
             return None
         p = np.clip(chance[open_], 1e-6, 1 - 1e-6)
-        share = expit(log_k.mean() + np.log(p.mean()))
+        share = scipy.special.expit(log_k.mean() + np.log(p.mean()))
         low, high, middle = -20.0, 20.0, 0.0
         for _ in range(40):
             middle = (low + high) / 2
-            more = ((1 - p) * (expit(middle + np.log(p)) - share)).sum() < 0
+            more = ((1 - p) * (scipy.special.expit(middle + np.log(p)) - share)).sum() < 0
             low, high = (middle, high) if more else (low, middle)
         odds = np.zeros(len(chance), dtype=np.float32)
         odds[open_] = np.exp(middle) * p

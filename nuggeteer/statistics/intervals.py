@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nuggeteer.records import Vector
+from nuggeteer.statistics.student import student_quantile
 
 CONFIDENCE = 0.95
 DRAWS = 2000
@@ -141,9 +142,7 @@ def student_interval(value: float, error: float, questions: int, scale: Scale) -
 
 def student_reach(questions: int) -> float:
     """How many standard errors the interval reaches on each side."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(questions - 1, (1 + CONFIDENCE) / 2))
+    return student_quantile(questions - 1, (1 + CONFIDENCE) / 2)
 
 
 def jackknife_interval(value: float, left_out: Vector, scale: Scale) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.curve import GRID
@@ -87,5 +87,5 @@ def heights(rates: Vector) -> Vector:
 @cache
 def _heights_at_nodes() -> tuple[Vector, Vector]:
     left = np.exp(-np.exp(np.linspace(*RATES, NODES)))
-    found = np.exp(-0.5 * ndtri(np.clip(left, 1e-9, 1 - 1e-9)) ** 2) / np.sqrt(2 * np.pi)
+    found = np.exp(-0.5 * scipy.special.ndtri(np.clip(left, 1e-9, 1 - 1e-9)) ** 2) / np.sqrt(2 * np.pi)
     return found.astype(np.float32), np.diff(found, append=found[-1]).astype(np.float32)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.curve import features
@@ -57,13 +57,13 @@ def with_level(prior: Prior, pairs: Pairs, share: float, belief: JudgeBelief = B
     opinions = heard(pairs.opinions, len(pairs), prior.b)
     given = features(pairs.scores, pairs.size, None if opinions is None else opinions.rows[opinions.which])
     share = float(np.clip(share, LEAST, 1 - LEAST))
-    share = float(expit(np.log(share / (1 - share)) + belief.level))
+    share = float(scipy.special.expit(np.log(share / (1 - share)) + belief.level))
     scale = np.sqrt(1 + np.pi * (prior.nugget**2 + prior.question**2) / 8)
 
     from scipy.optimize import brentq
 
     def too_many(shift: float) -> float:
-        return float(expit((given @ prior.b + shift) / scale).mean()) - share
+        return float(scipy.special.expit((given @ prior.b + shift) / scale).mean()) - share
 
     off = brentq(too_many, -FAR, FAR)
     mean: Vector = given.mean(axis=0)

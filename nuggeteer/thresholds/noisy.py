@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
@@ -210,8 +210,8 @@ def _below_the_line(a: Vector, b: Vector, c: Vector, d: Vector, rng: np.random.G
     alpha, beta = a / (a + b), c / (c + d)
     alpha, beta = alpha / (alpha + beta + 1e-9), beta / (alpha + beta + 1e-9)
     for _ in range(SWEEPS):
-        alpha = betaincinv(a, b, rng.random(len(a)) * betainc(a, b, 1 - beta))
-        beta = betaincinv(c, d, rng.random(len(a)) * betainc(c, d, 1 - alpha))
+        alpha = scipy.special.betaincinv(a, b, rng.random(len(a)) * scipy.special.betainc(a, b, 1 - beta))
+        beta = scipy.special.betaincinv(c, d, rng.random(len(a)) * scipy.special.betainc(c, d, 1 - alpha))
     return alpha, beta
 
 

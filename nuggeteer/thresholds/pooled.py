@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import betainc, expit
+import scipy
 
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.model import Evidence
@@ -32,7 +32,7 @@ def fit_pooled(evidence: Evidence) -> StepFit:
     log_width = np.log(uniform.steps.high - uniform.steps.low)
 
     def log_prior(point: Vector) -> float:
-        mean, (centre, spread) = float(expit(point[0])), PRIOR_LOG_KAPPA
+        mean, (centre, spread) = float(scipy.special.expit(point[0])), PRIOR_LOG_KAPPA
         normal = -0.5 * ((point[1] - centre) / spread) ** 2 - math.log(spread * math.sqrt(2 * math.pi))
         return float(math.log(mean * (1 - mean)) + normal)
 
@@ -57,9 +57,9 @@ def fit_pooled(evidence: Evidence) -> StepFit:
 
 def _log_mass(steps: Steps, logit_mean: float, log_kappa: float) -> Vector:
     """The log probability of each interval of θ under the Beta distribution."""
-    mean, kappa = float(expit(logit_mean)), math.exp(log_kappa)
+    mean, kappa = float(scipy.special.expit(logit_mean)), math.exp(log_kappa)
     ends, position = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)
-    below = betainc(mean * kappa, (1 - mean) * kappa, ends)[position]
+    below = scipy.special.betainc(mean * kappa, (1 - mean) * kappa, ends)[position]
     half = len(steps.low)
     return np.asarray(np.log(np.maximum(below[half:] - below[:half], TINY)))
 

@@ -16,7 +16,7 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
+import scipy
 
 from nuggeteer.records import Ints, Vector
 
@@ -82,7 +82,7 @@ class RandomRows:
 
     @cached_property
     def _normal_windows(self) -> Vector:
-        return _windows(ndtri(self.middles).astype(np.float32)[self._strata], self.count)
+        return _windows(scipy.special.ndtri(self.middles).astype(np.float32)[self._strata], self.count)
 
     @cached_property
     def _exponential_windows(self) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logsumexp
+import scipy
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.curve import CURVE, curve
@@ -47,7 +47,7 @@ def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: 
     theta = np.zeros((len(alpha), steps.units))
     for unit in range(steps.units):
         terms = logs[:, unit] @ counts[unit].T + log_width[unit]
-        cumulative = np.cumsum(np.exp(terms - logsumexp(terms, axis=1, keepdims=True)), axis=1)
+        cumulative = np.cumsum(np.exp(terms - scipy.special.logsumexp(terms, axis=1, keepdims=True)), axis=1)
         uniform = rng.random(len(alpha))[:, None] * cumulative[:, -1:]
         interval = (cumulative < uniform).sum(axis=1)
         theta[:, unit] = low[unit, interval] + rng.random(len(alpha)) * (high - low)[unit, interval]
@@ -76,7 +76,7 @@ def _smooth(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> 
         b, t = parameters["b"], np.exp(parameters["steepness"][:, nugget])
         shift = parameters["nugget"][:, nugget] + parameters["question"][:, question_of_nugget[nugget]]
         shift = shift + b[:, :1] + b[:, CURVE:] * pairs.size + parameters["v"][:, None]
-        return np.asarray(expit(shift + t * (b[:, 1:CURVE] @ curve(pairs.scores)[:, 1:].T)))
+        return np.asarray(scipy.special.expit(shift + t * (b[:, 1:CURVE] @ curve(pairs.scores)[:, 1:].T)))
 
     return SampledModel("pymc-smooth", evidence.nuggets, chosen, probability, with_group)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+import scipy
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
@@ -283,7 +283,7 @@ def _thinned(steps: Steps, log_width: Vector, part: int) -> tuple[Steps, Vector]
 def coin_evidence(evidence: Evidence) -> float:
     """log₁₀ of the evidence of a coin whose unknown bias is uniform on [0, 1]."""
     yes = float(evidence.yes.sum())
-    return float(betaln(yes + 1, len(evidence.yes) - yes + 1)) / LOG10
+    return float(scipy.special.betaln(yes + 1, len(evidence.yes) - yes + 1)) / LOG10
 
 
 def _log_below(counts: Matrix) -> Vector:
@@ -294,7 +294,7 @@ def _log_below(counts: Matrix) -> Vector:
     n, m, p, q = np.where(d < a, [d, c, b, a], [a, b, c, d])
     order = np.argsort(-n)
     n, m, p, q = n[order], m[order], p[order], q[order]
-    log_first = betaln(p + 1, q + m + 2) - betaln(p + 1, q + 1)
+    log_first = scipy.special.betaln(p + 1, q + m + 2) - scipy.special.betaln(p + 1, q + 1)
     term, total = np.ones(len(n)), np.ones(len(n))
     for i in range(int(n.max(initial=0))):
         k = int(np.searchsorted(-n, -i))  # rows that have a next term
@@ -323,7 +323,7 @@ def _log_wedge(counts: Matrix) -> Vector:
     shorter[shorter] = complement < -1e-3
     chance[shorter] = np.log(-np.expm1(complement[complement < -1e-3]))
     chance[~shorter] = _log_below(counts[~shorter])
-    return np.asarray(math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1) + chance)
+    return np.asarray(math.log(2) + scipy.special.betaln(c + 1, d + 1) + scipy.special.betaln(a + 1, b + 1) + chance)
 
 
 def fit_step_errors(evidence: Evidence) -> StepFit:
@@ -333,7 +333,7 @@ def fit_step_errors(evidence: Evidence) -> StepFit:
     a, b, c, d = steps.counts.T
     # Without the condition α + β < 1 each integral is a product of beta functions, which is an upper bound. An interval
     # is left out if its bound is negligible beside the exact value of the best of three intervals of its unit.
-    bound = math.log(2) + betaln(c + 1, d + 1) + betaln(a + 1, b + 1) + log_width
+    bound = math.log(2) + scipy.special.betaln(c + 1, d + 1) + scipy.special.betaln(a + 1, b + 1) + log_width
     sizes = np.diff(np.append(steps.start, len(bound)))
     rank = np.lexsort((-bound, steps.unit))
     three = np.stack([rank[steps.start], steps.start, np.append(steps.start[1:], len(bound)) - 1])

@@ -232,6 +232,24 @@ def test_the_help_loads_nothing_that_takes_time():
     assert done.stderr == f"{[0] * (len(COMMANDS) + 1)} []\n"
 
 
+def test_a_score_of_what_is_known_loads_no_special_functions(tmp_path):
+    """They take a tenth of a second."""
+    fact = {"nugget": "a", "text": "it sank", "importance": "vital"}
+    write_lines(tmp_path / "nuggets.jsonl", [{"qid": f"q{i}", **fact} for i in range(6)])
+    write_lines(tmp_path / "runs.jsonl", [{"run": "r", "judged": "every"}])
+    write_lines(tmp_path / "runs" / "r.jsonl", [{"qid": f"q{i}", "text": "It sank"} for i in range(6)])
+    yes = [{"qid": f"q{i}", "nugget": "a", "text": "It sank", "verdict": True} for i in range(3)]
+    write_lines(tmp_path / "judgements" / "ann.jsonl", yes)
+    program = (
+        "import sys; from nuggeteer.cli.main import main; code = main(sys.argv[1:]);"
+        "print(code, sorted({'scipy.special', 'scipy.sparse', 'scipy.stats'} & set(sys.modules)), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, "score", "--collection", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == "0 []\n"
+    assert "0.091–0.909" in done.stdout  # an interval by Student's t
+
+
 def test_the_version_is_the_packages():
     done = process("--version", text=True)
     assert (done.returncode, done.stderr) == (0, "")
