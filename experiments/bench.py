@@ -14,6 +14,7 @@ third, as a multiple of the time of a floor in the same run, and then ends with 
 from __future__ import annotations
 
 import asyncio
+import compileall
 import json
 import os
 import re
@@ -529,6 +530,7 @@ def table(found: list[Row], before: dict[str, Any] | None) -> str:
 
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
+    compileall.compile_dir(HERE.parent / "nuggeteer", quiet=1)  # as an installation does
     path = HERE / "bench.json"
     recorded = json.loads(path.read_text(encoding="utf-8")).get("recorded", []) if path.exists() else []
     before = recorded[-1] if recorded else None
