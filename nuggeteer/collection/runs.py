@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
-from nuggeteer.formats.jsonl import bare_name, is_regular
+from nuggeteer.formats.jsonl import bare_name, is_regular, read_jsonl
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
+
+TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
 def read_run(
@@ -32,21 +36,31 @@ def read_run(
     question: list[int] = []
     unknown: dict[str, tuple[int, int]] = {}
     last_rank: dict[str, int] = {}
-    for line, response in canonical.RESPONSES.read(path, problems) if is_regular(path, problems, root) else ():
-        if response.rank is not None:
-            if response.rank <= last_rank.get(response.qid, response.rank - 1):
-                what = f"rank {response.rank} of {response.qid!r} is out of order"
+    objects = read_jsonl(path, problems, canonical.RESPONSES.checks) if is_regular(path, problems, root) else ()
+    for line, record in objects:
+        get: Callable[[str], Any] = record.get
+        qid, text, docid, rank = get("qid"), get("text"), get("docid"), get("rank")
+        place = position.get(qid) if type(qid) is str else None
+        # To check every line field by field would take as long as all else that is done to read it.
+        if place is None or type(text) is not str or type(docid) not in TEXT_OR_NOT or type(rank) not in NUMBER_OR_NOT:
+            response = canonical.RESPONSES.checked(path, line, record, problems)
+            if response is None:
+                continue
+            qid, text, docid, rank, _ = response
+            place = position.get(qid)
+        if rank is not None:
+            if rank <= last_rank.get(qid, rank - 1):
+                what = f"rank {rank} of {qid!r} is out of order"
                 remedy = "the order of lines counts; sort them by rank"
                 problems.append(Problem(str(path), line, what, remedy, "warning"))
-            last_rank[response.qid] = response.rank
-        question_index = position.get(response.qid)
-        if question_index is None:
-            first, count = unknown.get(response.qid, (line, 0))
-            unknown[response.qid] = (first, count + 1)
+            last_rank[qid] = rank
+        if place is None:
+            first, count = unknown.get(qid, (line, 0))
+            unknown[qid] = (first, count + 1)
             continue
-        texts.append(response.text)
-        docids.append(response.docid)
-        question.append(question_index)
+        texts.append(text)
+        docids.append(docid)
+        question.append(place)
     for qid, (line, count) in unknown.items():
         what = f"unknown question {qid!r} ({count} response{'' if count == 1 else 's'})"
         problems.append(Problem(str(path), line, what, "not scored; correct the qid", "warning"))

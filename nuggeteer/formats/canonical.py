@@ -70,10 +70,8 @@ class Layout(Generic[Record]):
         which records need no key in `presumed`."""
         missing: dict[str, list[tuple[int, Record]]] = {key: [] for key in self.presumed}
         for number, line in read_jsonl(path, problems, self.checks):
-            try:
-                record = self.parse(line)
-            except WrongLine as wrong:
-                problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+            record = self.checked(path, number, line, problems)
+            if record is None:
                 continue
             for key, value in self.presumed.items():
                 if line.get(key) is None and getattr(record, key) == value:
@@ -84,6 +82,14 @@ class Layout(Generic[Record]):
                 value, on = self.presumed[key], "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
                 what, remedy = f"no {key!r} on {on}, which is taken as {value!r}", f"add the key {key!r}"
                 problems.append(Problem(str(path), lines[0], what, remedy, "warning"))
+
+    def checked(self, path: Path, number: int, line: dict[str, Any], problems: list[Problem]) -> Record | None:
+        """The record of a line's object; None if it is wrong, which becomes problems."""
+        try:
+            return self.parse(line)
+        except WrongLine as wrong:
+            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+            return None
 
     def parse(self, line: dict[str, Any]) -> Record:
         """Make a record from a line's object; raises `WrongLine`."""

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.runs import cut
+from nuggeteer.collection.runs import cut, read_run
+from nuggeteer.formats.canonical import RESPONSES as RESPONSES_FILE
+from nuggeteer.records import AnswerKey, Question, RunInfo
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.text import length
 from tests.conftest import write_lines
@@ -51,6 +53,27 @@ def test_records_are_cut_and_responses_know_their_place(tmp_path):
     assert run.context(6) == ("One. Two.", 5)
     assert run.context(7) == ("Three", 0)
     assert [run.answer(q) for q in range(3)] == [ANSWER, "One. Two.\nThree", ""]
+
+
+ODD = [{}, {"qid": None}, {"qid": 1}, {"qid": 2.0}, {"qid": True}, {"qid": "q9"}, {"qid": " q1"}, {"qid": ["q1"]}]
+ODD += [{"text": None}, {"text": 1}, {"docid": None}, {"docid": 7}, {"docid": ["d1"]}, {"other": 1}]
+ODD += [{"rank": rank} for rank in (None, 3, 0, True, 1.0, "1")]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_a_line_of_a_run_is_what_its_checks_make_of_it(tmp_path, odd):
+    """Lines of the usual form are not checked field by field, and nothing comes out that the checks would refuse."""
+    line = {"qid": "q1", "text": "One.", "docid": "d1", "rank": 2, **odd}
+    write_lines(tmp_path / "run.jsonl", [line, {key: line[key] for key in line if key not in odd}])
+    expected, found = [], []
+    good = [response for _, response in RESPONSES_FILE.read(tmp_path / "run.jsonl", expected)]
+    questions = tuple(Question(qid, "?") for qid in ("q1", "1"))
+    key = AnswerKey(questions, (), np.zeros(3, dtype=np.int64))
+    run = read_run(tmp_path / "run.jsonl", RunInfo("run"), key, "none", found)
+    good = sorted((r for r in good if r.qid in key.position), key=lambda r: key.position[r.qid])
+    assert [(key.questions[q].qid, t) for q, t in zip(run.question, run.texts, strict=True)] == [r[:2] for r in good]
+    assert [run.docid(i) for i in range(len(run))] == [r.docid for r in good]
+    assert [p for p in found if p.severity == "error"] == expected
 
 
 def test_without_the_setting_a_record_is_a_response(tmp_path):
