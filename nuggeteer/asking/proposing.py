@@ -7,8 +7,9 @@ says what the key or an earlier proposal says is left out, and so is one whose w
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -20,6 +21,7 @@ from nuggeteer.asking.replies import WrongShape, objects
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.session import Progress
 from nuggeteer.asking.store import VerdictStore
+from nuggeteer.asking.workers import Workers
 from nuggeteer.collection.proposals import Proposal, content_words, propose, read_proposals, repeats
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, Importance, Run
@@ -119,27 +121,28 @@ class Proposing:
         }
         for qid, text in read_proposals(root):
             self._known.setdefault(qid, []).append(content_words(text))
+        self._queue: deque[Text] = deque()
         self._lock, self._done, self._result = threading.Lock(), 0, Proposed()
 
     def run(self, texts: Sequence[Text]) -> Proposed:
         """Returns when everything is asked, or the budget is spent. A `KeyboardInterrupt` waits for the replies that
         are on their way."""
-        with ThreadPoolExecutor(self._sender.judge.concurrency) as pool:
-            waiting = [pool.submit(self._work, text) for text in texts]
-            try:
-                for one in waiting:
-                    one.result()
-                    self._progress(self._done, len(texts), self._sender.budget.spent)
-            except BaseException:
-                self._sender.stop.set()
-                raise
-            finally:
-                pool.shutdown()
-                self._sender.close()
+        self._queue.extend(texts)
+        workers = Workers(min(self._sender.judge.concurrency, len(texts)), self._work, self._sender.stop)
+        workers.run(lambda: self._progress(self._done, len(texts), self._sender.budget.spent))
         self._result.spent = self._sender.budget.spent
         return self._result
 
-    def _work(self, text: Text) -> None:
+    def _work(self) -> None:
+        with closing(self._sender):
+            while not self._sender.stop.is_set():
+                with self._lock:
+                    if not self._queue:
+                        return
+                    text = self._queue.popleft()
+                self._propose_from(text)
+
+    def _propose_from(self, text: Text) -> None:
         call, spending = text.call, Spending()
         if not self.store.claim(call):
             with self._lock:

@@ -54,7 +54,6 @@ class Sender:
         self.stop = threading.Event()
         self._price, self._pacer, self._random = Price.of(judge), Pacer(judge.requests_per_minute), random.Random()
         self._connect, self._own = connect, threading.local()
-        self._clients: list[Client] = []
         self._without: frozenset[str] = frozenset()
 
     def ask(self, call: Call, spending: Spending) -> tuple[list[Label], Reply]:
@@ -90,9 +89,9 @@ class Sender:
         return reply
 
     def close(self) -> None:
-        """Close the connections of all workers, which have ended."""
-        while self._clients:
-            self._clients.pop().close()
+        """Close the connection of this worker, which has ended."""
+        if client := vars(self._own).pop("client", None):
+            client.close()
 
     def _send(
         self,
@@ -131,7 +130,6 @@ class Sender:
     def _client(self) -> Client:
         if not hasattr(self._own, "client"):
             self._own.client = self._connect(self.judge)
-            self._clients.append(self._own.client)
         client: Client = self._own.client
         return client
 

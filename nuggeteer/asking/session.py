@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from nuggeteer.asking.calls import Call
 from nuggeteer.asking.client import Refused, Reply, Unavailable
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.store import VerdictStore
+from nuggeteer.asking.workers import Workers
 from nuggeteer.errors import NuggeteerError
 
 IN_A_ROW: Final = 5  # calls that fail one after the other end a session
@@ -70,65 +72,33 @@ class Session:
         self._store, self._sender, self._progress = store, sender, progress
         self._queue: deque[Call] = deque()
         self._lock = threading.Lock()
-        self._working, self._ended = 0, threading.Event()  # workers that have not ended
         self._busy, self._done, self._in_a_row = 0, 0, 0
-        self._errors: list[BaseException] = []
         self._asked = Asked()
 
     def run(self, calls: Iterable[Call]) -> Asked:
         """Ask; returns when all is answered, the budget is spent, or the sender is told to stop. A `KeyboardInterrupt`
-        waits for the replies that are on their way, which are paid for, and then goes on."""
+        waits for the replies that are on their way."""
         started, budget = time.monotonic(), self._sender.budget
         spent, requests = budget.spent, budget.requests
         self._queue.extend(calls)
         total = sum(len(call.nuggets) for call in self._queue)
-        self._working = min(self._sender.judge.concurrency, len(self._queue))
-        for _ in range(self._working):
-            threading.Thread(target=self._work, daemon=True).start()
-        interrupted: KeyboardInterrupt | None = None
-        while True:
-            try:
-                # Not Thread.join: one that is interrupted takes its thread for dead (CPython's issue 90882), and the
-                # reply that the thread waits for would be lost.
-                while self._working:
-                    self._progress(self._done, total, budget.spent)
-                    self._ended.wait(0.1)
-                break
-            except KeyboardInterrupt as error:
-                if interrupted:
-                    raise  # the second time, nothing is waited for
-                interrupted = error
-                self._sender.stop.set()
-        self._sender.close()
+        workers = Workers(min(self._sender.judge.concurrency, len(self._queue)), self._work, self._sender.stop)
+        workers.run(lambda: self._progress(self._done, total, budget.spent))
         self._progress(self._done, total, budget.spent)
         asked = self._asked
         asked.spent, asked.requests = budget.spent - spent, budget.requests - requests
         asked.seconds, asked.left = time.monotonic() - started, sum(len(call.nuggets) for call in self._queue)
         asked.stopped = asked.stopped or (budget.stopped_by if asked.left else None)
-        if interrupted:
-            raise interrupted
-        if self._errors:
-            raise self._errors[0]
         return asked
 
     def _work(self) -> None:
-        try:
+        with suppress(Stopped), closing(self._sender):
             while (call := self._take()) is not None:
                 try:
                     self._answer(call)
                 finally:
                     with self._lock:
                         self._busy -= 1
-        except Stopped:
-            pass
-        except BaseException as error:
-            self._errors.append(error)
-            self._sender.stop.set()
-        finally:
-            with self._lock:
-                self._working -= 1
-                if not self._working:
-                    self._ended.set()
 
     def _take(self) -> Call | None:
         """The next call; None when there is nothing left, also not the halves of a call that is being asked."""

@@ -9,6 +9,7 @@ import argparse
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -134,12 +135,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain(escaped(f"nuggeteer: this needs more memory than there is ({error})".replace(" ()", "")))
         return 2
     except Exception:
+        if _interrupts:  # a library that is being imported makes an ImportError of it
+            _complain("nuggeteer: interrupted")
+            return 130
         import traceback
 
         for line in traceback.format_exc().splitlines():
             _complain(escaped(line))
         _complain("nuggeteer: this is a bug in nuggeteer; please report it with the lines above")
         return 70
+
+
+_interrupts: list[int] = []
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    _interrupts.append(number)
+    raise KeyboardInterrupt
 
 
 def _complain(line: str) -> None:
@@ -168,6 +180,8 @@ def _command(argv: Sequence[str] | None) -> int:
 
 
 def run() -> NoReturn:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
+        signal.signal(signal.SIGINT, _interrupt)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
     # The matrices are small: a second thread of linear algebra, which is asked for before numpy is imported, costs more

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 
 from nuggeteer.cli import options
 
@@ -26,5 +28,9 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.plugins.mcp import make_server
     except ImportError as error:
         raise NuggeteerError("nuggeteer mcp needs the package mcp: install nuggeteer[mcp]") from error
-    make_server(folder).run("stdio")
+    try:
+        make_server(folder).run("stdio")
+    except KeyboardInterrupt:
+        print("nuggeteer: interrupted", file=sys.stderr, flush=True)
+        os._exit(130)  # a thread that waits for the next line would keep the process; there is nothing to be saved
     return 0

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -150,7 +151,11 @@ class Database:
     def _check_kind(self) -> None:
         for suffix in SUFFIXES:  # SQLite waits for ever where one of its own is a pipe
             path = Path(f"{self.path}{suffix}")
-            if path.is_symlink() or (path.exists() and not path.is_file()):
+            try:  # one look: another process may remove the file before a second
+                kind = path.lstat().st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if not stat.S_ISREG(kind):
                 remedy = "remove it" if suffix else "replace it with the file itself"
                 raise fail(path, "is a link or no regular file", remedy)
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 import gc
 import mmap
 import multiprocessing
+import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -44,10 +47,12 @@ def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -
         for number in range(1, workers):
             fork = multiprocessing.get_context("fork")
             ours, theirs = fork.Pipe(duplex=False)
-            process = fork.Process(target=_work, args=(parts[number::workers], work, theirs), daemon=True)
-            process.start()
+            own = (parts[number::workers], work, theirs, os.getpid())
+            process = fork.Process(target=_work, args=own, daemon=True)
+            with _without_interrupts():
+                process.start()
+                started.append((process, ours))
             theirs.close()
-            started.append((process, ours))
         for part in parts[::workers]:
             work(part)
         for process, ours in started:
@@ -65,10 +70,23 @@ def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -
             process.join()
 
 
-def _work(parts: Sequence[Part], work: Callable[[Part], None], done: Connection) -> None:
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """An interrupt waits until the worker that is started is known. The worker itself never hears one: a terminal
+    interrupts all processes at once, but only the command should say so, and it ends its workers."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(parts: Sequence[Part], work: Callable[[Part], None], done: Connection, command: int) -> None:
     gc.disable()  # looking for circles would copy all memory that is shared
     try:
         for part in parts:
+            if os.getppid() != command:
+                return  # it was killed, and nobody waits for this
             work(part)
     except Exception as error:
         done.send(error)

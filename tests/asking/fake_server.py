@@ -57,6 +57,7 @@ class Fault:
     raw: bytes | None = None  # in place of the whole body
     cut: int | None = None  # the connection breaks after so many bytes of the body
     wait: float = 0.0
+    until: Callable[[], object] | None = None  # called before the reply is sent, which waits for it
     more: dict[str, Any] = field(default_factory=dict)  # keys of the completion
 
 
@@ -101,7 +102,8 @@ class FakeServer:
         self.most_at_once = self._now = 0
         self.faults, self.always = list(faults), always
         self.delay, self.logprobs, self.model, self.tokens = delay, logprobs, model, tokens
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), threading.Condition()
+        self._connections = 0  # that are open
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -128,6 +130,19 @@ class FakeServer:
             daemon_threads = True
             request_queue_size = 128
 
+            def process_request(self, request: Any, client_address: Any) -> None:
+                with outer._closed:
+                    outer._connections += 1
+                super().process_request(request, client_address)
+
+            def process_request_thread(self, request: Any, client_address: Any) -> None:
+                try:
+                    super().process_request_thread(request, client_address)
+                finally:
+                    with outer._closed:
+                        outer._connections -= 1
+                        outer._closed.notify_all()
+
             def handle_error(self, request: Any, client_address: Any) -> None:
                 pass  # a client that was killed
 
@@ -141,6 +156,14 @@ class FakeServer:
     def __exit__(self, *exception: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def wait_for_the_dead(self) -> None:
+        """Wait until all clients are gone, and whatever they have sent is in `requests`."""
+        with socket.create_connection(self._server.server_address[:2]) as last:
+            last.shutdown(socket.SHUT_WR)
+            last.recv(1)  # nothing, once it was let in, and all before it
+        with self._closed:
+            assert self._closed.wait_for(lambda: not self._connections, 60)
 
     def settings(self, **more: Any) -> str:
         """The section of `nuggeteer.toml` for this server."""
@@ -164,6 +187,8 @@ class FakeServer:
             fault = fault(request)
         fault = fault or Fault()
         time.sleep(self.delay + fault.wait)
+        if fault.until is not None:
+            fault.until()
         content = fault.raw if fault.raw is not None else self._completion(request, fault)
         with self._lock:
             self._now -= 1

@@ -6,10 +6,13 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from nuggeteer.asking import budget as budget_module
 from nuggeteer.asking import sender as sender_module
 from nuggeteer.asking.budget import Budget
 from nuggeteer.asking.calls import Identity, every_call
@@ -21,6 +24,8 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import NuggeteerError
 from tests.asking.conftest import NUGGETS
 from tests.asking.fake_server import FakeServer, Fault, labels_of, reply_of
+
+NOTHING_NEW = '{"nuggets": []}'
 
 
 @pytest.fixture(autouse=True)
@@ -184,10 +189,13 @@ def test_a_request_that_failed_is_sent_again(ask_folder, fault):
 
 
 def test_a_slow_reply_is_given_up_and_asked_for_again(ask_folder):
-    with FakeServer([Fault(wait=1.5)]) as server:
-        root = ask_folder(server, timeout=1, input_price=1e6, output_price=0)
+    """The first reply is held back until it is asked for again. On a busy machine others may be late, too."""
+    again = threading.Event()
+    with FakeServer([Fault(until=again.wait)], always=lambda request: again.set()) as server:
+        root = ask_folder(server, timeout=1, concurrency=1, input_price=1e6, output_price=0)
         asked = ask(root)
-    assert (len(server.requests), len(verdicts(root))) == (3, 10)
+    assert len(server.requests) == asked.requests >= 3
+    assert len(verdicts(root)) == 10
     assert asked.spent > 3 * 100  # the request that timed out may have been charged, so its limit is counted
 
 
@@ -196,7 +204,7 @@ def test_all_wait_as_long_as_the_server_asks(ask_folder):
         root = ask_folder(server, questions=4, concurrency=1)
         ask(root)
     times = [request.at for request in server.requests]
-    assert 1 <= times[1] - times[0] < 5
+    assert times[1] - times[0] >= 1
 
 
 def test_a_server_that_is_down_ends_the_session_and_is_asked_again_by_the_next(ask_folder):
@@ -358,14 +366,15 @@ def test_max_cost_is_never_exceeded_and_almost_used(ask_folder, concurrency, mos
     assert asked.spent + (longest + 200) * 100 / 1e6 + 64 * 1000 / 1e6 > most  # the next might have been too much
 
 
-def test_nothing_is_sent_after_the_minutes(ask_folder):
-    with FakeServer(delay=0.1) as server:
+def test_nothing_is_sent_after_the_minutes(ask_folder, monkeypatch):
+    """The clock goes on by ten seconds with each request."""
+    server = FakeServer()
+    monkeypatch.setattr(budget_module, "time", SimpleNamespace(monotonic=lambda: 10.0 * len(server.requests)))
+    with server:
         root = ask_folder(server, questions=100, concurrency=2)
-        started = time.monotonic()
-        asked = ask(root, minutes=0.5 / 60)
-        assert time.monotonic() - started < 2
+        asked = ask(root, minutes=0.5)
     assert asked.stopped == "minutes"
-    assert 2 <= asked.calls <= 12
+    assert 3 <= asked.calls <= 4  # the other worker may have sent its own just before
     assert len(lines(root)) == 5 * asked.calls == 5 * len(server.requests)
 
 
@@ -378,9 +387,12 @@ def test_requests_are_paced(ask_folder):
 
 
 def test_as_many_requests_are_open_as_the_settings_say(ask_folder):
-    with FakeServer(delay=0.1) as server:
+    """The server replies when four have come, and not before."""
+    four = threading.Barrier(4, timeout=60)
+    with FakeServer(always=lambda request: Fault(until=four.wait)) as server:
         root = ask_folder(server, questions=12, concurrency=4)
         ask(root)
+    assert len(server.requests) == 12
     assert server.most_at_once == 4
 
 
@@ -388,17 +400,17 @@ def test_two_sessions_at_once_share_the_work(ask_folder):
     """In two processes, because locks belong to processes; `test_kill.py` has many more."""
     with FakeServer(delay=0.02) as server:
         root = ask_folder(server, questions=40, concurrency=2)
-        both = [start(root) for _ in range(2)]
+        both = [start(root, "--all") for _ in range(2)]
         assert [process.wait(60) for process in both] == [0, 0]
         assert len(server.requests) == 40
     assert len(verdicts(root)) == 200
 
 
-def start(root):
+def start(root, *more):
     # A shell makes its background jobs deaf to interrupts, and a build server may start the tests as one.
     heard = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     heard += "; runpy.run_module('nuggeteer', run_name='__main__')"
-    command = [sys.executable, "-c", heard, "ask", "night", "--all", "--collection", str(root)]
+    command = [sys.executable, "-c", heard, "ask", "night", *more, "--collection", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
@@ -442,16 +454,36 @@ def test_verdicts_of_which_only_the_call_was_written_are_taken_from_it(ask_folde
 
 @pytest.mark.parametrize("slowest", range(3))
 def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, slowest):
-    faults = [Fault(wait=0.5 * (number == slowest)) for number in range(3)]
+    """All replies are held back until the interrupt is sent, and one of them longer."""
+    sent = threading.Event()
+    faults = [Fault(wait=0.5 * (number == slowest), until=sent.wait) for number in range(3)]
     with FakeServer(faults, delay=0.3) as server:
-        root = ask_folder(server, questions=30, concurrency=3)
-        process = start(root)
-        while len(server.requests) < 3:
-            time.sleep(0.01)
-        time.sleep(0.1)  # until all three wait for their replies
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        sent = len(server.requests)
-        assert len(verdicts(root)) == 5 * sent == 15
+        root = ask_folder(server, questions=60, concurrency=3)
+        interrupt(start(root, "--all"), server, sent)
+        asked = len(server.requests)
+        assert len(verdicts(root)) == 5 * asked
+        assert asked < 60
+        server.delay = 0
         ask(root)
-    assert len(server.requests) == 30
+    assert len(server.requests) == 60
+
+
+def test_an_interrupt_of_proposing_waits_for_what_is_paid_for_too(ask_folder):
+    sent = threading.Event()
+    faults = [Fault(content=NOTHING_NEW, until=sent.wait)] * 3
+    with FakeServer(faults, always=lambda request: Fault(content=NOTHING_NEW), delay=0.3) as server:
+        root = ask_folder(server, questions=60, concurrency=3)
+        interrupt(start(root, "--propose", "answers"), server, sent)
+    calls = lines(root, "judges/calls/fake.proposals.jsonl")
+    assert [call["outcome"] for call in calls] == ["answered"] * len(server.requests)
+    assert 3 <= len(calls) < 60
+
+
+def interrupt(process, server, sent):
+    """Interrupt a command as soon as it waits for three replies, which come when that is `sent`."""
+    while len(server.requests) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    sent.set()
+    assert process.wait(60) == 130

@@ -9,12 +9,14 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from importlib import import_module
 
 import pytest
 
+from nuggeteer.cli import main as entry
 from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
@@ -350,6 +352,21 @@ def test_every_ending_has_its_code(monkeypatch, capsys, error, code, says):
     captured = capsys.readouterr()
     assert says in captured.err
     assert "\x1b" not in captured.err
+
+
+def test_an_interrupt_of_which_a_library_makes_another_error_is_still_one(monkeypatch, capsys):
+    """As numpy does while it is imported."""
+    monkeypatch.setattr(entry, "_interrupts", [])
+
+    def perform(args):
+        try:
+            entry._interrupt(signal.SIGINT, None)
+        except KeyboardInterrupt:
+            raise ImportError("datetime could not be imported") from None
+
+    monkeypatch.setattr("nuggeteer.cli.check.run", perform)
+    assert main(["check"]) == 130
+    assert capsys.readouterr().err == "nuggeteer: interrupted\n"
 
 
 @pytest.mark.slow

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -195,3 +197,25 @@ def test_without_the_sdk_the_command_names_the_extra(folder, monkeypatch, capsys
     monkeypatch.delitem(sys.modules, "nuggeteer.plugins.mcp", raising=False)
     assert main(["mcp", "--collection", str(folder)]) == 2
     assert "install nuggeteer[mcp]" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_server_though_its_client_is_still_there(folder):
+    pytest.importorskip("mcp", reason="the SDK is not installed: pip install 'nuggeteer[mcp]'")
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heard}; from nuggeteer.cli.main import run; run()", "mcp"]
+    with subprocess.Popen(
+        [*command, "--collection", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        server.stdin.write(f"{line}\n")
+        server.stdin.flush()
+        assert "result" in json.loads(server.stdout.readline())
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 130
+        assert server.stderr.read().splitlines()[-1] == "nuggeteer: interrupted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -65,6 +66,38 @@ def test_a_worker_that_is_killed_is_an_error():
 
     with pytest.raises(NuggeteerError, match=r"ended early \(exit code -9\).*--jobs 1"):
         work_on(range(4), work, 2)
+
+
+def test_a_worker_does_not_hear_an_interrupt():
+    """A terminal interrupts it too; the command ends it."""
+    found, command = zeros(4, np.int64, 2), os.getpid()
+
+    def work(part):
+        if os.getpid() != command:
+            os.kill(os.getpid(), signal.SIGINT)
+        found[part] = 1
+
+    work_on(range(4), work, 2)
+    assert found.tolist() == [1] * 4
+
+
+ORPHAN = """
+import os, signal, time
+from nuggeteer.scoring.workers import work_on
+command = os.getpid()
+def work(part):
+    if os.getpid() == command:
+        os.kill(command, signal.SIGKILL)
+    while os.getppid() == command:
+        time.sleep(0.01)
+    print(part, flush=True)
+work_on(range(10), work, 2)
+"""
+
+
+def test_a_worker_ends_after_its_part_when_the_command_was_killed():
+    done = subprocess.run([sys.executable, "-c", ORPHAN], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGKILL, "1\n", "")
 
 
 @pytest.mark.parametrize("judged", [0, 1])
