@@ -24,6 +24,7 @@ from nuggeteer.errors import InputError, NuggeteerError, fail
 from nuggeteer.formats.jsonl import BOM
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
+READERS_PATIENCE: Final = 1.0  # seconds that reading waits for whoever writes
 TRIES: Final = 1000  # to write, if other programs keep replacing the file
 _BLOCK: Final = 1 << 16  # bytes that are read at once, from the end
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -118,13 +119,13 @@ def torn(content: bytes) -> bytes:
 
 
 def quiet(path: Path) -> ExitStack:
-    """A context in which no other program is writing a line. After a second of waiting it is entered anyway."""
+    """A context in which no other program is writing a line. After a while it is entered anyway."""
     held = ExitStack()
     with suppress(ImportError, OSError):
         import fcntl
 
         file = held.enter_context(path.open("rb"))
-        give_up = time.monotonic() + 1
+        give_up = time.monotonic() + READERS_PATIENCE
         while time.monotonic() < give_up:
             with suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
