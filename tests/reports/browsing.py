@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import time
 
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+PATIENCE = 60  # seconds, for a machine that has much to do
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
@@ -28,7 +30,7 @@ class Visit:
         self.page = browser.new_page(**options)
         if "viewport" not in options:
             self.page.set_viewport_size({"width": 1280, "height": 900})
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -37,6 +39,13 @@ class Visit:
         self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
         self.url = path.as_uri()
         self.page.goto(self.url)
+
+    def until(self, happened):
+        """Wait for something that must happen."""
+        end = time.monotonic() + PATIENCE
+        while not happened():
+            assert time.monotonic() < end, f"it has not happened in {PATIENCE} s"
+            self.page.wait_for_timeout(10)
 
     def owned(self):
         return self.page.evaluate("window.owned === undefined ? null : window.owned")

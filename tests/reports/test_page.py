@@ -70,10 +70,8 @@ def test_the_watcher_sees_what_a_page_does(browser, tmp_path):
     path = tmp_path / "open.html"
     path.write_text("<script>window.owned=1;console.log('x')</script><img src='http://127.0.0.1:9/x.png'>")
     seen = Visit(browser, path)
-    seen.page.wait_for_timeout(200)
+    seen.until(lambda: "x" in seen.complaints and "http://127.0.0.1:9/x.png" in seen.requests)
     assert seen.owned() == 1
-    assert "x" in seen.complaints
-    assert "http://127.0.0.1:9/x.png" in seen.requests
     seen.page.close()
 
 
@@ -421,12 +419,11 @@ def test_were_something_not_escaped_the_policy_would_stop_it(browser, demo_page,
     path = tmp_path / "broken.html"
     path.write_text(broken, encoding="utf-8")
     seen = Visit(browser, path)
-    seen.page.wait_for_timeout(200)
+    stopped = "Content Security Policy"
+    seen.until(lambda: any(stopped in line for line in seen.complaints) if walled else seen.owned() is not None)
     red = seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(255, 0, 0)"
     assert (seen.owned() is None) == walled
     assert red == (not walled)
-    if walled:
-        assert any("Content Security Policy" in line for line in seen.complaints)
     seen.page.close()
 
 

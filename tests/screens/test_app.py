@@ -35,7 +35,7 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
                     await pilot.resize_terminal(*key)
                 else:
                     await pilot.press(key)
-                await pilot.pause()
+                await drawn(app, pilot)
                 screens.append(lines(app))
             if settle:
                 await settled(app, pilot)
@@ -47,10 +47,20 @@ def drive(session, *keys, size=(80, 24), width=None, settle=True):
 
 async def settled(app, pilot):
     """Until the score is there."""
-    await pilot.pause()
+    await drawn(app, pilot)
     while app.is_working:
         await asyncio.sleep(0.01)
-    await pilot.pause()
+    await drawn(app, pilot)
+
+
+async def drawn(app, pilot):
+    """Until the screen shows what it has been told, and what follows from that. The pilot itself only pauses until the
+    process is idle, and on a busy machine every process looks idle."""
+    for _ in range(3):
+        done = asyncio.Event()
+        if app.is_running and app.call_after_refresh(done.set):
+            while app.is_running and not done.is_set() and app._exception is None:
+                await asyncio.sleep(0.01)
 
 
 def lines(app):
@@ -298,7 +308,7 @@ def gate(monkeypatch):
     opened, score = threading.Event(), JudgingState.score
 
     def slow(state):
-        opened.wait(20)
+        opened.wait()
         score(state)
 
     monkeypatch.setattr(JudgingState, "score", slow)
@@ -312,13 +322,14 @@ def test_the_first_question_and_the_first_keys_do_not_wait_for_the_score(begin, 
 
     async def press():
         async with JudgeApp(session).run_test(size=(80, 24)) as pilot:
-            await pilot.pause()
+            await drawn(pilot.app, pilot)
             first = lines(pilot.app)
             assert first[:2] == ["tonight  F(3)  …", "0 judged"]
             assert any(line.startswith("> response") for line in first)
             for _ in range(3):
                 asked.append(in_view(session))
                 await pilot.press("n")
+            await drawn(pilot.app, pilot)
             assert lines(pilot.app)[:2] == ["tonight  F(3)  …", "3 judged"]
             assert len(written(session)) == 3
             gate.set()
@@ -474,10 +485,11 @@ def test_without_colour_marks_are_underlined_and_the_choice_is_reversed(begin, m
     async def press():
         app = JudgeApp(session)
         async with app.run_test(size=(80, 24)) as pilot:
-            await pilot.pause()
+            await drawn(app, pilot)
             for name, key in (("marks", None), ("chosen", "m")):
                 if key:
                     await pilot.press(key)
+                    await drawn(app, pilot)
                 reader = app.query_one("#answer", TextPane)
                 strips = [reader.render_line(y) for y in range(reader.size.height)]
                 found[name] = [s for strip in strips for s in strip if s.style and (s.style.underline, s.style.reverse)]
