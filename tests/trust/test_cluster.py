@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -77,18 +78,19 @@ def results(path):
 
 
 def kill_one_at_work(address, workers, watching, killed):
-    """Waits until both workers have tasks, and ends one of them for good."""
+    """Ends one worker for good when it has tasks. Until then it is stopped, so it cannot be done with them before."""
+    victim, process = next(iter(workers.items()))
     with distributed.Client(address) as client:
+        process.send_signal(signal.SIGSTOP)
         watching.set()
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            busy = [worker for worker, tasks in client.processing().items() if tasks and worker in workers]
-            if len(busy) == 2:
-                workers[busy[0]].kill()
-                workers[busy[0]].wait()
-                killed.append(busy[0])
-                return
+        while time.monotonic() < end and not killed:
+            if client.processing().get(victim):
+                killed.append(victim)
             time.sleep(0.01)
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.slow
