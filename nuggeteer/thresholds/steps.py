@@ -15,14 +15,13 @@ posterior is.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
@@ -58,9 +57,16 @@ class Steps(Shown):
     def pairs(self) -> int:
         return int(self.counts[self.start].sum())
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Steps:
+    def only(self, kept: Bools) -> Steps:
         unit = self.unit[kept]
         start = np.searchsorted(unit, np.arange(self.units)).astype(np.int64)
+        return Steps(start, self.low[kept], self.high[kept], self.counts[kept])
+
+    def of_units(self, some: Bools) -> Steps:
+        """The intervals of some of the units, which are numbered anew."""
+        unit = self.unit
+        kept = some[unit]
+        start = np.searchsorted(unit[kept], np.flatnonzero(some)).astype(np.int64)
         return Steps(start, self.low[kept], self.high[kept], self.counts[kept])
 
 
@@ -212,7 +218,33 @@ def fit_steps(name: str, evidence: Evidence) -> StepFit:
 def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, cells: Matrix = WHOLE) -> StepFit:
     """Fit with `log_width`, the log prior probability of each interval of θ: the log of its width if θ is uniform.
 
-    The `cells` of a similar fit save the search for the posterior."""
+    The `cells` of a similar fit save the search for the posterior. Units without pairs tell nothing: their θ is as it
+    was beforehand."""
+    told: Bools = np.asarray(steps.counts[steps.start].any(axis=1))
+    if told.all() or not told.any():
+        return _fit_all(name, steps, log_width, unit_of_nugget, cells)
+    fit = _fit_all(name, steps.of_units(told), log_width[told[steps.unit]], unit_of_nugget, cells)
+    unit = np.concatenate([np.flatnonzero(told)[fit.steps.unit], np.flatnonzero(~told)])
+    order, at = np.argsort(unit, kind="stable"), steps.start[~told]  # the others have one interval each
+
+    def beside(own: Vector, others: Vector | float) -> Vector:
+        return np.concatenate([own, np.broadcast_to(others, (len(at), *own.shape[1:]))])[order]
+
+    start = np.searchsorted(unit[order], np.arange(steps.units)).astype(np.int64)
+    low, high = beside(fit.steps.low, steps.low[at]), beside(fit.steps.high, steps.high[at])
+    alpha, beta = float(fit.alpha[0]), float(fit.beta[0])
+    return replace(
+        fit,
+        steps=Steps(start, low, high, beside(fit.steps.counts, 0.0)),
+        alpha=np.full(steps.units, alpha),
+        beta=np.full(steps.units, beta),
+        share=beside(fit.share, 1.0),
+        rise=beside(fit.rise, 1 - alpha - beta),
+        log_width=beside(fit.log_width, log_width[at]),
+    )
+
+
+def _fit_all(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, cells: Matrix) -> StepFit:
     whole = Likelihood(steps, log_width)
     if cells is WHOLE:
         for part in (512, 64, 8):

@@ -293,6 +293,18 @@ def test_nuggets_without_pairs_do_not_change_the_evidence(pairs):
         assert few.log10_evidence == pytest.approx(many.log10_evidence, abs=1e-9)
 
 
+def test_nuggets_without_pairs_between_others_change_nothing_of_these():
+    few = simulated(5, 5, 60)
+    many = replace(few, nugget=3 * few.nugget + 1, question_of_nugget=np.arange(17), weight_of_nugget=np.ones(17))
+    one, other = fit_steps("nugget", few), fit_steps("nugget", many)
+    told = 3 * np.arange(5) + 1
+    assert other.threshold(told) == pytest.approx(one.threshold(np.arange(5)), abs=1e-9)
+    assert other.errors == pytest.approx(one.errors, abs=1e-9)
+    assert predicted(other, 17)[told] == pytest.approx(predicted(one, 5), abs=1e-9)
+    rest = np.setdiff1d(np.arange(17), told)
+    assert other.threshold(rest) == pytest.approx(0.5)  # θ is uniform there
+
+
 # Much data
 
 
