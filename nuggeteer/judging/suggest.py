@@ -76,8 +76,10 @@ def suggest(
     scorer: Scorer, matched: MatchedRun, measure: Measure, count: int, against: MatchedRun | None = None
 ) -> list[Suggestion]:
     """The pairs whose verdicts would narrow the judging part of a run's score most, or that of its difference to the
-    run `against`: the best first, each given those before. None from a model that cannot say how sure it is."""
-    return VerdictValues(scorer, matched, measure, against).suggest(count) if scorer.draws else []
+    run `against`: the best first, each given those before. None where all is known, and from a model that cannot say
+    how sure it is."""
+    decided = matched.decided and (against is None or against.decided)
+    return [] if decided or not scorer.draws else VerdictValues(scorer, matched, measure, against).suggest(count)
 
 
 def forecast(scorer: Scorer, matched: MatchedRun, measure: Measure, against: MatchedRun | None = None) -> Forecast:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Set
-from dataclasses import fields, replace
+from dataclasses import fields
 from hashlib import blake2b
 
 import numpy as np
@@ -80,8 +80,11 @@ def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...
     return names, np.array([number[name] for name in groups], dtype=np.int64)
 
 
-def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> Evidence:
-    """All pairs that humans decided. A text that several systems returned counts once."""
+def gather_evidence(
+    collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1, alone: bool = False
+) -> Evidence:
+    """All pairs that humans decided. A text that several systems returned counts once. With `alone`, without what
+    verdicts say of other pairs, for those who leave some of the verdicts out."""
     key = collection.key
     matcher = cached(matcher, key, known.question, collection.root, JUDGED)
     names, group_of_text = _groups(collection, known)
@@ -93,8 +96,8 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
     size = np.repeat(size_of(lengths), np.diff(begin))
     opinions = matcher.opinions(known.texts, known.question)
     weights = weights_in_recall(key)
-    carried = _carried_to_chosen(collection, matcher, known, begin)
-    represents = _represented_by_drawn(collection, known, begin)
+    carried = None if alone else _carried_to_chosen(collection, matcher, known, begin)
+    represents = None if alone else _represented_by_drawn(collection, known, begin)
     evidence = Evidence(
         scores,
         size,
@@ -111,11 +114,6 @@ def gather_evidence(collection: Collection, matcher: Matcher, known: VerdictInde
         represents,
     )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
-
-
-def unseen(evidence: Evidence) -> Evidence:
-    """The same evidence without what verdicts say of other pairs, for those who leave some of the verdicts out."""
-    return replace(evidence, carried=None, represents=None)
 
 
 def prior_of(collection: Collection, matcher: Matcher, jobs: int = 1, belief: JudgeBelief = BELIEF) -> Prior:

@@ -29,7 +29,7 @@ from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import gather_evidence, judged_texts, marked, prior_of, unseen
+from nuggeteer.scoring.fitting import gather_evidence, judged_texts, marked, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
 from nuggeteer.scoring.matching_cache import cached
@@ -275,7 +275,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
     )
     matcher = make(material(collection, known))
-    evidence = unseen(gather_evidence(collection, matcher, known, jobs))
+    evidence = gather_evidence(collection, matcher, known, jobs, alone=True)
     compared, chosen = compare(evidence, prior_of(collection, matcher, jobs))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)

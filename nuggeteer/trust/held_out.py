@@ -8,7 +8,7 @@ import numpy as np
 
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.scoring.fitting import gather_evidence, prior_of, unseen
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import verdict_form
@@ -24,7 +24,7 @@ class HeldOutGuesses:
     def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
-        self.evidence = unseen(gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs))
+        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs, alone=True)
         self.decided = np.flatnonzero(known.taught != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)

@@ -20,7 +20,7 @@ import orjson
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.fitting import gather_evidence, prior_of, unseen
+from nuggeteer.scoring.fitting import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
 from nuggeteer.settings import Threshold
 from nuggeteer.thresholds.model import Evidence
@@ -76,7 +76,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
             return _trust(stored["trust"])
-    evidence = unseen(gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs))
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs, alone=True)
     if not len(evidence):
         return None
     judged = len(np.unique(evidence.nugget))

@@ -16,7 +16,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.reports.assessors import as_json
-from nuggeteer.scoring.fitting import gather_evidence, unseen
+from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
@@ -113,7 +113,7 @@ def test_the_tool_guesses_as_a_fit_that_never_saw_the_system(folder):
     """Each group by hand: fitted without it, asked of it."""
     collection = read_collection(folder)
     scorer = Scorer(collection)
-    evidence = unseen(gather_evidence(collection, scorer.matcher, scorer.known))
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, alone=True)
     chance = np.zeros(len(evidence))
     for group in np.unique(evidence.group):
         own = evidence.group == group
@@ -240,7 +240,7 @@ def test_a_fixed_threshold_says_yes_or_no_and_not_how_surely(folder):
     (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "fixed"\nvalue = 0.2\n')
     collection = read_collection(folder)
     scorer = Scorer(collection)
-    evidence = unseen(gather_evidence(collection, scorer.matcher, scorer.known))
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, alone=True)
     found = agree(collection)
     assert found.tool.known.differ == ((evidence.scores > 0.2) != evidence.yes).sum()
     assert {one.probability for one in found.disputes} == {None}
