@@ -87,7 +87,7 @@ from tests.asking.fake_server import as_tokens, reply_of
 from tests.test_fuzz import FILES, fill
 
 SECONDS, SECONDS_PER_BYTE = 2.0, 20e-6  # of processor time; readers need a hundredth of it on a machine at rest
-HANG = 30  # seconds after which an input is given up
+HANG = 120  # seconds after which an input is given up
 MEMORY = 3 << 30  # bytes of addresses that the whole process may have
 
 # What takes a path or bytes and reads nothing from it, or only through a reader below. Names that begin with

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from contextlib import suppress
 from functools import partial
+from itertools import count
 
 import pytest
 
@@ -22,6 +22,7 @@ from nuggeteer.formats.spreadsheet import read_verdicts
 from nuggeteer.gale.templates import find_template, read_templates
 from nuggeteer.text import verdict_form, words
 from tests.attack import readers as attacked
+from tests.growth import grows_less_than
 
 LINES = [
     (begin, repeated, end)
@@ -89,19 +90,9 @@ def labels(text):
 FUNCTIONS = {"read_labels": labels, "pieces": sentences.pieces, "verdict_form": verdict_form, "words": words}
 
 
-def seconds(run, text):
-    def once():
-        begun = time.process_time()
-        run(text)
-        return time.process_time() - begun
-
-    return min(once() for _ in range(2))
-
-
 def grows_like_its_length(run, begin, repeated, end):
-    texts = (begin + repeated * (size // len(repeated)) + end for size in (SIZE, SIZE * TIMES))
-    short, long = (seconds(run, text) for text in texts)
-    return long < 0.05 or long < SQUARE * short
+    short, long = (begin + repeated * (size // len(repeated)) + end for size in (SIZE, SIZE * TIMES))
+    return grows_less_than(SQUARE, lambda: run(short), lambda: run(long))
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -114,12 +105,10 @@ def test_a_reader_needs_time_in_proportion(name, tmp_path):
 REPEATED = [" ", "\n", "a ", "1", '"', "(", "[[", "[1", "\\", "\t", "a\u0301\u0316", "{"]
 
 
-def seconds_of(reader, path, content):
+def read_from(reader, path, content):
     path.write_bytes(content)
-    begun = time.process_time()
     with suppress(NuggeteerError):
         reader.read(path)
-    return time.process_time() - begun
 
 
 @pytest.mark.slow
@@ -138,8 +127,8 @@ def test_every_reader_needs_time_in_proportion(name, tmp_path):
                 short, long = (
                     seed[:at] + repeated * (size // len(repeated)) + seed[at:] for size in (SIZE, SIZE * TIMES)
                 )
-                quick = seconds_of(reader, path, long) < 0.1
-                assert quick or seconds_of(reader, path, long) < SQUARE * seconds_of(reader, path, short), long[:99]
+                runs = (partial(read_from, reader, path, content) for content in (short, long))
+                assert grows_less_than(SQUARE, *runs), long[:99]
 
 
 def annotation(suffix, content):
@@ -194,16 +183,20 @@ ANNOTATIONS = {
 @pytest.mark.parametrize("content", ANNOTATIONS, ids=lambda content: content.__name__)
 def test_many_nuggets_in_one_text_need_time_in_proportion(content, tmp_path):
     run = partial(annotation(ANNOTATIONS[content], content), tmp_path)
-    short, long = seconds(run, SIZE // 4), seconds(run, SIZE // 4 * TIMES)
-    assert long < 0.05 or long < SQUARE * short
+    assert grows_less_than(SQUARE, lambda: run(SIZE // 4), lambda: run(SIZE // 4 * TIMES))
 
 
-def test_a_nugget_of_blank_lines_is_written_in_no_time(tmp_path):
-    text = "a" + " " * 100_000 + "\nb"
-    begun = time.process_time()
-    write_snippets(tmp_path / "brat", [Snippet("s", text, (Extent(((1, len(text)),)),))])
-    assert time.process_time() - begun < 1
-    (found,) = read_snippets(tmp_path / "brat", [])
+def test_a_nugget_of_blanks_is_written_in_time_in_proportion(tmp_path):
+    folders = (tmp_path / str(number) for number in count())
+
+    def write(blanks):
+        text, folder = "a" + " " * blanks + "\nb", next(folders)
+        write_snippets(folder, [Snippet("s", text, (Extent(((1, len(text)),)),))])
+        return text, folder
+
+    assert grows_less_than(SQUARE, lambda: write(100_000), lambda: write(100_000 * TIMES))
+    text, folder = write(100_000)
+    (found,) = read_snippets(folder, [])
     assert [text[start:end] for start, end in found.nuggets[0].spans] == ["b"]
 
 
