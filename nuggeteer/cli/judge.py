@@ -167,7 +167,7 @@ def _import(args: argparse.Namespace) -> int:
 
 def _page(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.judging.session import Filter
+    from nuggeteer.judging.filters import Filter
     from nuggeteer.reports import sheet as report
     from nuggeteer.reports.html import sheet
 
@@ -238,7 +238,8 @@ def _old_run(root: Path, run: str, against: str) -> Run:
 
 def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.collection.ledger import Ledger, default_assessor
-    from nuggeteer.judging.session import Filter, Session
+    from nuggeteer.judging.filters import Filter
+    from nuggeteer.judging.session import Session
 
     with output.waiting("Reading the collection, and finding what to judge first"):
         state = _state(args)

@@ -8,72 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
 from typing import Any
 
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import Proposal, propose
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.cards import Card, ShownResponse
+from nuggeteer.judging.filters import Filter, check_filter
 from nuggeteer.judging.state import JudgingState, PendingPair
-from nuggeteer.matching.base import Explanation
+from nuggeteer.judging.verdicts import SessionVerdicts
 from nuggeteer.matching.marks import Span
-from nuggeteer.records import Importance, Judgement, Nugget, Question, Scope
-from nuggeteer.text import verdict_form
-
-
-@dataclass(frozen=True)
-class ShownResponse:
-    """A response as the assessor sees it. The words that support the nugget are marked, except in an audit, because
-    marks hint at the guess. `verdict` is the known one."""
-
-    response: int
-    text: str
-    docid: str | None
-    rank: int
-    marks: tuple[Span, ...]
-    verdict: bool | None
-
-
-@dataclass(frozen=True)
-class Card:
-    """A question with everything needed to answer it. `focus` is the index in `answer` of the response asked about.
-    `guess` and `explanation` are None while the guess is hidden."""
-
-    question: Question
-    nugget: Nugget
-    run: str
-    answer: tuple[ShownResponse, ...]
-    focus: int
-    examples: tuple[tuple[str, tuple[Span, ...]], ...]
-    blind: bool
-    guess: tuple[float | None, float] | None
-    explanation: Explanation | None
-    reason: str | None
-
-    @property
-    def response(self) -> ShownResponse:
-        return self.answer[self.focus]
-
-
-@dataclass(frozen=True)
-class Filter:
-    """The questions and nuggets to ask about."""
-
-    qid: str | None = None
-    nugget: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Filter:
-        """The filter that an assessor types: QID, QID/NUGGET, or nothing for all."""
-        qid, _, nugget = text.strip().partition("/")
-        return cls(qid or None, nugget or None)
-
-    def __call__(self, nugget: Nugget) -> bool:
-        return self.qid in (None, nugget.qid) and self.nugget in (None, nugget.nugget)
-
-    def __str__(self) -> str:
-        return "/".join(part for part in (self.qid or "*", self.nugget) if part) if self.qid or self.nugget else "all"
+from nuggeteer.records import Importance, Judgement
 
 
 @dataclass(frozen=True)
@@ -89,9 +35,9 @@ class _Step:
 class Session:
     """Asks one assessor about one subject.
 
-    `state` may be older than the last verdicts. They are remembered here until a newer state arrives (`refresh`).
-    `audit` has the units of an audit, in its order; without it, drawn pairs come first. `judged`
-    counts the verdicts of this session, `total` all of the assessor's on these runs that stand.
+    `state` may be older than the last verdicts, which `verdicts` has too, until a newer state arrives (`refresh`).
+    `audit` has the units of an audit, in its order; without it, drawn pairs come first. `judged` counts the
+    verdicts of this session, `total` all of the assessor's on these runs that stand.
 
     Each state's pairs are gone through once, so a verdict takes as long after thousands as at first."""
 
@@ -107,13 +53,9 @@ class Session:
     total: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._unread: dict[tuple[int, str], bool | None] = {}
-        self._revision_of: dict[tuple[int, str], int] = {}
+        self.verdicts = SessionVerdicts(self.state)
         self._steps: list[_Step] = []
-        self._answers_judged = False  # by this session: a look at whole answers costs time
         self._skipped: dict[tuple[int, int, int], PendingPair] = {}  # in the order of skipping
-        self._revision = 0
-        self._form = cache(verdict_form)
         check_filter(self.state, self.filter)
         runs = {matched.run.name for matched in self.state.matched_runs}
         self.total = sum(
@@ -140,16 +82,16 @@ class Session:
                 run.docid(position),
                 rank,
                 () if self.blind else state.marks(run.texts[position], nugget),
-                self.verdict(side, nugget, position),
+                self.verdicts.verdict(side, nugget, position),
             )
             for rank, position in enumerate(positions, 1)
         )
         asked = answer[self.response - positions.start]
-        own = {self._form(response.text) for response in answer}
+        own = {self.verdicts.form(response.text) for response in answer}
         examples = tuple(
             (text, state.marks(text, nugget))
             for same, text in state.examples(nugget).items()
-            if same not in own and self._unread.get((nugget, same), True)
+            if same not in own and self.verdicts.is_yes_still(nugget, same)
         )
         return Card(
             key.questions[int(key.question[nugget])],
@@ -169,14 +111,9 @@ class Session:
         """Whether the guess must stay hidden."""
         return self.audit is not None
 
-    def verdict(self, side: int, nugget: int, response: int) -> bool | None:
-        """The known verdict on a pair, including the verdicts of this session."""
-        key = (nugget, self._form(self.state.run(side).texts[response]))
-        return self._unread[key] if key in self._unread else self.state.verdict(side, nugget, response)
-
     def left(self) -> int:
         """How many units of the audit are not settled."""
-        return sum(not self._settled(pair) for pair in self.audit or ())
+        return sum(not self.verdicts.are_enough_for(pair) for pair in self.audit or ())
 
     def open_pairs(self) -> Iterator[PendingPair]:
         """What is to be asked, each once and in order, as of the verdicts so far."""
@@ -194,13 +131,13 @@ class Session:
         self._waiting, self._passed = self._in_order(), dict[int, list[PendingPair]]()
 
     def _is_open(self, pair: PendingPair) -> bool:
-        return self.filter(self.state.key.nuggets[pair.nugget]) and not self._settled(pair)
+        return self.filter(self.state.key.nuggets[pair.nugget]) and not self.verdicts.are_enough_for(pair)
 
     def _next(self) -> None:
         """Go on to the first open question. Skipped ones come back when no other is left."""
         self.reason, self.shown = None, False
         for pair in self._waiting:
-            if self._settled(pair):
+            if self.verdicts.are_enough_for(pair):
                 self._passed.setdefault(pair.nugget, []).append(pair)
             elif self._is_open(pair) and _pending_key(pair) not in self._skipped:
                 return self._go_to(pair)
@@ -219,25 +156,9 @@ class Session:
         elif response is not None:
             self.response = response
         elif pair.audit is not None:
-            self.response = self._open(pair)[0]
+            self.response = self.verdicts.open_responses(pair)[0]
         else:
             self.response = pair.response
-
-    def _open(self, pair: PendingPair) -> list[int]:
-        """The responses of an answer without a known verdict."""
-        positions = self.state.responses(pair.side, pair.nugget)
-        return [position for position in positions if self.verdict(pair.side, pair.nugget, position) is None]
-
-    def _settled(self, pair: PendingPair) -> bool:
-        if pair.audit is None and self.verdict(pair.side, pair.nugget, pair.response) is not None:
-            return True
-        if self._answers_judged:
-            answer = self.state.run(pair.side).answer(int(self.state.key.question[pair.nugget]))
-            if self._unread.get((pair.nugget, _form(answer, "answer"))):
-                return True
-        positions = self.state.responses(pair.side, pair.nugget)
-        verdicts = [self.verdict(pair.side, pair.nugget, position) for position in positions]
-        return True in verdicts or None not in verdicts
 
     # What the assessor does.
 
@@ -251,10 +172,10 @@ class Session:
             raise NuggeteerError("there is nothing left to judge")
         pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
         run = self.state.run(pair.side)
-        open_ = self._open(pair)
+        open_ = self.verdicts.open_responses(pair)
         if not open_ or not (whole or self.response in open_):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
-        positions = {self._form(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
+        positions = {self.verdicts.form(run.texts[p]): p for p in reversed(open_ if whole else [self.response])}
         asked = sorted(positions.values())
         guesses = self.state.guesses(pair.side, pair.nugget, asked)
         written = self.ledger.extend(
@@ -277,8 +198,8 @@ class Session:
         self._steps.append(_Step(pair, self.response, tuple(written)))
         self._count(len(written))
         for judgement in written:
-            self._remember(pair.nugget, self._form(judgement.text), verdict)
-        if pair.audit is not None and not self._settled(pair):
+            self.verdicts.remember(judgement, verdict)
+        if pair.audit is not None and not self.verdicts.are_enough_for(pair):
             self.reason, self.shown = None, False
             self._go_to(pair)
         else:
@@ -291,7 +212,7 @@ class Session:
             raise NuggeteerError("there is nothing left to judge")
         pair, nugget = self.pending, self.state.key.nuggets[self.pending.nugget]
         run = self.state.run(pair.side)
-        if self._settled(pair):
+        if self.verdicts.are_enough_for(pair):
             raise NuggeteerError("this is judged already; s goes on, u takes your last verdict back")
         text = run.answer(int(self.state.key.question[pair.nugget]))
         extra = self._extra(pair, *self.state.guesses(pair.side, pair.nugget, [self.response])[0])
@@ -301,8 +222,7 @@ class Session:
         written = self.ledger.append(judgement)
         self._steps.append(_Step(pair, self.response, (written,)))
         self._count(1)
-        self._remember(*self._pair_key(written), True)
-        self._answers_judged = True
+        self.verdicts.remember(written, True)
         self._next()
         return written
 
@@ -330,8 +250,8 @@ class Session:
             return ()
         for judgement in step.judgements:
             self.ledger.retract(judgement)
-            nugget, same = self._pair_key(judgement)
-            self._remember(nugget, same, None)
+            self.verdicts.remember(judgement, None)
+            nugget, _ = self.verdicts.pair(judgement)
             self._waiting = chain(self._passed.pop(nugget, []), self._waiting)
         if self._steps:
             self._steps.pop()
@@ -352,23 +272,19 @@ class Session:
             if judgement.assessor == self.ledger.assessor
             and judgement.extra.get("source") == "judge"
             and judgement.run in {matched.run.name for matched in self.state.matched_runs}
-            and self._unread.get(self._pair_key(judgement), True) is not None
+            and not self.verdicts.is_taken_back(judgement)
         ]
         if not own:
             return None
         last = max(own, key=lambda judgement: judgement.at or "")
-        nugget, same = self._pair_key(last)
+        nugget, same = self.verdicts.pair(last)
         side = next(s for s, matched in enumerate(self.state.matched_runs) if matched.run.name == last.run)
         texts = self.state.run(side).texts
-        position = next((p for p in self.state.responses(side, nugget) if self._form(texts[p]) == same), None)
+        position = next((p for p in self.state.responses(side, nugget) if self.verdicts.form(texts[p]) == same), None)
         if position is None:  # the run has changed since
             return _Step(None, -1, (last,))
         audit = next((pair for pair in self.audit or () if (pair.side, pair.nugget) == (side, nugget)), None)
         return _Step(audit or PendingPair(side, nugget, position), position, (last,))
-
-    def _pair_key(self, judgement: Judgement) -> tuple[int, str]:
-        position = self.state.key.nugget_position[judgement.qid, judgement.nugget]
-        return position, _form(judgement.text, judgement.scope)
 
     def move(self, by: int) -> bool:
         """Turn to another response of the answer; False if there is none that way."""
@@ -412,13 +328,12 @@ class Session:
     @property
     def revision(self) -> int:
         """A number that grows with every verdict and retraction. Take it before reading a new state."""
-        return self._revision
+        return self.verdicts.revision
 
     def refresh(self, state: JudgingState, revision: int) -> None:
         """Take over a new state, which has all verdicts up to `revision`. The question in view stays."""
         self.state = state
-        for key in [key for key, since in self._revision_of.items() if since <= revision]:
-            del self._revision_of[key], self._unread[key]
+        self.verdicts.take_over(state, revision)
         self._start_over()
         if self.pending is None:
             self._next()
@@ -427,24 +342,6 @@ class Session:
         self.judged += verdicts
         self.total += verdicts
 
-    def _remember(self, nugget: int, same: str, verdict: bool | None) -> None:
-        self._revision += 1
-        self._unread[nugget, same], self._revision_of[nugget, same] = verdict, self._revision
-
 
 def _pending_key(pair: PendingPair) -> tuple[int, int, int]:
     return pair.side, pair.nugget, -1 if pair.audit is not None else pair.response
-
-
-def check_filter(state: JudgingState, only: Filter) -> None:
-    """Raises if there is nothing that the filter lets through."""
-    if not any(map(only, state.key.nuggets)):
-        questions = {question.qid for question in state.key.questions}
-        if only.qid is not None and only.qid not in questions:
-            raise NuggeteerError(f"{only.qid}: no such question")
-        raise NuggeteerError(f"{only}: no such nugget")
-
-
-def _form(text: str, scope: Scope) -> str:
-    """A verdict form has no line feed; one before it says that the text is a whole answer's."""
-    return f"\n{verdict_form(text)}" if scope == "answer" else verdict_form(text)

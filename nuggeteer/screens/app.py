@@ -14,8 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.filters import Filter
 from nuggeteer.judging.refresh import Refresh
-from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.session import Session
 from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.sightings import Passage
-from nuggeteer.judging.session import Card, ShownResponse
+from nuggeteer.judging.cards import Card, ShownResponse
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.judging.suggest import Forecast
 from nuggeteer.matching.marks import Span

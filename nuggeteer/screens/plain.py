@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.judging.filters import Filter
 from nuggeteer.judging.refresh import Refresh
-from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.session import Session
 from nuggeteer.records import Importance
 from nuggeteer.screens.layout import audit_headline, lay_out, status
 from nuggeteer.text import escaped

@@ -10,7 +10,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.judging.draws import RecordedDraw
-from nuggeteer.judging.session import Filter
+from nuggeteer.judging.filters import Filter
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.judging.suggest import FLOOR, VerdictValues, suggest
 from nuggeteer.measures import parse

@@ -9,7 +9,8 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.judging.suggest import forecast, suggest
 from nuggeteer.records import Judgement
@@ -204,9 +205,9 @@ def test_after_a_new_outlook_undo_still_works(begin):
     session.refresh(JudgingState.read(session.state.subject), session.revision)
     session.undo()
     assert in_view(session) == asked
-    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
     session.refresh(JudgingState.read(session.state.subject), session.revision)
-    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
 
 
 def test_a_new_state_does_not_forget_what_was_said_while_it_was_worked_out(begin):
@@ -244,7 +245,7 @@ def test_a_verdict_that_cannot_be_written_is_not_taken_for_given(begin, monkeypa
             session.judge(False, whole)
     assert in_view(session) == asked
     assert session.judged == 0
-    assert session.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
     assert session.undo() == ()
 
 

@@ -13,7 +13,8 @@ from textual.widgets import Input
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.session import Filter, Session
+from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.screens.widgets import TextPane

@@ -19,7 +19,7 @@ import orjson
 
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.judging.session import Filter, check_filter
+from nuggeteer.judging.filters import Filter, check_filter
 from nuggeteer.judging.state import JudgingState, PendingPair
 from nuggeteer.judging.suggest import Suggestion
 from nuggeteer.records import Nugget
