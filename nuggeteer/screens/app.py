@@ -7,11 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
-from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.filters import Filter
@@ -20,30 +18,17 @@ from nuggeteer.judging.session import Session
 from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
-from nuggeteer.screens.layout import audit_headline, lay_out, status
-from nuggeteer.screens.widgets import KEYS, MARKING, Help, TextPane
-from nuggeteer.text import escaped
+from nuggeteer.screens.marking import Marking
+from nuggeteer.screens.view import JudgeView
+from nuggeteer.screens.widgets import Help, TextPane
 
 GRADES: dict[str, Importance] = {"v": "vital", "o": "okay"}
 GRADING = "Is it vital or okay? v or o (Esc: do not propose it)"
 
 
-class JudgeApp(App[None]):
+class JudgeApp(JudgeView):
     """Shows the questions of a session and passes on the answers."""
 
-    ENABLE_COMMAND_PALETTE = False
-    AUTO_FOCUS = ""  # keys are verdicts until a prompt is opened
-    CSS = """
-    Screen { layout: vertical; }
-    #headline { height: 1; text-style: bold; }
-    #forecast { height: 1; color: $text-muted; }
-    #asked { margin: 1 0 0 0; overflow: hidden; }
-    #answer { height: 1fr; margin: 1 0 0 0; scrollbar-size-vertical: 1; }
-    #message { height: 1; text-style: bold; }
-    #keys { height: 1; color: $text-muted; }
-    Input { height: 1; border: none; padding: 0; display: none; }
-    Input:focus { border: none; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "judge(True)"),
         Binding("n", "judge(False)"),
@@ -72,87 +57,18 @@ class JudgeApp(App[None]):
     ]
 
     def __init__(self, session: Session, width: float | None = None) -> None:
-        super().__init__()
-        self.session = session
-        self.width = width
-        self._marking: tuple[int, int] | None = None  # the first and the last word
-        self._words: list[Span] = []
+        super().__init__(session, width)
         self._asking: Callable[[str], None] | None = None
         self._proposed: str | None = None  # a nugget whose importance is asked for
         self._refresh: Refresh | None = None
         self._unscored = not session.blind  # until the first score is begun, after the first question is in view
         self._stale = False
-        self._message = ""
-
-    def compose(self) -> ComposeResult:
-        yield Static(id="headline", markup=False)
-        yield Static(id="forecast", markup=False)
-        yield TextPane("asked")
-        yield TextPane("answer")
-        yield Static(id="message", markup=False)
-        yield Input()
-        yield Static(KEYS, id="keys", markup=False)
 
     def on_mount(self) -> None:
         self._draw()
         self.call_after_refresh(self._draw)
         if self._unscored:
             self.call_after_refresh(self._work_out, anew=False)
-
-    def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self._draw)
-
-    # What is on the screen.
-
-    def _draw(self, keep: bool = False) -> None:
-        """Draw everything and scroll to the response in question, unless it is to `keep` its position."""
-        session = self.session
-        self._draw_status()
-        self._put("message", self._message)
-        self._put("keys", KEYS if self._marking is None else MARKING)
-        asked, answer = self.query_one("#asked", TextPane), self.query_one("#answer", TextPane)
-        card = session.card()
-        if card is None:
-            only = "" if str(session.filter) == "all" else f" in {session.filter} (f, then Enter, for all)"
-            asked.show([Text(escaped(f"Nothing left to ask{only}. q quits, u takes back the last verdict."), "bold")])
-            asked.styles.height = 1
-            answer.show([])
-            return
-        width = max(self.size.width - 2, 20)
-        drawn = lay_out(card, width, max(self.size.height * 2 // 5, 4), self._chosen())
-        asked.styles.height = len(drawn.asked)
-        asked.show(drawn.asked)
-        answer.show(drawn.answer)
-        if keep:
-            return
-        top, bottom = drawn.top, drawn.bottom
-        if self._marking is not None:
-            top = next((y for y in range(top, bottom) if _is_chosen(drawn.answer[y])), top)
-            height = max(answer.size.height, 1)
-            if answer.scroll_offset.y <= top < answer.scroll_offset.y + height:
-                return
-        # Some of the response before it stays visible if there is room.
-        height = max(answer.size.height, 1)
-        above = max(0, min(3, height - (bottom - top)))
-        answer.scroll_to(y=max(0, top - above), animate=False)
-
-    def _draw_status(self) -> None:
-        """Draw the two status lines, with dots while a new score is being computed."""
-        state, session = self.session.state, self.session
-        if session.audit is None:
-            first, second = status(state, session.total, self.width, self.is_working)
-        else:
-            first = audit_headline(state.title, state.measure.title)
-            second = f"audit: {session.left()} of {len(session.audit)} left; {session.total} verdicts so far"
-        self._put("headline", first)
-        self._put("forecast", second)
-
-    def _put(self, name: str, text: str) -> None:
-        self.query_one(f"#{name}", Static).update(Text(escaped(text), no_wrap=True, overflow="ellipsis"))
-
-    def _say(self, text: str) -> None:
-        self._message = text
-        self._draw(keep=True)
 
     def _attempt(self, act: Callable[[], str]) -> None:
         """Do what a key asks for. If it fails, show why and stay at the question."""
@@ -332,21 +248,13 @@ class JudgeApp(App[None]):
         if card is None:
             return
         language = Language(self.session.state.collection.settings.match.language)
-        self._words = [(start, end) for _, start, end in words_at(card.response.text, language)]
-        if not self._words:
+        words = [(start, end) for _, start, end in words_at(card.response.text, language)]
+        if not words:
             self._say("this response has no words")
             return
-        marks = card.response.marks
-        inside = [i for i, (a, b) in enumerate(self._words) if marks and marks[0][0] <= a and b <= marks[0][1]] or [0]
-        self._marking, self._anchored = (inside[0], inside[-1]), False
+        self._marking = Marking(words, card.response.marks)
         self._message = "which words carry the nugget?"
         self._draw()
-
-    def _chosen(self) -> Span | None:
-        if self._marking is None:
-            return None
-        first, last = sorted(self._marking)
-        return self._words[first][0], self._words[last][1]
 
     def on_key(self, event: events.Key) -> None:
         if self._proposed is not None:
@@ -356,20 +264,10 @@ class JudgeApp(App[None]):
             return
         if self._marking is None:
             return
-        start, end = self._marking
-        steps = {"left": -1, "right": 1, "up": -10, "down": 10, "shift+left": -1, "shift+right": 1}
-        if event.key in steps:
-            end = min(max(end + steps[event.key], 0), len(self._words) - 1)
-            kept = self._anchored or event.key.startswith("shift")
-            self._marking = (start if kept else end, end)
-        elif event.key == "space":
-            self._anchored = True
-            self._marking = (end, end)
-        elif event.key == "enter":
-            span = self._chosen()
-            self._marking = None
+        if event.key == "enter":
+            span, self._marking = self._marking.span, None
             self._judge(True, span=span)
-        else:
+        elif not self._marking.press(event.key):
             return
         event.stop()
         self._draw()
@@ -419,7 +317,3 @@ def run(session: Session, width: float | None) -> None:
     app.run()
     if app._exception is not None:
         raise app._exception
-
-
-def _is_chosen(line: Text) -> bool:
-    return any(span.style == "reverse" for span in line.spans)
