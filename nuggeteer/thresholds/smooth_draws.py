@@ -46,7 +46,8 @@ class SmoothDraws:
         self.b = self._curves(fit)
         levels = (np.arange(BINS + 1) / BINS) ** 2
         self._curve = np.arange(count) * len(self.b) // count  # of each draw
-        self._rises = np.stack([rise(levels, b) for b in self.b], axis=1).astype(np.float32)[:, self._curve]
+        rises = np.stack([rise(levels, b) for b in self.b], axis=1).astype(np.float32)[:, self._curve]
+        self._rises = np.ascontiguousarray(rises)  # rows are read
         self._weights = [np.float32(1), *self.b[self._curve, COEFFICIENTS:].T.astype(np.float32)]
         self._rows = RandomRows(count, seed)
         self._groups: dict[str | None, Matrix] = {}
@@ -137,7 +138,9 @@ class SmoothDraws:
         logits = (steepness[place] * sharpness[by] + rising[by])[row]
         logits *= rises
         logits += (shift[place] * sharpness[by] + level[by])[row]
-        logits += kinds.size[:, None].astype(np.float32) * of_size[of_pair]
+        longer = of_size[of_pair]
+        longer *= kinds.size[:, None].astype(np.float32)
+        logits += longer
         # Not as a product of matrices: its last bits would depend on the other pairs.
         for clue, weight in zip([kinds.carried, *kinds.opinions.T], self._weights, strict=True):
             if clue.any():
