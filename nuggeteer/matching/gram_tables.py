@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.idf import Idf
+from nuggeteer.matching.word_numbers import WordNumbers
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 
@@ -101,6 +102,11 @@ class GramTables:
             number.update((gram, place) for place, (_, gram) in enumerate(codes, len(trie)))
             trie += [code for code, _ in codes]
         return number
+
+    @cached_property
+    def numbers(self) -> WordNumbers:
+        """The numbers of words as they stand in texts."""
+        return WordNumbers(self.vocabulary)
 
     def layout(self, question: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
         """Where the scores of each text begin, and the description behind each score."""

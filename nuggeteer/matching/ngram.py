@@ -7,8 +7,8 @@ it) / |G|. The match score of a response for a nugget is Σ W·I over the nugget
 Equation 2 of the paper, read literally, counts the nugget itself among those that have the n-gram,
 which makes every score 0 in a question with one nugget. Its text says "other", and so does this module.
 
-It is fast because only n-grams of the question's own nuggets matter. The words of a response are looked up in
-a dictionary of that question alone. The n-grams are found by walking a trie of word numbers in sorted arrays
+It is fast because only n-grams of the question's own nuggets matter. The words of a response are looked up among those
+of that question alone (`word_numbers`). The n-grams are found by walking a trie of word numbers in sorted arrays
 (`gram_tables`), and what each adds to each description's score is summed up for many texts at once.
 """
 
@@ -26,11 +26,11 @@ from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordE
 from nuggeteer.matching.gram_tables import STOP, Gram, GramTables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
+from nuggeteer.matching.word_numbers import UNKNOWN
 from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 
-UNKNOWN = -1
 CHUNK = 1024  # texts scored at once: their arrays fit the processor's cache
 
 
@@ -98,7 +98,7 @@ class NgramMatcher(Matcher):
         return result
 
     def _score_chunk(self, texts: Sequence[str], question: npt.NDArray[np.int32], tables: GramTables) -> Vector:
-        tokens, lengths = self._tokens(texts, question.tolist(), tables)
+        tokens, lengths = self._tokens(texts, question, tables)
         owner = np.repeat(np.arange(len(texts)), lengths)
         if self.settings.stopwords == "remove":
             tokens, owner = tokens[tokens != STOP], owner[tokens != STOP]
@@ -142,21 +142,22 @@ class NgramMatcher(Matcher):
 
     # The n-grams of the responses.
 
-    def _tokens(
-        self, texts: Sequence[str], question: list[int], tables: GramTables
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _tokens(self, texts: Sequence[str], question: npt.NDArray[np.int32], tables: GramTables) -> tuple[Ints, Ints]:
         """All texts' words as numbers of their questions' vocabularies, one after the other."""
-        look_up = {q: tables.vocabulary[q].get for q in set(question)}
-        form, find = None if self._forms is None else self._forms.__getitem__, self.language.find
+        if self._forms is None:
+            return tables.numbers.of(texts, question)
+        asked = question.tolist()
+        look_up = {q: tables.vocabulary[q].get for q in set(asked)}
+        form, find = self._forms.__getitem__, self.language.find
         unknown = repeat(UNKNOWN)
         numbers: list[int] = []
         lengths: list[int] = []
-        for text, q in zip(texts, question, strict=True):
+        for text, q in zip(texts, asked, strict=True):
             found = find(text)
             lengths.append(len(found))
             # One text at a time: its words are still in the processor's cache when they are looked up,
             # which took a third off the time of looking up all texts' words at the end.
-            numbers.extend(map(look_up[q], map(form, found) if form else found, unknown))
+            numbers.extend(map(look_up[q], map(form, found), unknown))
         return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
     def _walk(self, tokens: Ints, owner: Ints, tables: GramTables) -> Iterator[tuple[int, Ints, Ints]]:
