@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
         return _site(args, collection)
     found = brief(collection, args.run, args.against, args.seed, args.jobs, output.write_status)
     output.warn([*collection.problems, *found.problems])
-    html.write(args.output, found)
-    if args.json:
+    if args.json:  # before the page, which then has its explanations from those for JSON, and not the other way round
         output.write_json(args.json, briefing.as_json(found))
+    html.write(args.output, found)
     if args.json != "-":
         against = f" against {found.old.title}" if found.old else ""
         output.say(f"{found.new.title}{against}")

@@ -22,7 +22,6 @@ from nuggeteer.display import Framed
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
-from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
@@ -190,8 +189,7 @@ def diff_matched_runs(
     shown = np.flatnonzero(before.outcome.found | after.outcome.found)
     sightings = [sightings_of(scorer.marker, side.matched, side.outcome, shown) for side in (before, after)]
     if explain:
-        explainer = Explainer(scorer.matcher, scorer.marker, scorer.collection)
-        sightings = [{i: explained(explainer, seen, i) for i, seen in side.items()} for side in sightings]
+        sightings = [{i: explained(scorer.explainer, seen, i) for i, seen in side.items()} for side in sightings]
     sightings = [of_groups(key, *each) for each in zip((before.outcome, after.outcome), sightings, strict=True)]
     effect = np.zeros(len(key.nuggets))
     if scorer.measures:

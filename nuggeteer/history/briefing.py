@@ -24,7 +24,6 @@ from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Run
-from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore, Scores
@@ -160,7 +159,6 @@ def brief_matched_run(
     outcome = diff.new if diff else score.counted
     every = np.arange(len(scorer.key.nuggets))
     sightings = of_groups(scorer.key, outcome, sightings_of(scorer.marker, matched, outcome, every))
-    explainer = Explainer(scorer.matcher, scorer.marker, collection)
     if suggestions is None:
         suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)
     if trend and new.build:
@@ -170,7 +168,7 @@ def brief_matched_run(
         new,
         old,
         scorer.scores([score]),
-        tuple(explained(explainer, sightings[i], i) for i in every.tolist()),
+        tuple(explained(scorer.explainer, sightings[i], i) for i in every.tolist()),
         diff,
         ruling,
         trend,

@@ -24,7 +24,6 @@ from nuggeteer.history.trend import nugget_timelines, trends
 from nuggeteer.judging.suggest import suggest
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.reports import changes, history, problems, scores
-from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import escaped
@@ -127,7 +126,7 @@ class Reading:
             matched = self._read(scorer, run)
             outcome = scorer.find(matched)
             seen = sightings_of(scorer.marker, matched, outcome, np.array([place]))[place]
-            sighting = explained(Explainer(scorer.matcher, scorer.marker, scorer.collection), seen, place)
+            sighting = explained(scorer.explainer, seen, place)
             found = changes.sighting_as_json(sighting)
             if found["explanation"] is not None:
                 del found["explanation"]["words"][WORDS:]

@@ -15,6 +15,11 @@ def as_json(found: Briefing) -> dict[str, Any]:
     """`scores`, `changes`, `history` and `thresholds` have the form of the commands score, diff, history and
     thresholds. They are null if there is nothing to report."""
     trust = found.trust
+    # First, because guesses are explained question by question, and changes have the same ones in another order.
+    evidence = [
+        {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighting_as_json(sighting)}
+        for nugget, sighting in zip(found.key.nuggets, found.sightings, strict=True)
+    ]
     return {
         "collection": file_name(found.collection),
         "new": _subject(found.new),
@@ -27,10 +32,7 @@ def as_json(found: Briefing) -> dict[str, Any]:
         "history": history.as_json([(found.trend, found.timelines)], len(found.trend.builds))
         if found.trend and found.timelines
         else None,
-        "evidence": [
-            {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighting_as_json(sighting)}
-            for nugget, sighting in zip(found.key.nuggets, found.sightings, strict=True)
-        ],
+        "evidence": evidence,
         "judge_next": [
             {
                 "qid": found.key.nuggets[one.suggestion.nugget].qid,

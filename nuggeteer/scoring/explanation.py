@@ -22,15 +22,22 @@ class Explainer:
     def __init__(self, matcher: Matcher, marker: Marker, collection: Collection) -> None:
         self._matcher, self._marker, self._collection = matcher, marker, collection
         self._written: tuple[int, dict[str, str]] = -1, {}  # of the question explained last
+        self._whole: dict[tuple[str, int], Explanation | None] = {}
 
     def __call__(self, text: str, nugget: int, least: float = 0.0) -> Explanation | None:
         """The explanation of a text and a nugget, given by its position in the key. Judged texts that are less similar
-        than `least` are left out."""
+        than `least` are left out. A whole explanation is kept, because JSON has many of them twice."""
+        if (text, nugget) in self._whole:
+            found = self._whole[text, nugget]
+            return found if found is None else _with_similar(found, least)
         found = self._matcher.explain(text, nugget)
-        if found is None or not found.similar_texts:
-            return found
-        near = (similar for similar in found.similar_texts if similar.similarity >= least)
-        return replace(found, similar_texts=tuple(self._as_written(similar, text, nugget) for similar in near))
+        if found is not None:
+            found = _with_similar(found, least)
+            similar_texts = tuple(self._as_written(similar, text, nugget) for similar in found.similar_texts)
+            found = replace(found, similar_texts=similar_texts)
+        if not least:
+            self._whole[text, nugget] = found
+        return found
 
     def _as_written(self, similar: SimilarText, text: str, nugget: int) -> SimilarText:
         question = int(self._collection.key.question[nugget])
@@ -58,6 +65,11 @@ class Explainer:
         for judgement in self._collection.judgements:
             result.setdefault(judgement.qid, {})[judgement.text] = None
         return result
+
+
+def _with_similar(found: Explanation, least: float) -> Explanation:
+    near = tuple(similar for similar in found.similar_texts if similar.similarity >= least)
+    return replace(found, similar_texts=near)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -29,6 +29,7 @@ from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.drawing import VerdictNoise
+from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.fitting import gather_evidence, judged_texts, marked, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
@@ -169,6 +170,11 @@ class Scorer(Shown):
     def marker(self) -> Marker:
         """Marks the words of a text that match a nugget."""
         return Marker(self.ngrams)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Explains guesses."""
+        return Explainer(self.matcher, self.marker, self.collection)
 
     @cached_property
     def noise(self) -> VerdictNoise:

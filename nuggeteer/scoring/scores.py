@@ -94,6 +94,8 @@ class Scores(Shown):
 
     def thresholds_of(self, nuggets: Ints) -> Vector:
         """The thresholds of some nuggets, by their positions."""
+        if "threshold" in vars(self):  # those of all are known
+            return self.threshold[nuggets]
         return np.full(len(nuggets), np.nan) if self.model is None else self.model.threshold(nuggets)
 
     def __getitem__(self, run: str) -> RunScore:

@@ -241,6 +241,14 @@ def test_an_explanation_does_not_change_a_score(explained):
     assert scorer.matcher.score([normalised(text)], question).tolist() == before.tolist()
 
 
+def test_a_whole_explanation_is_kept(explained, learned, monkeypatch):
+    scorer, cases = explained
+    explainer = Explainer(scorer.matcher, scorer.marker, learned)
+    first = [explainer(text, nugget) for text, nugget, _ in cases]
+    monkeypatch.delattr(type(scorer.matcher), "explain")
+    assert [explainer(text, nugget) for text, nugget, _ in cases] == first
+
+
 def test_explanations_do_not_depend_on_what_was_explained_before(explained):
     """A matcher remembers the question that it explained last."""
     scorer, cases = explained
@@ -253,10 +261,12 @@ def test_explanations_do_not_depend_on_what_was_explained_before(explained):
 
 def test_texts_that_are_hardly_alike_are_left_out_and_nothing_else(explained, learned):
     scorer, cases = explained
-    explainer = Explainer(scorer.matcher, scorer.marker, learned)
+    explainer, other = (Explainer(scorer.matcher, scorer.marker, learned) for _ in range(2))
     fewer = 0
     for text, nugget, _ in cases:
-        whole, part = explainer(text, nugget), explainer(text, nugget, 0.2)
+        part, whole = explainer(text, nugget, 0.2), explainer(text, nugget)
+        assert explainer(text, nugget, 0.2) == part  # now of the whole one, which is kept
+        assert other(text, nugget) == whole
         assert part.words == whole.words
         assert part.similar_texts == tuple(one for one in whole.similar_texts if one.similarity >= 0.2)
         fewer += len(part.similar_texts) < len(whole.similar_texts)
