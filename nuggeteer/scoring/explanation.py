@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.formats.sentences import responses_in
 from nuggeteer.matching.base import Explanation, Matcher, SimilarText
 from nuggeteer.matching.marks import REMEMBERED, Marker
 from nuggeteer.text import normalised, words
@@ -60,10 +61,18 @@ class Explainer:
 
     @cached_property
     def _judged_texts(self) -> dict[str, dict[str, None]]:
-        """The texts in the ledgers, by qid, each once: a text is judged for each nugget."""
+        """The texts in the ledgers, by qid, each once: a text is judged for each nugget. Whole answers are cut into
+        responses, as what is learned from them is."""
         result: dict[str, dict[str, None]] = {}
+        answers: dict[tuple[str, str], None] = {}
         for judgement in self._collection.judgements:
-            result.setdefault(judgement.qid, {})[judgement.text] = None
+            if judgement.scope == "answer":
+                answers[judgement.qid, judgement.text] = None
+            else:
+                result.setdefault(judgement.qid, {})[judgement.text] = None
+        for qid, answer in answers:
+            parts = responses_in(answer, self._collection.settings.answers.split)
+            result.setdefault(qid, {}).update(dict.fromkeys(parts))
         return result
 
 

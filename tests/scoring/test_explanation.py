@@ -368,3 +368,15 @@ def test_an_explanation_says_how_many_words_differ_from_a_judged_text(collect):
     (similar,) = explainer(tonight, 2).similar_texts
     assert (similar.text, similar.yes) == (REACTOR, True)
     assert similar.differing_words == len({"his", "stadium"})
+
+
+@pytest.mark.parametrize(("split", "between"), [("none", "\n"), ("sentences", " ")])
+def test_judged_whole_answers_are_shown_as_they_were_written_too(collect, split, between):
+    """What is learned from them are their responses: their records, or their sentences."""
+    answer = between.join(["He was born in Rome.", REACTOR])
+    said = {"qid": "q", "nugget": "3", "text": answer, "verdict": True, "run": "r", "scope": "answer"}
+    tonight = REACTOR.replace("his team", "her team")
+    collection = collect(NUGGETS, {"s": [("q", tonight)]}, [said], toml=f'[answers]\nsplit = "{split}"\n')
+    scorer = Scorer(collection)
+    shown = Explainer(scorer.matcher, scorer.marker, collection)(tonight, 2).similar_texts
+    assert [similar.text for similar in shown] == [REACTOR]
