@@ -1,4 +1,7 @@
-"""Excerpts of outputs in the documentation. They are checked line by line; with NUGGETEER_UPDATE_GOLDEN they follow."""
+"""Excerpts of outputs in the documentation. They are checked line by line; with NUGGETEER_UPDATE_GOLDEN they follow.
+
+What an excerpt shows stands in the output without a gap. A line with only `…` stands for lines that are left out.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,19 @@ from tests.shell import run_script
 
 ABOVE = "=== above this stands an output that the page shows"
 UPDATE = bool(os.environ.get("NUGGETEER_UPDATE_GOLDEN"))
+LEFT_OUT = "…"
+GAP = 0.2  # what a line costs that is new, or that is gone; a pair of lines gains its likeness less 0.5
 
 
-def check(page: Path, block: str, printed: Sequence[str]) -> None:
-    """A page's block has printed lines, each of them once and in their order."""
-    shown = block.splitlines()
+def check(page: Path, block: str, printed: Sequence[str], from_start: bool = False) -> None:
+    """A page's block shows a part of what was printed, anywhere in it or `from_start`."""
     if UPDATE:
-        replace(page, block, "".join(f"{line}\n" for line in nearest(shown, printed)))
+        replace(page, block, "".join(f"{line}\n" for line in nearest(block.splitlines(), printed, from_start)))
         return
-    left = iter(printed)
-    for line in shown:
-        assert line in left, f"not printed, or not in this place: {line}\n" + "\n".join(printed)
+    pattern = "(?:.*\n)+".join(map(re.escape, block.split(f"{LEFT_OUT}\n")))
+    text = "".join(f"{line}\n" for line in printed)
+    found = re.match(pattern, text) if from_start else re.search(f"^{pattern}", text, re.MULTILINE)
+    assert found, f"not printed like this:\n{block}\nbut:\n{text}"
 
 
 def check_guide(
@@ -41,16 +46,45 @@ def check_guide(
 
 
 def replace(page: Path, block: str, new: str) -> None:
-    page.write_text(page.read_text(encoding="utf-8").replace(block, new), encoding="utf-8")
+    """Write another block into the place of the first such one."""
+    text = page.read_text(encoding="utf-8")
+    fenced = re.compile(rf"^(```\w*\n){re.escape(block)}```", re.MULTILINE)
+    assert fenced.search(text), block
+    page.write_text(fenced.sub(lambda found: f"{found[1]}{new}```", text, count=1), encoding="utf-8")
 
 
-def nearest(shown: Sequence[str], printed: Sequence[str]) -> list[str]:
-    """For each line that is shown, another printed line, in their order; all together as like them as can be."""
-    best = [(0.0, list[str]())] * (len(printed) + 1)  # with the first printed lines only
+def nearest(shown: Sequence[str], printed: Sequence[str], from_start: bool = False) -> list[str]:
+    """The part of what was printed that is most like what was shown, with the lines that are new in it and without
+    those that are gone.
+
+    The two are aligned, as sequences are. What was printed and not shown costs nothing where lines are left out: at
+    `…`, at the end and, unless it is shown `from_start`, at the beginning."""
+    parts: list[list[str]] = [[]]
     for line in shown:
-        alike = [difflib.SequenceMatcher(None, line, other, autojunk=False).ratio() for other in printed]
-        reached = [(-1.0, list[str]())]
-        for (likeness, lines), other, more in zip(best, printed, alike, strict=False):
-            reached.append(max(reached[-1], (likeness + more, [*lines, other]), key=lambda found: found[0]))
-        best = reached
-    return best[-1][1]
+        parts.append([]) if line == LEFT_OUT else parts[-1].append(line)
+    lines = [(number, line) for number, part in enumerate(parts) for line in part]
+    free = {len(lines)} if from_start else {0, len(lines)}  # before which lines something may be left out
+    free |= {place for place in range(1, len(lines)) if lines[place - 1][0] != lines[place][0]}
+    # For each count of lines shown and printed, the best gain, and the pairs that make it.
+    best: dict[tuple[int, int], tuple[float, tuple[tuple[int, int], ...]]] = {(0, 0): (0.0, ())}
+    for i in range(len(lines) + 1):
+        for j in range(len(printed) + 1):
+            ways = []
+            if i and j:
+                gain, pairs = best[i - 1, j - 1]
+                ratio = difflib.SequenceMatcher(None, lines[i - 1][1], printed[j - 1], autojunk=False).ratio()
+                ways.append((gain + ratio - 0.5, (*pairs, (i - 1, j - 1))))
+            if i:
+                ways.append((best[i - 1, j][0] - GAP, best[i - 1, j][1]))
+            if j:
+                ways.append((best[i, j - 1][0] - (0 if i in free else GAP), best[i, j - 1][1]))
+            if ways:
+                best[i, j] = max(ways, key=lambda way: way[0])
+    result: list[str] = []
+    for number, part in enumerate(parts):
+        places = [j for i, j in best[len(lines), len(printed)][1] if lines[i][0] == number]
+        assert places or not part, f"nothing like this is printed any more: {part}"
+        first = 0 if from_start and not number else min(places, default=0)
+        result += [LEFT_OUT] * (number > 0)
+        result += printed[first : max(places, default=-1) + 1]
+    return result

@@ -69,11 +69,8 @@ def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     command, *shown = transcript.splitlines()
     assert main(shlex.split(command)[2:]) == 0
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()][: len(shown)]
-    if excerpts.UPDATE:
-        excerpts.replace(ROOT / page, transcript, "".join(f"{line}\n" for line in [command, *printed]))
-    else:
-        assert printed == shown
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    excerpts.check(ROOT / page, "".join(f"{line}\n" for line in [command, *shown]), [command, *printed], True)
 
 
 def test_the_readme_is_short_and_has_a_light_picture():
