@@ -70,19 +70,22 @@ class Answers(Shown):
 
     def _sum(self, flags: Bools | Vector, weight: npt.NDArray[Any]) -> Vector:
         """Sums by question. A sparse product takes a tenth of the time of adding slices, for thousands of draws. Some
-        draws at a time, because numbers take eight times the memory of flags."""
-        if flags.ndim == 1:
-            weighed = flags * np.asarray(weight, dtype=float)
-            return np.asarray(np.bincount(self.key.question, weighed, len(self.key.questions)), dtype=float)
+        draws at a time, because numbers take eight times the memory of flags. Small whole weights, as most are, are
+        added up in single bytes."""
         from scipy.sparse import csr_array
 
-        size = len(self.key.nuggets)
+        size, weight = len(self.key.nuggets), np.asarray(weight, dtype=float)
         place = (self.key.question, np.arange(size))
-        by_question = csr_array((np.asarray(weight, dtype=float), place), shape=(len(self.key.questions), size))
+        by_question = csr_array((weight, place), shape=(len(self.key.questions), size))
+        if flags.ndim == 1:
+            return np.asarray(by_question @ flags.astype(float))
+        small = not (weight % 1).any() and np.bincount(self.key.question, abs(weight)).max(initial=0) < 128
+        kind = np.int8 if flags.dtype == bool and small else float
+        by_question = by_question.astype(kind)
         result = np.empty((by_question.shape[0], len(flags)))
         for begin in range(0, len(flags), DRAWS_AT_ONCE):
             some = slice(begin, begin + DRAWS_AT_ONCE)
-            result[:, some] = by_question @ np.ascontiguousarray(flags[some].T, dtype=float)
+            result[:, some] = by_question @ np.ascontiguousarray(flags[some].T, dtype=kind)
         return result.T
 
 

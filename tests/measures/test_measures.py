@@ -240,6 +240,16 @@ def test_measures_take_many_draws_at_once():
     assert together.tolist() == np.stack(alone).tolist()
 
 
+@pytest.mark.parametrize("weight", [[1] * 200, [-1] * 200, [True, False] * 100, [3] * 200, [0.5] * 200, [1e9, 1] * 100])
+def test_sums_over_many_nuggets_are_whole_numbers_however_they_are_added(weight):
+    """Small weights are added up in bytes, as long as no sum leaves a byte."""
+    key = key_of(*([nugget(str(i), qid=f"q{q}") for i in range(100)] for q in range(2)))
+    found = np.random.default_rng(0).random((300, 200)) < 0.9
+    found[0] = True
+    sums = Answers(key, found, np.zeros_like(found), np.ones(2)).found_weight(np.array(weight))
+    assert (sums == (found * np.array(weight)).reshape(300, 2, 100).sum(axis=2)).all()
+
+
 @pytest.mark.parametrize("name", ["f", "f0", "F3", "pyramid", "vital", "f3 ", "f3.", ""])
 def test_an_unknown_measure_is_named_and_the_known_ones_listed(name):
     with pytest.raises(NuggeteerError, match="there are f3"):
