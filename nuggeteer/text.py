@@ -150,8 +150,6 @@ def length(text: str) -> int:
 def normalised_and_length(text: str) -> tuple[str, int]:
     """Both in one pass, because scoring needs both for every response."""
     if text.isascii():
-        if text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]:  # no white space to squeeze
-            return text.lower(), len(text) - text.count(" ")
         pieces = text.lower().split()
         same = " ".join(pieces)
         return same, len(same) - max(len(pieces) - 1, 0)

@@ -17,8 +17,9 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.drawing import Guesses, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.normalising import normalised_and_lengths
 from nuggeteer.scoring.workers import can_share, work_on, zeros
-from nuggeteer.text import normalised_and_length, verdict_form, verdict_form_of_normalised
+from nuggeteer.text import verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothFit
@@ -139,9 +140,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     def read_part(number: int) -> None:
         first, last = parts[number]
         own, pairs, question = slice(first, last), slice(int(begin[first]), int(begin[last])), run.question[first:last]
-        read = [normalised_and_length(text) for text in run.texts[own]]
-        texts = [text for text, _ in read]
-        counts[own] = [characters for _, characters in read]
+        texts, counts[own] = normalised_and_lengths(run.texts[own])
         forms = list(map(verdict_form_of_normalised, texts))
         numbers[own] = list(map(key_of, forms))
         repeats[own] = _repeats(forms, question)
