@@ -168,7 +168,8 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
         # As many colons as keys: none is repeated. It is quicker to count them than to find what looks like a key.
         if line.count(b":") > len(record) and len(_find_keys(line)) > len(record):
             try:
-                outermost, inside = _repeated_keys(line)
+                found = len(_find_keys(line)) > _keys_in(record)
+                outermost, inside = _repeated_keys(line) if found else ([], [])
             except RecursionError:
                 problems.append(Problem(str(path), number, "lists or objects are nested too deeply", "flatten them"))
                 continue
@@ -189,6 +190,13 @@ def _not_json(path: Path, number: int, line: bytes, error: orjson.JSONDecodeErro
         what = f"byte {bad.start + 1} (0x{line[bad.start]:02x}) is not UTF-8"
         return Problem(str(path), number, what, "save the file as UTF-8")
     return Problem(str(path), number, f"not JSON: {error.msg} (column {error.colno})", "correct the line")
+
+
+def _keys_in(value: Any) -> int:
+    """How many keys an object and those inside it have."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_keys_in, value.values()))
+    return sum(map(_keys_in, value)) if isinstance(value, list) else 0
 
 
 def _repeated_keys(line: bytes) -> tuple[list[str], list[str]]:

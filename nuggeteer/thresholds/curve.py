@@ -7,6 +7,7 @@ ones have the same chance, which is worked out once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -52,13 +53,26 @@ def encode_cells(cell: Ints, pairs: Pairs) -> Ints:
     """One number for all pairs of a cell that have the same score, size, carried-over log odds and verdicts of judges,
     after rounding."""
     level = np.rint(np.sqrt(pairs.scores) * BINS).astype(np.int64)
-    size_level = np.clip(np.rint((pairs.size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64)
+    half = pairs.size.dtype == np.float16
+    size_level = _levels_of_halves()[pairs.size.view(np.uint16)] if half else _size_levels(pairs.size)
     codes = ((cell * np.int64(BINS + 1) + level) * SIZES + size_level) * CARRIED_LEVELS + CARRIED_LEVELS // 2
     if pairs.carried is not None:
         codes += np.rint(np.clip(pairs.carried, -CARRIED_MOST, CARRIED_MOST) / CARRIED_STEP).astype(np.int64)
     if pairs.opinions is not None:
         codes = codes * len(pairs.opinions.rows) + pairs.opinions.which
     return np.asarray(codes)
+
+
+def _size_levels(size: Vector) -> Ints:
+    return np.asarray(np.clip(np.rint((size - SMALLEST) / SIZE_STEP), 0, SIZES - 1).astype(np.int64))
+
+
+@cache
+def _levels_of_halves() -> Ints:
+    """The size level of every number in half precision, in which processors are slow to compute."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        return _size_levels(halves)
 
 
 def kinds_of_cells(opinions: Opinions | None) -> int:
