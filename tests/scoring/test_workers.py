@@ -83,11 +83,14 @@ def test_a_worker_does_not_hear_an_interrupt():
 
 ORPHAN = """
 import os, signal, time
-from nuggeteer.scoring.workers import work_on
-command = os.getpid()
+from nuggeteer.scoring.workers import work_on, zeros
+command, begun = os.getpid(), zeros(1, bool, 2)
 def work(part):
     if os.getpid() == command:
+        while not begun[0]:
+            time.sleep(0.01)
         os.kill(command, signal.SIGKILL)
+    begun[0] = True
     while os.getppid() == command:
         time.sleep(0.01)
     print(part, flush=True)
