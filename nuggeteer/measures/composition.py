@@ -31,7 +31,7 @@ class Composition:
     partly: float = 0.0
     empty: float = float("nan")
 
-    @property
+    @cached_property
     def count(self) -> Bools:
         """The nuggets that count towards the allowance of precision."""
         return (self.key.vital | self.key.okay) & (self.kind != "linear")

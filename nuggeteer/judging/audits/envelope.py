@@ -11,13 +11,20 @@ judged, the lower bound assumes that no such nugget is found, and the upper boun
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
 from nuggeteer.measures.composition import Composition
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import Bools, Vector
+
+Point = tuple[float, float]
+Three = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -43,15 +50,18 @@ def linear_bounds(
     )
     earned = weight * np.where(open_, 0.0, found + composition.partly * (partly & ~found))
     counted = float((composition.count[own] & found & ~open_).sum())
-    both = []
-    for unearned in (0.0, float(weight[worldly & open_].sum())):
-        known_world = float(earned[worldly].sum()) + unearned
-        scale = 1 / (float(weight[~worldly].sum()) + known_world or 1.0)
-        base = scale * (float(earned[~worldly].sum()) + known_world)
-        both.append((base, scale * np.where(worldly, 0.0, weight)[open_]))
+    earned_of_world, earned_of_others = float(earned[worldly].sum()), float(earned[~worldly].sum())
+    others, open_weight = float(weight[~worldly].sum()), np.where(worldly, 0.0, weight)[open_]
+
+    def recall(unearned: float) -> tuple[float, Vector]:
+        """What is certain, and what each open nugget adds."""
+        of_world = earned_of_world + unearned
+        scale = 1 / (others + of_world or 1.0)
+        return scale * (earned_of_others + of_world), scale * open_weight
+
+    (low, low_weight), (high, high_weight) = recall(0.0), recall(float(weight[worldly & open_].sum()))
     if composition.kind == "linear":
-        return LinearBound(*both[0]), LinearBound(*both[1])
-    (low, low_weight), (high, high_weight) = both
+        return LinearBound(low, low_weight), LinearBound(high, high_weight)
     likely = chance[open_]
     curve = _Curve(composition, length)
     return (
@@ -67,14 +77,13 @@ class _Curve:
     composition: Composition
     length: int
 
-    def __call__(self, recall: Vector, count: Vector) -> Vector:
-        allowed = ALLOWANCE * count
-        precision = np.minimum(allowed / self.length, 1.0) if self.length else np.zeros_like(allowed)
+    def __call__(self, recall: float, count: float) -> float:
+        precision = min(ALLOWANCE * count / self.length, 1.0) if self.length else 0.0
         if self.composition.kind == "precision":
             return precision
         square = self.composition.beta**2
         below = square * precision + recall
-        return np.asarray((square + 1) * precision * recall / np.where(below > 0, below, 1.0))
+        return (square + 1) * precision * recall / (below if below > 0 else 1.0)
 
     def gradient(self, recall: float, count: float) -> tuple[float, float]:
         """The derivatives by recall and by count. At a kink, those of one of the tangents."""
@@ -98,56 +107,79 @@ def _upper_bound(
 ) -> LinearBound:
     more, others = float(weight @ likely), float(count @ likely)
     by_recall, by_count = curve.gradient(recall + more, counted + others)
-    value = float(curve(np.array(recall + more), np.array(counted + others)))
+    value = curve(recall + more, counted + others)
     return LinearBound(value - by_recall * more - by_count * others, by_recall * weight + by_count * count)
 
 
 def _lower_bound(
     curve: _Curve, recall: float, counted: float, weight: Vector, count: Vector, likely: Vector
 ) -> LinearBound:
-    corner = _corners(weight, count)
-    value = curve(recall + corner[:, 0], counted + corner[:, 1])
-    plane = _highest_plane(corner, value, np.array([weight @ likely, count @ likely]))
+    corners = _corners(weight.tolist(), count.tolist())
+    values = [curve(recall + x, counted + y) for x, y in corners]
+    constant, by_weight, by_count = _highest_plane(corners, values, (float(weight @ likely), float(count @ likely)))
     # Move it below every corner, whatever the rounding.
-    plane[0] -= max(float((plane[0] + corner @ plane[1:] - value).max()), 0.0)
-    return LinearBound(float(plane[0]), plane[1] * weight + plane[2] * count)
+    above = (constant + by_weight * x + by_count * y - value for (x, y), value in zip(corners, values, strict=True))
+    return LinearBound(constant - max(max(above), 0.0), by_weight * weight + by_count * count)
 
 
-def _highest_plane(corner: Vector, value: Vector, here: Vector) -> Vector:
-    """The plane that is highest `here` among those not above the values at the corners.
+# There are few corners, mostly four: plain numbers take a quarter of the time of arrays.
+
+
+def _highest_plane(corners: Sequence[Point], values: Sequence[float], here: Point) -> tuple[float, float, float]:
+    """The plane that is highest `here` among those not above the values at the corners: its value at the origin, and
+    how fast it rises.
 
     It passes through three corners that have the point between them. Starting from any such three, the corner furthest
     below the plane replaces one of them until none is below."""
-    if len(corner) < 3:
-        along = corner[-1] - corner[0]
-        slope = (value[-1] - value[0]) / max(float(along @ along), 1e-300) * along
-        return np.array([value[0], *slope])
-    rows = np.column_stack([np.ones(len(corner)), corner])
-    point = np.array([1.0, *here])
-    fans = np.array([[0, i, i + 1] for i in range(1, len(corner) - 1)])
-    three = fans[np.argmax([_barycentric(rows[fan], point).min() for fan in fans])]
-    for _ in range(10 * len(corner)):
-        plane = np.linalg.solve(rows[three], value[three])
-        under = value - rows @ plane
-        lowest = int(under.argmin())
+    fans = [(0, i, i + 1) for i in range(1, len(corners) - 1)]
+    three = max(fans, key=lambda fan: _inside(corners, fan, here), default=None)
+    if three is None or _inside(corners, three, here) == -math.inf:  # all on one line, from the origin
+        last = max(range(len(corners)), key=lambda i: math.hypot(*corners[i]))
+        (x, y), rise = corners[last], values[last] - values[0]
+        square = max(x * x + y * y, 1e-300)
+        return values[0], rise * x / square, rise * y / square
+    for _ in range(10 * len(corners)):
+        plane = _plane(corners, values, three)
+        under = [
+            value - (plane[0] + plane[1] * x + plane[2] * y) for (x, y), value in zip(corners, values, strict=True)
+        ]
+        lowest = under.index(min(under))
         if under[lowest] >= -1e-12:
             break
-        swaps = [np.where(np.arange(3) == i, lowest, three) for i in range(3)]
-        three = swaps[int(np.argmax([_barycentric(rows[swap], point).min() for swap in swaps]))]
-    return np.asarray(plane)
+        a, b, c = three
+        swaps = [(lowest, b, c), (a, lowest, c), (a, b, lowest)]
+        three = max(swaps, key=lambda swap: _inside(corners, swap, here))
+    return plane
 
 
-def _barycentric(rows: Vector, point: Vector) -> Vector:
-    """The barycentric coordinates of the point in three corners; all are positive if it is between them."""
-    if abs(np.linalg.det(rows)) < 1e-12:
-        return np.full(3, -np.inf)
-    return np.linalg.solve(rows.T, point)
+def _plane(corners: Sequence[Point], values: Sequence[float], three: Three) -> tuple[float, float, float]:
+    """The plane with the values of three corners."""
+    i, j, k = three
+    (x, y), value = corners[i], values[i]
+    (x1, y1), (x2, y2) = ((corners[other][0] - x, corners[other][1] - y) for other in (j, k))
+    rise1, rise2, area = values[j] - value, values[k] - value, x1 * y2 - x2 * y1
+    by_x, by_y = (rise1 * y2 - rise2 * y1) / area, (x1 * rise2 - x2 * rise1) / area
+    return value - by_x * x - by_y * y, by_x, by_y
 
 
-def _corners(weight: Vector, count: Vector) -> Vector:
-    """The corners, in order, of the polygon of all sums of some (weight, count): its edges are these pairs."""
-    edge, often = np.unique(weight + 1j * count, return_counts=True)
-    edge = (edge * often)[edge != 0]
-    edge = edge[np.argsort(np.angle(edge), kind="stable")]
-    around = np.cumsum(np.concatenate([[0], edge, -edge]))[:-1] if len(edge) > 1 else np.concatenate([[0], edge])
-    return np.column_stack([around.real, around.imag])
+def _inside(corners: Sequence[Point], three: Three, here: Point) -> float:
+    """How far the point is inside of three corners: the least of its barycentric coordinates; negative outside."""
+    (x0, y0), (x1, y1), (x2, y2) = (corners[i] for i in three)
+    x, y = here
+    area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+    if abs(area) < 1e-12:
+        return -math.inf
+    first = (x1 - x) * (y2 - y) - (x2 - x) * (y1 - y)
+    second = (x2 - x) * (y0 - y) - (x0 - x) * (y2 - y)
+    return min(first / area, second / area, (area - first - second) / area)
+
+
+def _corners(weight: Sequence[float], count: Sequence[float]) -> list[Point]:
+    """The corners, in order, of the polygon of all sums of some (weight, count), from the origin on: its edges are
+    these pairs, those that are alike together."""
+    often = Counter(edge for edge in zip(weight, count, strict=True) if any(edge))
+    edges = [(x * times, y * times) for (x, y), times in sorted(often.items())]
+    edges.sort(key=lambda edge: math.atan2(edge[1], edge[0]))
+    back = [(-x, -y) for x, y in edges] if len(edges) > 1 else []
+    around = accumulate([*edges, *back], lambda at, edge: (at[0] + edge[0], at[1] + edge[1]), initial=(0.0, 0.0))
+    return list(around)[: 2 * len(edges) if back else None]

@@ -165,38 +165,35 @@ def estimate_sequences(
 
     Before each draw the verdicts on the nuggets before it are known, and the bounds are tightened."""
     key, nugget, guess, size = composition.key, audit.nugget, audit.guess, audit.size
-    guesses = np.zeros(len(key.nuggets))
-    guesses[nugget] = guess
+    guesses, sizes = np.zeros((2, len(key.nuggets)))
+    guesses[nugget], sizes[nugget] = guess, size
     open_ = np.zeros(len(key.nuggets), dtype=bool)
     open_[nugget] = True
     worth = state.found + composition.partly * state.partly
-    constant = np.zeros((2, len(key.questions)))
     slope = np.zeros((2, len(key.nuggets)))
+    # Of each question: what the guesses expect of it, and the least that the draw of one of its nuggets may add.
+    centre, least = np.zeros((2, 2, len(key.questions)))
     count = int(composition.defined.sum())
 
     def tighten(question: int) -> None:
-        own = np.arange(key.offsets[question], key.offsets[question + 1])
-        for side, line in enumerate(_lines(composition, question, state, open_, guesses)):
-            constant[side, question] = line.constant / count
-            slope[side, own] = 0.0
-            slope[side, own[open_[own]]] = line.slope / count
+        own = key.offsets[question] + np.flatnonzero(open_[key.offsets[question] : key.offsets[question + 1]])
+        for side, (sign, line) in enumerate(
+            zip((1, -1), _lines(composition, question, state, open_, guesses), strict=True)
+        ):
+            slope[side, own] = sign * line.slope / count
+            centre[side, question] = sign * line.constant / count + slope[side, own] @ guesses[own]
+            each = slope[side, own] / sizes[own]
+            least[side, question] = np.minimum(-each * guesses[own], each * (1 - guesses[own])).min(initial=np.inf)
 
     for question in range(len(key.questions)):
         tighten(question)
     left = _left(size)
+    spread = np.sqrt((slope[:, nugget] ** 2 * guess * (1 - guess) / size).sum(axis=1) / left[0])
     rows = np.zeros((2, judged, 3))
-    spread = np.zeros(2)
-    for i in range(judged):
-        drawn, rest = nugget[i], nugget[i:]
-        for side, sign in enumerate((1.0, -1.0)):
-            own = sign * slope[side, rest]
-            centre = sign * constant[side].sum() + own @ guess[i:]
-            each = own / size[i:]
-            least = centre + left[i] * np.minimum(-each * guess[i:], each * (1 - guess[i:])).min()
-            estimate = centre + left[i] * each[0] * (worth[drawn] - guess[i])
-            rows[side, i] = estimate, least, centre
-            if i == 0:
-                spread[side] = np.sqrt((own**2 * guess * (1 - guess) / size).sum() / left[0])
+    for i, drawn in enumerate(nugget[:judged].tolist()):
+        expected = centre.sum(axis=1)
+        estimate = expected + left[i] * slope[:, drawn] / size[i] * (worth[drawn] - guess[i])
+        rows[:, i] = np.stack([estimate, expected + left[i] * least.min(axis=1), expected], axis=1)
         open_[drawn] = False
         tighten(int(key.question[drawn]))
     below, above = (

@@ -72,6 +72,21 @@ def test_one_is_never_above_and_one_never_below_whatever_is_found(name):
     assert np.mean(apart) < 0.2
 
 
+def test_nuggets_that_count_for_recall_only_have_bounds_too():
+    """All that might be found lies on one line then, not in a polygon."""
+    weights = {"a": 0.25, "b": 0.7, "c": 0.4, "d": 1.0}
+    nuggets = [Nugget("q", name, ("x",), "unrated", weight=weight) for name, weight in weights.items()]
+    nuggets.append(Nugget("q", "e", ("x",), "vital", weight=1.0))
+    key, measure = make_key([Question("q", "")], nuggets), parse("pyramid_f3")
+    found = np.array([False, False, False, False, True])
+    outcomes, values = every_outcome(key, ~found, found, ~found & found, 400, measure)
+    below, above = linear_bounds(measure.composition(key), 0, 400, ~found, found, ~found & found, np.full(5, 0.5))
+    ends = values[[0, -1]]
+    assert below.constant + outcomes[[0, -1]] @ below.slope == pytest.approx(ends)  # as high as the ends allow
+    assert (below.constant + outcomes @ below.slope <= values + 1e-9).all()
+    assert (above.constant + outcomes @ above.slope >= values - 1e-9).all()
+
+
 @pytest.mark.parametrize("name", ["recall", "strict_vital_score", "vital_score"])
 def test_what_is_linear_is_its_own_envelope(name):
     """But for nuggets of world knowledge, whose finding changes what recall is out of."""
