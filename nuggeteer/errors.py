@@ -48,7 +48,7 @@ class InputError(NuggeteerError):
         errors = [p for p in self.problems if p.severity == "error"] or list(self.problems)
         lines = [str(p) for p in errors[:SHOWN]]
         if len(errors) > SHOWN:
-            lines.append(f"... and {len(errors) - SHOWN} more (nuggeteer check lists them all)")
+            lines.append(f"... and {len(errors) - SHOWN} more (nuggeteer check lists all of a collection)")
         super().__init__("\n".join(lines))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "how far assessors agree, with each other and with the tool; or annotators"
+SUMMARY = "measure how far assessors or annotators agree, with each other and the tool"
 EXAMPLES = """\
   nuggeteer agree
   nuggeteer agree --list 5

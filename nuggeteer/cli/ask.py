@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nuggeteer.records import Run
     from nuggeteer.settings import JudgeSettings
 
-SUMMARY = "ask a language model, where its verdicts narrow the score's interval most"
+SUMMARY = "let a language model judge, where its verdicts narrow the score's interval most"
 EXAMPLES = """\
   nuggeteer ask build-103 --judge gpt --dry-run
   nuggeteer ask build-103 --judge gpt --max-cost 2.50
@@ -37,7 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
     )
     where.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
-    where.add_argument("--width", type=options.width, metavar="W", help="stop when the judging part is W wide")
+    where.add_argument(
+        "--width", type=options.width, metavar="W", help="stop when guesses alone make the interval no wider than W"
+    )
     where.add_argument(
         "--all", action="store_true", help="ask about every nugget, also of answers that people have judged"
     )

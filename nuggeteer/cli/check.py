@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import check
     from nuggeteer.collection.names import find_collection
+    from nuggeteer.display import counted
     from nuggeteer.reports import problems
 
     folder = args.collection or find_collection()
@@ -28,5 +29,5 @@ def run(args: argparse.Namespace) -> int:
     errors = sum(problem.severity == "error" for problem in found)
     output.show(args, problems, found)
     if args.json != "-":
-        output.say(f"{folder}: {errors} errors, {len(found) - errors} warnings")
+        output.say(f"{folder}: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
     return 2 if errors else 0

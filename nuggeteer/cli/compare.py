@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "compare two or more runs: rank them, and say which can be told apart"
+SUMMARY = "rank two or more runs, and say which can be told apart"
 EXAMPLES = """\
   nuggeteer compare
   nuggeteer compare build-101 build-102 build-103 --by kind

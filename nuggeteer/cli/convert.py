@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "other formats into a collection, or a collection into other formats"
+SUMMARY = "bring other formats into a collection, or write a collection in other formats"
 EXAMPLES = """\
   nuggeteer convert trec-key t12.def_answers.txt --into my-collection
   nuggeteer convert trec-key pyramid.txt --into my-collection \\

@@ -6,7 +6,7 @@ import argparse
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "how good the guesses are, leaving out one group of runs at a time"
+SUMMARY = "measure how good the guesses are: leave out one group of runs at a time"
 EXAMPLES = """\
   nuggeteer crossval
   nuggeteer crossval --matcher pourpre --jobs 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "what changed between two runs: nuggets gained and lost; gates for build servers"
+SUMMARY = "show what changed between two runs, nugget by nugget; gates for build servers"
 EXAMPLES = """\
   nuggeteer diff build-101 build-102
   nuggeteer diff build-102 runs/tonight.jsonl --fail-if-worse 0.01

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nuggeteer.cli import options, output
 
-SUMMARY = "make a table or figure of the papers, on any collections"
+SUMMARY = "make a table or a figure of the papers, from any collections"
 EXAMPLES = """\
   nuggeteer experiment --list
   nuggeteer experiment table-1

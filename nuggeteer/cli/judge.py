@@ -47,9 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--width",
         type=options.width,
         metavar="W",
-        help="say how many verdicts are left until the judging part is W wide",
+        help="say how many verdicts are left until guesses alone make the interval no wider than W",
     )
-    how = parser.add_argument_group("where to judge")
+    how = parser.add_argument_group("screen or page")
     how.add_argument(
         "--plain",
         action="store_true",

@@ -10,7 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
 
-SUMMARY = "say how many verdicts a width takes, of whom and at what price"
+SUMMARY = "plan how to narrow an interval: with how many verdicts, whose, at what price"
 EXAMPLES = """\
   nuggeteer plan --width 0.1
   nuggeteer plan build-103 --width 0.1 --judge mini --judge large
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the run to score, a name or a file (default: the last one that was not judged completely)",
     )
     parser.add_argument(
-        "--width", type=options.width, required=True, metavar="W", help="how wide the judging part may be"
+        "--width", type=options.width, required=True, metavar="W", help="how wide guesses alone may make the interval"
     )
     parser.add_argument("--against", metavar="OLD", help="plan for the difference from this run")
     parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")

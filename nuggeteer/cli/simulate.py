@@ -17,24 +17,34 @@ EXAMPLES = """\
 def arguments(parser: argparse.ArgumentParser) -> None:
     natural, positive = options.natural, options.positive
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
-    parser.add_argument("--questions", type=positive, default=50, help="how many questions (default: 50)")
-    parser.add_argument("--nuggets", type=positive, default=10, help="how many nuggets for each question (default: 10)")
-    parser.add_argument("--systems", type=positive, default=10, help="how many systems (default: 10)")
-    parser.add_argument("--judged", type=natural, help="how many systems were judged (default: all but one)")
+    parser.add_argument("--questions", type=positive, metavar="N", default=50, help="how many questions (default: 50)")
+    parser.add_argument(
+        "--nuggets", type=positive, metavar="N", default=10, help="how many nuggets for each question (default: 10)"
+    )
+    parser.add_argument("--systems", type=positive, metavar="N", default=10, help="how many systems (default: 10)")
+    parser.add_argument(
+        "--judged", type=natural, metavar="N", help="how many systems were judged (default: all but one)"
+    )
     parser.add_argument(
         "--responses",
         type=positive,
+        metavar="N",
         default=20,
         help="how many responses from each system to each question (default: 20)",
     )
-    parser.add_argument("--words", type=positive, default=20, help="how many words in each response (default: 20)")
+    parser.add_argument(
+        "--words", type=positive, metavar="N", default=20, help="how many words in each response (default: 20)"
+    )
     parser.add_argument(
         "--difficulty",
         type=float,
+        metavar="SHARE",
         default=0.3,
         help="the share of a nugget's words that are paraphrased (default: 0.3)",
     )
-    parser.add_argument("--judge-error", type=float, default=0.0, help="the share of wrong verdicts (default: 0)")
+    parser.add_argument(
+        "--judge-error", type=float, metavar="SHARE", default=0.0, help="the share of wrong verdicts (default: 0)"
+    )
     options.seed(parser)
 
 

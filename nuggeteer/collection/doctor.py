@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from nuggeteer.collection.convert import counts_of
 from nuggeteer.collection.folder import check
@@ -173,6 +174,8 @@ KEYS = (
     ({"measure", "value"}, "scores; answers and nuggets are needed"),
 )
 
+KINDS: Final = "docs/reference/files.md says which kinds there are"
+
 
 def _unknown(opening: Opening) -> str:
     """What a file of no known format may be."""
@@ -192,8 +195,8 @@ def _unknown(opening: Opening) -> str:
         return f"a table with the columns {columns}, of no known kind; {hint}"
     if opening.kind == "text":
         binary = any(char < 9 for char in opening.head)
-        return "no text, or text that is not UTF-8" if binary else "text of no known kind"
-    return f"JSON with the keys {_some(sorted(opening.keys))}, of no known kind"
+        return "no text, or text that is not UTF-8" if binary else f"text of no known kind; {KINDS}"
+    return f"JSON with the keys {_some(sorted(opening.keys))}, of no known kind; {KINDS}"
 
 
 def _some(names: list[str]) -> str:

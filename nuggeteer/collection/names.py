@@ -72,12 +72,13 @@ def find_run(name: str, root: Path, files: Mapping[str, Path]) -> Path | None:
 
 def no_run(name: str, root: Path, known: tuple[str, ...]) -> NuggeteerError:
     """The error for a name that no run has."""
-    listed = ", ".join(known[:SHOWN]) or "none"
+    listed = ", ".join(known[:SHOWN])
     if len(known) > SHOWN:
         listed += f" and {len(known) - SHOWN} more"
     what = "is a folder, and no run" if name and _is_folder(Path(name)) else "no such run or file"
     meant = did_you_mean(bare_name(Path(name)), known)
-    return NuggeteerError(f"{name}: {what}; {meant}the runs in {root} are: {listed}")
+    there = f"the runs in {root} are: {listed}" if known else f"there are no runs in {root} yet; put them in runs/"
+    return NuggeteerError(f"{name}: {what}; {meant}{there}")
 
 
 def _places(name: str, root: Path) -> Iterator[Path]:

@@ -288,7 +288,7 @@ def _problems_of_section(
             remedy = wrong_setting(key, value, settings[key])
             what = f"[{section}] {key} is {_shown(value)}"
         else:
-            remedy = f"the settings are {', '.join(settings)}"
+            remedy = f"{did_you_mean(key, settings)}the settings are {', '.join(settings)}"
             what = f"unknown setting [{section}] {key}"
         if remedy:
             yield Problem(str(path), None, what, remedy)
@@ -308,7 +308,8 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     if default in _ALLOWED.get(key, ()) and value not in _ALLOWED[key]:
         return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
     if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
-        return f"write {' or '.join(map(repr, known))}, or install the package that provides it"
+        meant = did_you_mean(str(value), known)
+        return f"{meant}write {' or '.join(map(repr, known))}, or install the package that provides it"
     if key == "language" and value not in LANGUAGES:
         names = {code: code for code in LANGUAGES} | {name: code for code, (name, _) in LANGUAGES.items()}
         meant = did_you_mean(value, names).removeprefix("did you mean ").rstrip("? ")

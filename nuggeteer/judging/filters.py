@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.records import Nugget
 
@@ -34,5 +34,5 @@ def check_filter(state: JudgingState, only: Filter) -> None:
     if not any(map(only, state.key.nuggets)):
         questions = {question.qid for question in state.key.questions}
         if only.qid is not None and only.qid not in questions:
-            raise NuggeteerError(f"{only.qid}: no such question")
+            raise NuggeteerError(f"{only.qid}: no such question; {did_you_mean(only.qid, questions)}".rstrip("; "))
         raise NuggeteerError(f"{only}: no such nugget")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.marked import MarkedWords
 from nuggeteer.matching.panel import with_judges
@@ -38,8 +38,9 @@ def _make(material: Material) -> Matcher:
         return matcher
     installed = installed_matchers()
     if name not in installed:
-        known = ", ".join((*MATCHERS, *installed))
-        raise NuggeteerError(f"there is no matcher {name!r}; there are {known}, and those of packages that you install")
+        known = (*MATCHERS, *installed)
+        listed = f"there are {', '.join(known)}, and those of packages that you install"
+        raise NuggeteerError(f"there is no matcher {name!r}; {did_you_mean(name, known)}{listed}")
     try:
         theirs = installed[name].load()(material)
     except Exception as error:  # the code of another package may raise anything

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Matcher
 from nuggeteer.scoring.fitting import fit_thresholds, gather_evidence, signature_of_fit
 from nuggeteer.scoring.known import VerdictIndex
@@ -86,8 +86,9 @@ def _maker(name: str) -> Any:
         return installed[name].load()
     module, _, attribute = name.partition(":")
     if not attribute:
-        known = ", ".join((*THRESHOLDS, *installed))
-        raise NuggeteerError(f"there is no threshold model {name!r}; there are {known}")
+        known = (*THRESHOLDS, *installed)
+        listed = f"{did_you_mean(name, known)}there are {', '.join(known)}"
+        raise NuggeteerError(f"there is no threshold model {name!r}; {listed}")
     if name not in os.environ.get(ALLOWED, "").split(","):
         raise NuggeteerError(
             f"the settings name the model {name!r}, which is code that would run; if it is yours, say so: "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.fitting import gather_evidence
 from nuggeteer.scoring.sampling import Sampled, sampled
@@ -106,7 +106,8 @@ def parameters_of(
 ) -> Parameters:
     """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit."""
     if model not in MODELS:
-        raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; there are {', '.join(MODELS)}")
+        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}"
+        raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; {listed}")
     shown = _position(collection.key, nugget) if nugget is not None else None
     collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
     scorer = Scorer(collection, jobs=jobs)

@@ -15,7 +15,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Shown
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
@@ -126,7 +126,8 @@ def crossval(
     from joblib import Parallel, delayed
 
     if model not in MODELS:
-        raise NuggeteerError(f"no threshold model is called {model!r}; there are {', '.join(MODELS)}")
+        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}"
+        raise NuggeteerError(f"no threshold model is called {model!r}; {listed}")
     (chosen,) = applicable([measure], collection.key) if measure else (None,)
     start = time.perf_counter()
     collection = with_builds_apart(collection)

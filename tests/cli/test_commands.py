@@ -21,6 +21,7 @@ from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.collection.simulation import Shape, simulate
+from nuggeteer.display import counted
 from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
 from nuggeteer.scoring.matched_run import AT_ONCE
@@ -315,7 +316,7 @@ def test_a_bad_line_is_said_once_with_its_place_and_code_2(here, capsys):
 def test_check_exits_with_0_on_warnings_and_counts_them(here, capsys):
     assert main(["check"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[-1] == f"{here}: 0 errors, {len(out.splitlines()) - 1} warnings"
+    assert out.splitlines()[-1] == f"{here}: 0 errors, {counted(len(out.splitlines()) - 1, 'warning')}"
 
 
 def test_the_json_of_check_is_its_list(here, capsys):
@@ -645,3 +646,34 @@ def test_simulate_says_what_it_made(tmp_path, capsys):
     simulate(tmp_path / "library", Shape(questions=3, systems=2, judged=1, responses=4), 5)
     for name in ("nuggets.jsonl", "runs/s2.jsonl", "judgements/s1.jsonl", "truth/s2.jsonl"):
         assert (folder / name).read_bytes() == (tmp_path / "library" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "toml", "meant"),
+    [
+        ("score build-13", "", "build-103"),
+        ("scor", "", "score"),
+        ("score --questoins", "", "--questions"),
+        ("score --measures f3,precison", "", "precision"),
+        ("score", "[match]\nmatchr = 'ngram'", "matcher"),
+        ("score", "[match]\nmatcher = 'ngrm'", "ngram"),
+        ("crossval --matcher ngrm", "", "ngram"),
+        ("crossval --model smoth", "", "smooth"),
+        ("score --model smoth", "", "smooth"),
+        ("thresholds --model nuget", "", "nugget"),
+        ("judge build-103 --question def01", "", "def-01"),
+        ("convert autonuggetizer-nuggets x --into y", "", "nuggetizer-nuggets"),
+        ("experiment tabel-1", "", "table-1"),
+    ],
+)
+def test_who_mistypes_a_name_is_asked_what_was_meant(here, capsys, command, toml, meant):
+    (here / "nuggeteer.toml").write_text(toml)
+    assert main(command.split()) == 2
+    assert f"did you mean {meant}?" in " ".join(capsys.readouterr().err.split())
+
+
+def test_where_there_are_no_runs_yet_that_is_said(here, capsys):
+    shutil.rmtree(here / "runs")
+    (here / "runs.jsonl").unlink()
+    assert main(["nightly", "tonight"]) == 2
+    assert "tonight: no such run or file; there are no runs in" in capsys.readouterr().err

@@ -520,7 +520,7 @@ def test_a_long_list_ends_in_its_length(folder):
         read_collection(folder)
     lines = str(caught.value).split("\n")
     assert len(lines) == 11
-    assert lines[-1] == "... and 20 more (nuggeteer check lists them all)"
+    assert lines[-1] == "... and 20 more (nuggeteer check lists all of a collection)"
     assert len(caught.value.problems) == 30
 
 

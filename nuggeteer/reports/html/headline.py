@@ -52,7 +52,7 @@ class Headline:
         forbidden = self.briefing.key.forbidden
         rows = [
             ("nuggets found", _of(outcome.found, self.briefing.key.counted & ~forbidden)),
-            ("of these vital", _of(outcome.found, vital)),
+            ("vital nuggets found", _of(outcome.found, vital)),
         ]
         if forbidden.any():
             rows.append(("forbidden, but claimed", _of(outcome.found, forbidden)))
