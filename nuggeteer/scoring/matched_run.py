@@ -18,7 +18,7 @@ from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.drawing import Guesses, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.normalising import normalised_and_lengths
-from nuggeteer.scoring.workers import can_share, work_on, zeros
+from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
 from nuggeteer.text import verdict_form, verdict_form_of_normalised
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.rows import key_of
@@ -127,12 +127,12 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     if count > MOST_PAIRS:
         what = f"{count:,} pairs of a response and a nugget of its question, and {MOST_PAIRS:,} can be scored"
         raise NuggeteerError(f"{run.name}: has {what}; shorten the key or the run")
-    begin, where = ragged(key.offsets[run.question], key.counts[run.question])
-    nugget = where.astype(np.int32)
-    del where
+    begin = np.append(0, np.cumsum(key.counts[run.question]))
     parts = list(slices(run.offsets, begin, AT_ONCE))
     workers = can_share(jobs, len(parts))
     answers = known.answers.of_run(run)
+    texts_of_part = [run.texts[slice(*part)] for part in parts] if workers > 1 else []
+    nugget = zeros(count, np.int32, workers)
     states, scores = zeros(count, np.int8, workers), zeros(count, float, workers)
     numbers, counts = zeros(len(run), np.int64, workers), zeros(len(run), np.int64, workers)
     repeats, matched = zeros(len(run), bool, workers), zeros(len(parts), bool, workers)
@@ -140,7 +140,9 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     def read_part(number: int) -> None:
         first, last = parts[number]
         own, pairs, question = slice(first, last), slice(int(begin[first]), int(begin[last])), run.question[first:last]
-        texts, counts[own] = normalised_and_lengths(run.texts[own])
+        nugget[pairs] = ragged(key.offsets[question], key.counts[question])[1]
+        texts = run.texts[own] if workers == 1 else copies(texts_of_part[number])
+        texts, counts[own] = normalised_and_lengths(texts)
         forms = list(map(verdict_form_of_normalised, texts))
         numbers[own] = list(map(key_of, forms))
         repeats[own] = _repeats(forms, question)

@@ -39,6 +39,16 @@ def zeros(shape: int | tuple[int, int], kind: npt.DTypeLike, workers: int) -> np
     return np.frombuffer(mmap.mmap(-1, max(count, 1)), dtype=kind, count=int(np.prod(shape))).reshape(shape)
 
 
+def copies(texts: Sequence[str]) -> Sequence[str]:
+    """Texts in memory of this process. To look at a text is to count references in it, and so the memory around it
+    would be copied, once for the process that looks and once for those that do not. Joining texts only reads them."""
+    for between in "\n\0":
+        copied = between.join(texts).split(between)
+        if len(copied) == len(texts):
+            return copied
+    return texts
+
+
 def work_on(parts: Sequence[Part], work: Callable[[Part], None], workers: int) -> None:
     """Do the work on each part. This process is one of the workers. Several must write what they find to shared arrays,
     each to its own places."""

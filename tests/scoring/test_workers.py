@@ -15,7 +15,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring import matched_run, outcomes
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.scoring.workers import can_share, work_on, zeros
+from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="one process does the work where none is forked")
 
@@ -57,6 +57,12 @@ def test_an_error_in_a_worker_is_an_error():
 
     with pytest.raises(NuggeteerError, match="the third part is wrong"):
         work_on(range(4), work, 2)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a", ""], ["a\nb", "c"], ["a\nb", "c\0"], ["é\ud800"]])
+def test_copies_of_texts_are_the_texts(texts):
+    """Whatever stands in them."""
+    assert copies(texts) == texts
 
 
 def test_a_worker_that_is_killed_is_an_error():
