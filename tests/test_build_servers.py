@@ -221,7 +221,7 @@ def pytest_says(folder, *arguments):
         env=environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="", COLUMNS="80", PYTHONPATH=str(folder)),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 1

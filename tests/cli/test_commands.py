@@ -38,7 +38,7 @@ def process(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "nuggeteer", *map(str, arguments)],
         capture_output=True,
-        timeout=60,
+        timeout=300,
         **{"check": False, **options},
     )
 
