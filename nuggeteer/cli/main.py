@@ -117,33 +117,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _command(argv)
         sys.stdout.flush()
         return code
-    except NuggeteerError as error:
-        for line in str(error).split("\n"):
-            _complain(f"nuggeteer: {escaped(line)}")
-        return 2
-    except KeyboardInterrupt:
-        _complain("nuggeteer: interrupted")
-        return 130
-    except BrokenPipeError:
-        # The reader stopped reading (`| head`). Without this, Python would print an error when it leaves.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a folder that may not be entered, a full disk
-        _complain(escaped(f"nuggeteer: {error}"))
-        return 2
-    except MemoryError as error:
-        _complain(escaped(f"nuggeteer: this needs more memory than there is ({error})".replace(" ()", "")))
-        return 2
-    except Exception:
-        if _interrupts:  # a library that is being imported makes an ImportError of it
+    except (Exception, KeyboardInterrupt) as error:
+        # A library in which an interrupt comes may make another error of it: numpy while it is imported, SQLite.
+        if isinstance(error, KeyboardInterrupt) or _interrupts:
             _complain("nuggeteer: interrupted")
             return 130
-        import traceback
+        return _told(error)
 
-        for line in traceback.format_exc().splitlines():
-            _complain(escaped(line))
-        _complain("nuggeteer: this is a bug in nuggeteer; please report it with the lines above")
-        return 70
+
+def _told(error: Exception) -> int:
+    """Say what went wrong; returns the exit code."""
+    match error:
+        case NuggeteerError():
+            for line in str(error).split("\n"):
+                _complain(f"nuggeteer: {escaped(line)}")
+        case BrokenPipeError():
+            # The reader stopped reading (`| head`). Without this, Python would print an error when it leaves.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        case OSError():  # a folder that may not be entered, a full disk
+            _complain(escaped(f"nuggeteer: {error}"))
+        case MemoryError():
+            _complain(escaped(f"nuggeteer: this needs more memory than there is ({error})".replace(" ()", "")))
+        case _:
+            import traceback
+
+            for line in traceback.format_exception(error):
+                for part in line.splitlines():
+                    _complain(escaped(part))
+            _complain("nuggeteer: this is a bug in nuggeteer; please report it with the lines above")
+            return 70
+    return 2
 
 
 _interrupts: list[int] = []

@@ -22,6 +22,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.display import counted
+from nuggeteer.errors import NuggeteerError
 from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
 from nuggeteer.scoring.matched_run import AT_ONCE
@@ -355,15 +356,16 @@ def test_every_ending_has_its_code(monkeypatch, capsys, error, code, says):
     assert "\x1b" not in captured.err
 
 
-def test_an_interrupt_of_which_a_library_makes_another_error_is_still_one(monkeypatch, capsys):
-    """As numpy does while it is imported."""
+@pytest.mark.parametrize("error", [ImportError("datetime could not be imported"), NuggeteerError("SQLite says: no")])
+def test_an_interrupt_of_which_a_library_makes_another_error_is_still_one(monkeypatch, capsys, error):
+    """As numpy does while it is imported, and SQLite where it calls a function of ours."""
     monkeypatch.setattr(entry, "_interrupts", [])
 
     def perform(args):
         try:
             entry._interrupt(signal.SIGINT, None)
         except KeyboardInterrupt:
-            raise ImportError("datetime could not be imported") from None
+            raise error from None
 
     monkeypatch.setattr("nuggeteer.cli.check.run", perform)
     assert main(["check"]) == 130
