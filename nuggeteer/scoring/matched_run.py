@@ -17,9 +17,9 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
 from nuggeteer.scoring.drawing import Guesses, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.normalising import normalised_and_lengths
+from nuggeteer.scoring.normalising import forms_and_lengths
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
-from nuggeteer.text import verdict_form, verdict_form_of_normalised
+from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
 from nuggeteer.thresholds.rows import key_of
 from nuggeteer.thresholds.smooth import SmoothFit
@@ -142,8 +142,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
         own, pairs, question = slice(first, last), slice(int(begin[first]), int(begin[last])), run.question[first:last]
         nugget[pairs] = ragged(key.offsets[question], key.counts[question])[1]
         texts = run.texts[own] if workers == 1 else copies(texts_of_part[number])
-        texts, counts[own] = normalised_and_lengths(texts)
-        forms = list(map(verdict_form_of_normalised, texts))
+        texts, forms, counts[own] = forms_and_lengths(texts)
         numbers[own] = list(map(key_of, forms))
         repeats[own] = _repeats(forms, question)
         states[pairs] = known.of_forms(forms, question)
