@@ -62,7 +62,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"Expected, with all that are less probable: {gained:.1f} gained, {lost:.1f} lost."
+        yield f"Expected, with the less probable ones: {gained:.1f} gained, {lost:.1f} lost."
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:

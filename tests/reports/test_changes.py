@@ -163,7 +163,7 @@ def test_a_change_that_is_less_probable_than_not_is_only_counted(builds):
     assert not any(name in shown for name in doubtful)
     assert f"{len(doubtful)} doubtful" in shown
     assert all(name in every.split("Less probable than not")[1] for name in doubtful)
-    assert f"Expected, with all that are less probable: {builds.expected_gained:.1f} gained" in shown
+    assert f"Expected, with the less probable ones: {builds.expected_gained:.1f} gained" in shown
     listed = [*builds.gained, *builds.lost]
     assert all(f"{change.question.qid}/{change.nugget.nugget} " in every for change in listed)
 
