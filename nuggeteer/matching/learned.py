@@ -28,7 +28,7 @@ from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues, TextGrams
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Ints, Vector
+from nuggeteer.records import Ints, Nugget, Vector
 from nuggeteer.text import normalised, verdict_form_of_normalised
 
 DIGITS = 4  # of log odds: the last bits of a product depend on what else is asked at once
@@ -157,16 +157,17 @@ class LearnedMatcher(NgramMatcher):
         pairs = self._begin[rows][:, None] + np.arange(self.key.counts[number])
         texts = self._texts_of(number)
         self._last_read = {text: self._read(text) for text in texts}
+        nuggets = self.key.nuggets[self.key.offsets[number] : self.key.offsets[number + 1]]
         return QuestionClues(
-            partial(self._descriptions, number),
+            partial(_descriptions, self._read, nuggets),  # a method would keep a session's old matchers in memory
             list(map(self._last_read.__getitem__, texts)),
             self._judged.decided[pairs],
             self._judged.yes[pairs],
         )
 
-    def _descriptions(self, number: int) -> list[list[TextGrams]]:
-        nuggets = self.key.nuggets[self.key.offsets[number] : self.key.offsets[number + 1]]
-        return [[self._read(normalised(text)) for text in nugget.descriptions] for nugget in nuggets]
+
+def _descriptions(read: GramReader, nuggets: Sequence[Nugget]) -> list[list[TextGrams]]:
+    return [[read(normalised(text)) for text in nugget.descriptions] for nugget in nuggets]
 
 
 @dataclass(frozen=True)

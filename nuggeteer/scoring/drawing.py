@@ -24,7 +24,7 @@ from nuggeteer.scoring.copula import AnswerPosterior, level_of, mean_chance
 from nuggeteer.scoring.partly import PartialSupport
 from nuggeteer.thresholds import Draws, Pairs
 from nuggeteer.thresholds.model import rates
-from nuggeteer.thresholds.rows import RandomRows, joined, key_of
+from nuggeteer.thresholds.rows import joined, key_of, random_rows
 
 CELLS = 256  # kinds of pairs whose chances are worked out at once
 SURE = np.float32(50.0)  # the largest λ: a chance of 1
@@ -35,7 +35,7 @@ class VerdictNoise:
     """The random numbers that turn chances into verdicts."""
 
     def __init__(self, key: AnswerKey, draws: int, seed: int) -> None:
-        self.count, self._rows = draws, RandomRows(draws, seed)
+        self.count, self._rows = draws, random_rows(draws, seed)
         self._nugget = np.array([key_of(f"{n.qid}\0{n.nugget}") for n in key.nuggets], dtype=np.uint64)
         self._question = np.array([key_of(question.qid) for question in key.questions], dtype=np.uint64)
 

@@ -22,7 +22,7 @@ from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.pooled import fit_pooled
 from nuggeteer.thresholds.quadrature import spread_nodes
-from nuggeteer.thresholds.rows import RandomRows, joined
+from nuggeteer.thresholds.rows import RandomRows, joined, random_rows
 from nuggeteer.thresholds.sampled import LEVELS
 from nuggeteer.thresholds.steps import Likelihood, StepFit, coin_evidence, fit_step_errors, fit_steps, sum_by_unit
 
@@ -90,7 +90,7 @@ class NoisyThreshold:
             bias = rng.beta(self.fit.yes + 1, self.fit.pairs - self.fit.yes + 1, count)[None]
             unit = np.zeros(self.nuggets, dtype=np.int64)
             return NoisyDraws(unit, np.zeros((1, count)), bias, 1 - bias)
-        rows = RandomRows(count, seed)
+        rows = random_rows(count, seed)
         if self.fit.nodes is None:
             return _with_own_errors(self.fit, rows, rng)
         return _with_common_errors(self.fit, rows, rng)

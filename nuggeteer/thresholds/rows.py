@@ -124,6 +124,11 @@ class RandomRows:
 
 
 @lru_cache(maxsize=1)
+def random_rows(count: int, seed: int) -> RandomRows:
+    """The rows, whose tables all draws of a command share. They take 22 MB."""
+    return RandomRows(count, seed)
+
+
 def _orders(count: int, seed: int) -> npt.NDArray[np.signedinteger]:
     """Shuffled strata, each order twice, so that from any start it can be read in one piece."""
     rng = np.random.Generator(np.random.PCG64([seed, 1]))

@@ -21,7 +21,7 @@ from nuggeteer.thresholds.curve import (
     rise,
 )
 from nuggeteer.thresholds.model import Pairs
-from nuggeteer.thresholds.rows import RandomRows, joined, key_of
+from nuggeteer.thresholds.rows import joined, key_of, random_rows
 
 if TYPE_CHECKING:
     from nuggeteer.thresholds.smooth import SmoothFit
@@ -49,7 +49,7 @@ class SmoothDraws:
         rises = np.stack([rise(levels, b) for b in self.b], axis=1).astype(np.float32)[:, self._curve]
         self._rises = np.ascontiguousarray(rises)  # rows are read
         self._weights = [np.float32(1), *self.b[self._curve, COEFFICIENTS:].T.astype(np.float32)]
-        self._rows = RandomRows(count, seed)
+        self._rows = random_rows(count, seed)
         self._groups: dict[str | None, Matrix] = {}
 
     def effects(self, group: str | None) -> tuple[Vector, Vector, Vector]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from weakref import ref
 
 import pytest
 
@@ -10,6 +12,7 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
 from nuggeteer.judging.suggest import forecast, suggest
@@ -218,6 +221,23 @@ def test_a_new_state_does_not_forget_what_was_said_while_it_was_worked_out(begin
     session.judge(False)
     session.refresh(state, said)
     assert asked not in everything(session)
+
+
+def test_an_earlier_state_leaves_memory_when_a_newer_one_takes_over(begin):
+    """At once, because circles are looked for seldom, and a state has the whole collection."""
+    session = begin()
+    gc.collect()
+    gc.disable()
+    try:
+        session.judge(False)
+        refresh = Refresh(session, anew=True)
+        refresh.wait()
+        earlier, matcher = ref(session.state.collection), ref(session.state.scorer.matcher)
+        assert refresh.take_over() == ""
+        del refresh
+        assert (earlier(), matcher()) == (None, None)
+    finally:
+        gc.enable()
 
 
 def test_none_of_them_is_a_no_on_every_response_that_nobody_judged(begin):

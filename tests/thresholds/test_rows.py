@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from nuggeteer.thresholds.rows import RandomRows, joined, key_of
+from nuggeteer.thresholds.rows import RandomRows, joined, key_of, random_rows
 
 
 def test_rows_are_orders_and_are_not_alike():
@@ -26,6 +26,11 @@ def test_a_row_depends_on_its_key_and_the_seed_only():
     rows = RandomRows(100, 3)
     assert (rows.normal(keys)[7] == RandomRows(100, 3).normal(keys[7:8])[0]).all()
     assert (rows.normal(keys)[7] != RandomRows(100, 4).normal(keys[7:8])[0]).any()
+
+
+def test_draws_of_a_command_share_their_tables():
+    assert random_rows(100, 3) is random_rows(100, 3)
+    assert random_rows(100, 4) is not random_rows(100, 3)
 
 
 def test_the_three_kinds_of_numbers_are_one_in_three_forms():
