@@ -19,8 +19,9 @@ from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
 from nuggeteer.errors import Problem
 from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
+from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import Ruling, nightly_scorer, rule
-from nuggeteer.history.store import History, RecordedRun
+from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends
 from nuggeteer.judging.suggest import Forecast, forecast
 from nuggeteer.measures import Measure

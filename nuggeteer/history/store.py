@@ -13,8 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,14 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.history.answers import as_run, digest, docids, stored_responses
+from nuggeteer.history.answers import as_run, digest, stored_responses
 from nuggeteer.history.database import Database
-from nuggeteer.history.row_ids import RowIds, store_texts
-from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
+from nuggeteer.history.recording import LAST, RecordedRun, Recording
+from nuggeteer.history.soundness import damaged_scorings, described, find_damage, remove_scorings
 from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
 from nuggeteer.scoring.scorer import score
-from nuggeteer.scoring.scores import RunScore, Scores
+from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.intervals import Interval
 
 FILE_NAME = "history.sqlite3"
@@ -39,18 +37,6 @@ RESCORE_BATCH = 8  # builds that are scored again at once, to bound memory
 def now() -> datetime:
     """The current time."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class RecordedRun:
-    """The result of recording a run: its build, and whether that is `new`. `copies` counts the other builds with the
-    same run name and responses. `added` are the measures that an existing build did not have yet."""
-
-    run: str
-    build: int
-    new: bool
-    copies: int
-    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,85 +116,7 @@ class History:
         that build, and gets another scoring if verdicts or settings have changed since."""
         for name in [label or "", *(run.name for run in scores.runs)]:
             _storable(name)
-
-        def record(db: sqlite3.Connection) -> list[RecordedRun]:
-            ids = RowIds(db, scores.key)
-            return [self._record(db, ids, scores, run, label or None, rerun) for run in scores.runs]
-
-        return self._database.write(record)
-
-    def _rerun(
-        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, label: str | None
-    ) -> RecordedRun | None:
-        """The last build of a run's name, with this scoring; None if that build is another."""
-        last = db.execute(_LAST, (run.name,)).fetchone()
-        if last is None or last[1:] != (label, digest(run.run, scores.key)):
-            return None
-        build = int(last[0])
-        stored = dict(db.execute("SELECT signature, id FROM scorings WHERE build = ?", (build,)))
-        if scores.signature not in stored:
-            self._add_scoring(db, ids, scores, run, build, store_texts(db, run.run))
-            return RecordedRun(run.name, build, False, 0, tuple(run.measures))
-        return RecordedRun(run.name, build, False, 0, self._add_scores(db, ids, stored[scores.signature], run))
-
-    def _record(
-        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, label: str | None, rerun: bool
-    ) -> RecordedRun:
-        if rerun and (recorded := self._rerun(db, ids, scores, run, label)):
-            return recorded
-        content = digest(run.run, scores.key)
-        copies = db.execute(_COPIES, (scores.signature, label, run.name, content)).fetchall()
-        for build, scoring, same in copies:
-            if same and not rerun:
-                added = self._add_scores(db, ids, scoring, run)
-                return RecordedRun(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
-        build = _insert(db, "builds", (free_id(db, "builds"), run.name, label, self._time(), content))
-        lengths = run.outcome.length.tolist()
-        db.executemany(
-            "INSERT INTO main.answers VALUES (?, ?, ?)", zip(repeat(build), ids.questions, lengths, strict=False)
-        )
-        texts, question = store_texts(db, run.run), run.run.question
-        ranks = np.arange(len(run.run)) - run.run.offsets[question] + 1
-        asked = (ids.questions[q] for q in question.tolist())
-        rows = zip(repeat(build), asked, ranks.tolist(), texts, docids(run.run), strict=False)
-        db.executemany("INSERT INTO main.responses VALUES (?, ?, ?, ?, ?)", rows)
-        self._add_scoring(db, ids, scores, run, build, texts)
-        return RecordedRun(run.name, build, True, len({build for build, *_ in copies}))
-
-    def _add_scoring(
-        self, db: sqlite3.Connection, ids: RowIds, scores: Scores, run: RunScore, build: int, texts: list[int]
-    ) -> None:
-        outcome = run.outcome
-        made_by = (self._time(), version("nuggeteer"), scores.signature, run.run.info.group)
-        scoring = _insert(
-            db, "scorings", (free_id(db, "scorings"), build, *made_by, outcome.pairs_known, outcome.pairs_guessed)
-        )
-        self._add_scores(db, ids, scoring, run)
-        rows = zip(
-            repeat(scoring),
-            ids.nuggets,
-            map(int, outcome.found.tolist()),
-            map(int, outcome.known.tolist()),
-            outcome.probability.tolist(),
-            (rank or None for rank in run.rank.tolist()),
-            (texts[response] if response >= 0 else None for response in outcome.response.tolist()),
-            strict=False,
-        )
-        db.executemany("INSERT INTO main.outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def _add_scores(self, db: sqlite3.Connection, ids: RowIds, scoring: int, run: RunScore) -> tuple[str, ...]:
-        """Add the measures that a scoring does not have yet, and return them."""
-        stored = {measure for (measure,) in db.execute("SELECT measure FROM scores WHERE scoring = ?", (scoring,))}
-        added = tuple(measure for measure in run.measures if measure not in stored)
-        for measure in added:
-            interval = run.measures[measure]
-            judging, sampling = interval.judging or (None, None), interval.sampling or (None, None)
-            whole = (interval.value, interval.hard, interval.low, interval.high)
-            _insert(db, "scores", (scoring, measure, *whole, *judging, *sampling))
-            values, hard = run.by_question[measure].tolist(), run.hard_by_question[measure].tolist()
-            rows = zip(repeat(scoring), repeat(measure), ids.questions, values, hard, strict=False)
-            db.executemany("INSERT OR REPLACE INTO main.question_scores VALUES (?, ?, ?, ?, ?)", rows)
-        return added
+        return self._database.write(lambda db: Recording(db, scores, self._time).record(label or None, rerun))
 
     def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1, only: Container[int] | None = None) -> int:
         """Score the stored builds, or `only` these, with the verdicts known today, by every measure that any build was
@@ -236,17 +144,12 @@ class History:
                 with suppress(DamagedBuild):  # `problems` has it
                     some.append((build, scoring, self.run(build, collection)))
             scores = score(collection, [run for *_, run in some], measures, seed=seed, jobs=jobs)
-            self._database.write(partial(self._add_again, scores=scores, builds=[(b, s) for b, s, _ in some]))
+            self._database.write(partial(self._record_again, scores=scores, builds=[(b, s) for b, s, _ in some]))
             done += len(some)
         return done
 
-    def _add_again(self, db: sqlite3.Connection, scores: Scores, builds: list[tuple[int, int | None]]) -> None:
-        ids = RowIds(db, scores.key)
-        for (build, scoring), run in zip(builds, scores.runs, strict=True):
-            if scoring is None:
-                self._add_scoring(db, ids, scores, run, build, store_texts(db, run.run))
-            else:
-                self._add_scores(db, ids, scoring, run)
+    def _record_again(self, db: sqlite3.Connection, scores: Scores, builds: list[tuple[int, int | None]]) -> None:
+        Recording(db, scores, self._time).record_again(builds)
 
     def _mend(self) -> None:
         """Remove damaged scorings of builds that can be scored again. A copy of the file as it was is kept."""
@@ -278,7 +181,7 @@ class History:
     def is_last(self, run: Run, key: AnswerKey) -> bool:
         """Whether the last build of this run's name has the same responses."""
         with self._database.read() as db:
-            last = db.execute(_LAST, (run.name,)).fetchone()
+            last = db.execute(LAST, (run.name,)).fetchone()
         return last is not None and last[2] == digest(run, key)
 
     def asked(self, build: int) -> set[str]:
@@ -332,11 +235,6 @@ class History:
 _RESCORE = "nuggeteer history --rescore keeps a copy of the file and scores its builds again"
 _RECORD_AGAIN = "take the file from a copy, or record the run again if you still have it"
 _MEASURES = "SELECT DISTINCT measure FROM scores WHERE scoring IN (SELECT id FROM scorings)"
-_COPIES = """
-    SELECT b.id, s.id, s.signature = ? AND b.label IS ? FROM builds b JOIN scorings s ON s.build = b.id
-    WHERE b.run = ? AND b.content = ? ORDER BY b.id, s.id
-"""
-_LAST = "SELECT id, label, content FROM builds WHERE run = ? ORDER BY id DESC LIMIT 1"
 _ASKED = "SELECT q.qid FROM answers a JOIN questions q ON q.id = a.question WHERE a.build = ?"
 _LATEST = """
     SELECT b.id, b.run, s.run_group, s.id, s.signature,
@@ -371,11 +269,6 @@ def _scoring(row: Sequence[Any]) -> Scoring:
     judging, sampling = (None if part[0] is None else tuple(part) for part in (parts[:2], parts[2:]))
     interval = Interval(value, hard, low, high, judging, sampling) if measure else None
     return Scoring(*(*own, interval))
-
-
-def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> int:
-    marks = ", ".join("?" * len(values))
-    return int(db.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({marks})", values).lastrowid or 0)
 
 
 def _storable(name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from nuggeteer.history.store import RecordedRun
+from nuggeteer.history.recording import RecordedRun
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.terminal import plain
 

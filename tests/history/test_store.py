@@ -23,7 +23,8 @@ from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history import database
 from nuggeteer.history.database import Database
-from nuggeteer.history.store import History, RecordedRun
+from nuggeteer.history.recording import RecordedRun, Recording
+from nuggeteer.history.store import History
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT, write_lines
 
@@ -239,8 +240,9 @@ def test_eight_processes_that_record_at_once_lose_nothing(collection, history):
 @pytest.mark.slow
 def test_a_process_killed_while_it_records_leaves_the_file_as_it_was(collection, history):
     history.record(score(collection, ["old"]))
-    kill = "import os\nHistory._add_scoring = lambda *rest: os.kill(os.getpid(), 9)\nfor i in range(6):"
-    program = WRITER.replace("for i in range(6):", kill)
+    kill = "import os\nfrom nuggeteer.history.recording import Recording\n"
+    kill += "Recording._add_scoring = lambda *rest: os.kill(os.getpid(), 9)\n"
+    program = WRITER.replace("for i in range(6):", f"{kill}for i in range(6):")
     done = subprocess.run([sys.executable, "-c", program, str(collection.root), "x"], check=False)
     assert done.returncode == -9
     assert [s.run for s in history.scorings("f3")] == ["old"]
@@ -429,7 +431,7 @@ def test_a_first_record_that_fails_leaves_no_file(collection, history, monkeypat
     scores = score(collection, ["old"])
     before = sorted(collection.root.rglob("*"))
     with monkeypatch.context() as patch:
-        patch.setattr(History, "_add_scoring", stop)
+        patch.setattr(Recording, "_add_scoring", stop)
         with pytest.raises((KeyboardInterrupt, NuggeteerError)):
             history.record(scores)
     assert sorted(collection.root.rglob("*")) == before

@@ -1,0 +1,132 @@
+"""Writing scored runs into the history, within one transaction: builds with their responses, and scorings of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from nuggeteer.history.answers import digest, docids
+from nuggeteer.history.row_ids import RowIds, store_texts
+from nuggeteer.history.soundness import free_id
+from nuggeteer.scoring.scores import RunScore, Scores
+
+LAST = "SELECT id, label, content FROM builds WHERE run = ? ORDER BY id DESC LIMIT 1"  # the last build of a run's name
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """The result of recording a run: its build, and whether that is `new`. `copies` counts the other builds with the
+    same run name and responses. `added` are the measures that an existing build did not have yet."""
+
+    run: str
+    build: int
+    new: bool
+    copies: int
+    added: tuple[str, ...] = ()
+
+
+class Recording:
+    """A connection in a transaction that can write, what is to be recorded, and a clock."""
+
+    def __init__(self, db: sqlite3.Connection, scores: Scores, time: Callable[[], str]) -> None:
+        self._db, self._scores, self._time = db, scores, time
+        self._ids = RowIds(db, scores.key)
+
+    def record(self, label: str | None, rerun: bool) -> list[RecordedRun]:
+        """Record every scored run as a build, or as another scoring of one (`History.record`)."""
+        return [self._record(run, label, rerun) for run in self._scores.runs]
+
+    def record_again(self, builds: Sequence[tuple[int, int | None]]) -> None:
+        """Add each scored run to its build: as a new scoring, or the measures that the scoring lacks."""
+        for (build, scoring), run in zip(builds, self._scores.runs, strict=True):
+            if scoring is None:
+                self._add_scoring(run, build, store_texts(self._db, run.run))
+            else:
+                self._add_scores(scoring, run)
+
+    def _rerun(self, run: RunScore, label: str | None) -> RecordedRun | None:
+        """The last build of a run's name, with this scoring; None if that build is another."""
+        db, scores = self._db, self._scores
+        last = db.execute(LAST, (run.name,)).fetchone()
+        if last is None or last[1:] != (label, digest(run.run, scores.key)):
+            return None
+        build = int(last[0])
+        stored = dict(db.execute("SELECT signature, id FROM scorings WHERE build = ?", (build,)))
+        if scores.signature not in stored:
+            self._add_scoring(run, build, store_texts(db, run.run))
+            return RecordedRun(run.name, build, False, 0, tuple(run.measures))
+        return RecordedRun(run.name, build, False, 0, self._add_scores(stored[scores.signature], run))
+
+    def _record(self, run: RunScore, label: str | None, rerun: bool) -> RecordedRun:
+        db, ids, scores = self._db, self._ids, self._scores
+        if rerun and (recorded := self._rerun(run, label)):
+            return recorded
+        content = digest(run.run, scores.key)
+        copies = db.execute(_COPIES, (scores.signature, label, run.name, content)).fetchall()
+        for build, scoring, same in copies:
+            if same and not rerun:
+                added = self._add_scores(scoring, run)
+                return RecordedRun(run.name, build, False, len({build for build, *_ in copies}) - 1, added)
+        build = _insert(db, "builds", (free_id(db, "builds"), run.name, label, self._time(), content))
+        lengths = run.outcome.length.tolist()
+        db.executemany(
+            "INSERT INTO main.answers VALUES (?, ?, ?)", zip(repeat(build), ids.questions, lengths, strict=False)
+        )
+        texts, question = store_texts(db, run.run), run.run.question
+        ranks = np.arange(len(run.run)) - run.run.offsets[question] + 1
+        asked = (ids.questions[q] for q in question.tolist())
+        rows = zip(repeat(build), asked, ranks.tolist(), texts, docids(run.run), strict=False)
+        db.executemany("INSERT INTO main.responses VALUES (?, ?, ?, ?, ?)", rows)
+        self._add_scoring(run, build, texts)
+        return RecordedRun(run.name, build, True, len({build for build, *_ in copies}))
+
+    def _add_scoring(self, run: RunScore, build: int, texts: list[int]) -> None:
+        db, outcome = self._db, run.outcome
+        made_by = (self._time(), version("nuggeteer"), self._scores.signature, run.run.info.group)
+        scoring = _insert(
+            db, "scorings", (free_id(db, "scorings"), build, *made_by, outcome.pairs_known, outcome.pairs_guessed)
+        )
+        self._add_scores(scoring, run)
+        rows = zip(
+            repeat(scoring),
+            self._ids.nuggets,
+            map(int, outcome.found.tolist()),
+            map(int, outcome.known.tolist()),
+            outcome.probability.tolist(),
+            (rank or None for rank in run.rank.tolist()),
+            (texts[response] if response >= 0 else None for response in outcome.response.tolist()),
+            strict=False,
+        )
+        db.executemany("INSERT INTO main.outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _add_scores(self, scoring: int, run: RunScore) -> tuple[str, ...]:
+        """Add the measures that a scoring does not have yet, and return them."""
+        db = self._db
+        stored = {measure for (measure,) in db.execute("SELECT measure FROM scores WHERE scoring = ?", (scoring,))}
+        added = tuple(measure for measure in run.measures if measure not in stored)
+        for measure in added:
+            interval = run.measures[measure]
+            judging, sampling = interval.judging or (None, None), interval.sampling or (None, None)
+            whole = (interval.value, interval.hard, interval.low, interval.high)
+            _insert(db, "scores", (scoring, measure, *whole, *judging, *sampling))
+            values, hard = run.by_question[measure].tolist(), run.hard_by_question[measure].tolist()
+            rows = zip(repeat(scoring), repeat(measure), self._ids.questions, values, hard, strict=False)
+            db.executemany("INSERT OR REPLACE INTO main.question_scores VALUES (?, ?, ?, ?, ?)", rows)
+        return added
+
+
+_COPIES = """
+    SELECT b.id, s.id, s.signature = ? AND b.label IS ? FROM builds b JOIN scorings s ON s.build = b.id
+    WHERE b.run = ? AND b.content = ? ORDER BY b.id, s.id
+"""
+
+
+def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> int:
+    marks = ", ".join("?" * len(values))
+    return int(db.execute(f"INSERT OR REPLACE INTO main.{table} VALUES ({marks})", values).lastrowid or 0)
