@@ -34,7 +34,7 @@ from nuggeteer.scoring.scorer import material
 from nuggeteer.text import normalised
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS, prior_from
-from nuggeteer.trust.crossval import average_precision
+from nuggeteer.trust.quality import average_precision
 
 # Weights learned without each collection, for experiments on it.
 WITHOUT = Path(__file__).with_suffix(".json")

@@ -39,15 +39,8 @@ from nuggeteer.thresholds.judges import BELIEF, JudgeBelief
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS
 from nuggeteer.thresholds.smooth import SmoothFit
-from nuggeteer.trust.crossval import (
-    Guesses,
-    RunGuess,
-    guessed_answers,
-    guessed_pairs,
-    guessed_recall,
-    quality,
-    without,
-)
+from nuggeteer.trust.crossval import RunGuess, guessed_answers, guessed_pairs, guessed_recall, without
+from nuggeteer.trust.quality import Guesses, quality
 
 MODULE = Path(__file__).parent.parent / "nuggeteer" / "thresholds" / "judge_weights.py"
 NOTHING = JudgeBelief(0.0, 10.0, 0.0, 0.0, 0.0, 100.0)

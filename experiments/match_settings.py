@@ -27,7 +27,7 @@ from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import find_words, normalised
-from nuggeteer.trust.crossval import average_precision
+from nuggeteer.trust.quality import average_precision
 
 
 def best_f1(truth: Bools, scores: Vector) -> tuple[float, float]:

@@ -28,7 +28,7 @@ from nuggeteer.scoring.scores import RunScore
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.prior import FITS, prior_from
-from nuggeteer.trust.crossval import average_precision
+from nuggeteer.trust.quality import average_precision
 from nuggeteer.trust.reliability import reliability
 
 TIMES = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
 from nuggeteer.settings import Split
 
+NO_ANSWER: Final = "no answer to question"  # so begins what is wrong with a run that leaves one out
 TEXT_OR_NOT, NUMBER_OR_NOT = (str, type(None)), (int, type(None))
 
 
@@ -80,7 +81,7 @@ def read_run(
         what = "answers no question of the key"
         problems.append(Problem(str(path), None, what, "it scores 0, and only with --allow-empty", "warning"))
     for i in np.flatnonzero(counts == 0) if len(owners) else ():
-        what = f"no answer to question {key.questions[i].qid!r}"
+        what = f"{NO_ANSWER} {key.questions[i].qid!r}"
         problems.append(Problem(str(path), None, what, "it scores 0", "warning"))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Run(name or bare_name(path), info, texts, docids if any(docids) else None, owners, offsets, parts)

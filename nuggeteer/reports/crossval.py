@@ -12,7 +12,8 @@ from nuggeteer.records import number_or_none
 from nuggeteer.reports.formatting import number, percent, span
 from nuggeteer.reports.json_values import file_name
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.trust.crossval import Crossval, Quality
+from nuggeteer.trust.crossval import Crossval
+from nuggeteer.trust.quality import Quality
 
 
 def as_json(result: Crossval) -> dict[str, Any]:

@@ -8,7 +8,7 @@ stays known, as it would for tonight's build.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
-from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector, number_or_none
+from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector
 from nuggeteer.scoring.drawing import VerdictNoise
 from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
@@ -29,7 +29,6 @@ from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
 from nuggeteer.scoring.outcomes import Outcome, find
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
-from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interval
 from nuggeteer.text import verdict_form
@@ -39,28 +38,11 @@ from nuggeteer.thresholds.prior import PRIOR
 from nuggeteer.thresholds.selection import Fit, models
 from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.thresholds.steps import StepFit
-from nuggeteer.trust.reliability import reliability
+from nuggeteer.trust.quality import Guesses, Quality, quality
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
 MODELS = (FIXED, *models(PRIOR))
-
-
-@dataclass(frozen=True)
-class Quality:
-    """The quality of guesses, measured against the truth. None if undefined: precision if nothing is found, recall if
-    there is no yes, calibration if the model gives no probabilities. `kappa` is Cohen's, of guesses and truth."""
-
-    n: int
-    positive: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    kappa: float | None
-    average_precision: float | None
-    brier: float | None
-    ece: float | None
-    log_score: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,25 +73,6 @@ class RunGuess:
     true: float
     value: float
     judging: tuple[float, float] | None
-
-
-@dataclass(frozen=True, repr=False)
-class Guesses(Shown):
-    """Truth and guess of pairs, or of answers. `chance` is NaN if the model gives none. `order` ranks the pairs."""
-
-    true: Bools
-    found: Bools
-    chance: Vector
-    order: Vector
-    guessed: Bools
-
-    def only(self, kept: Bools) -> Guesses:
-        return Guesses(self.true[kept], self.found[kept], self.chance[kept], self.order[kept], self.guessed[kept])
-
-    @classmethod
-    def joined(cls, parts: Sequence[Guesses]) -> Guesses:
-        names = ("true", "found", "chance", "order", "guessed")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def crossval(
@@ -342,37 +305,3 @@ def guessed_score(
     values = measure(drawn)
     interval = mean_interval(values.mean(axis=0), values, decided, scale=Scale(measure.least(key), 1.0))
     return RunGuess(run, truth, float("nan") if interval.value is None else interval.value, interval.judging)
-
-
-def quality(guesses: Guesses) -> Quality:
-    """The quality of guesses, measured against the truth."""
-    true, found, chance = guesses.true, guesses.found, guesses.chance
-    n, positive, hits = len(true), int(true.sum()), int((true & found).sum())
-    has = bool(n) and not np.isnan(chance).any()
-    trust = reliability(chance, true) if has else None
-    precision = hits / int(found.sum()) if found.any() else None
-    recall = hits / positive if positive else None
-    f1 = 2 * hits / (int(found.sum()) + positive) if positive else None
-    with np.errstate(divide="ignore"):
-        log_score = float(np.log(np.where(true, chance, 1 - chance)).mean()) if has else None
-    return Quality(
-        n,
-        positive,
-        precision,
-        recall,
-        f1,
-        number_or_none(float(kappa(contingency_tables(true, found, np.zeros(n, dtype=np.int64), 1)[0]))),
-        average_precision(true, guesses.order) if positive else None,
-        trust.brier if trust else None,
-        trust.error if trust else None,
-        log_score if log_score is not None and np.isfinite(log_score) else None,
-    )
-
-
-def average_precision(true: Bools, order: Vector) -> float:
-    """Σ (change in recall · precision) over the distinct values of `order`. Pairs with equal values count at once."""
-    ranking = np.argsort(-order, kind="stable")
-    hits = np.cumsum(true[ranking])
-    last = np.append(np.diff(order[ranking]) != 0, True)
-    precision = hits[last] / (np.flatnonzero(last) + 1)
-    return float((np.diff(hits[last], prepend=0) * precision).sum() / hits[-1])

@@ -679,3 +679,13 @@ def test_where_there_are_no_runs_yet_that_is_said(here, capsys):
     (here / "runs.jsonl").unlink()
     assert main(["nightly", "tonight"]) == 2
     assert "tonight: no such run or file; there are no runs in" in capsys.readouterr().err
+
+
+def test_what_a_run_does_not_answer_is_said_once(here, capsys):
+    """Under the table; where there is none, among the warnings."""
+    assert main(["score", "build-103"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.count("build-103 does not answer oth-02") == 1
+    assert main(["score", "build-103", "--json", "-"]) == 0
+    assert "no answer to question 'oth-02'" in capsys.readouterr().err
