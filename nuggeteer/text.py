@@ -184,8 +184,9 @@ def words(text: str) -> list[str]:
 def likeliest(responses: Sequence[Set[str]], descriptions: Sequence[str]) -> int:
     """The response, given as its words, with the largest share of the words of a description; the first one if several
     are equal. This uses no matcher, because matchers learn from the result."""
-    wanted = [set(words(description)) for description in descriptions]
-    shares = [max((len(wish & own) / len(wish) for wish in wanted if wish), default=0.0) for own in responses]
+    shares = [0.0] * len(responses)
+    for wanted in filter(None, (set(words(description)) for description in descriptions)):
+        shares = [max(share, len(wanted & own) / len(wanted)) for share, own in zip(shares, responses, strict=True)]
     return shares.index(max(shares))
 
 
