@@ -41,7 +41,8 @@ def say(text: str) -> None:
 def sign(args: argparse.Namespace, signature: str) -> None:
     """Print the signature if the command line asks for it."""
     if args.signature:
-        say(f"\n{signature}")
+        say("")
+        say(signature)
 
 
 def warn(problems: Sequence[Problem]) -> None:

@@ -689,3 +689,11 @@ def test_what_a_run_does_not_answer_is_said_once(here, capsys):
     assert said.out.count("build-103 does not answer oth-02") == 1
     assert main(["score", "build-103", "--json", "-"]) == 0
     assert "no answer to question 'oth-02'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["score aurora", "diff aurora cobalt", "compare aurora cobalt"])
+def test_the_signature_stands_on_a_line_of_its_own(here, capsys, command):
+    assert main([*command.split(), "--signature"]) == 0
+    *_, blank, last = capsys.readouterr().out.splitlines()
+    assert blank == ""
+    assert last.startswith("nuggeteer:")
