@@ -237,7 +237,7 @@ class JudgingState:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self.scorer.matcher, self._marker, self.collection)
+        return Explainer(self.scorer.matcher, self._marker, self.collection, self.scorer.carried_weight)
 
     @cached_property
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:

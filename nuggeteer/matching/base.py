@@ -63,7 +63,14 @@ class Matcher(ABC):
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         """The log odds that similar judged texts add to the threshold model's belief about each pair, in the order of
-        scores. A verdict on the pair itself adds nothing. None if the matcher does not use similar texts."""
+        scores. A verdict on the pair itself adds nothing. NaN, or 0, where nobody judged any other text. None if the
+        matcher does not use similar texts."""
+        return None
+
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        """The log odds that would be carried over to judged texts if nobody had judged the texts of their group, in the
+        order of scores; NaN where they cannot be told. `texts` are all judged ones of each question. None if the
+        matcher cannot tell any."""
         return None
 
     def depends_on(self, question: int, carried: bool) -> str | None:
@@ -112,7 +119,7 @@ class Explanation:
         return self.unit != SHARE
 
 
-SHARE = "share of the match score"
+SHARE, LOG_ODDS = "share of the match score", "log odds"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Words are stems; a word and a pair of neighbours are a gram.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -36,6 +36,7 @@ CLUES = (
 DEFAULT = Match()
 RIDGE = 0.3
 LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
+PATTERNS = 8  # sets of texts, of a question, of which groups are left out
 SLICE = 256  # texts whose clues are worked out at once
 
 NO_NUMBERS: frozenset[str] = frozenset()
@@ -134,6 +135,24 @@ class QuestionClues:
         result[compared, :, column] = np.where(own > 0, self._left_out[place[compared]], clues[compared, :, column])
         return result, np.asarray(others > 0)
 
+    def left_out(self, group: Sequence[str]) -> Vector:
+        """What the regression would say of each judged text if nobody had judged the texts of its group: texts of
+        `rows` × nuggets; NaN where the text was not decided or no other group was. `group` is of those texts too.
+
+        The regression without some texts follows from the one with them, as it does for one text (`_left_out`)."""
+        names, groups = np.unique(np.array(group), return_inverse=True)
+        result = np.full(self.yes.shape, np.nan)
+        for nuggets, texts, inverse in self._kernel.inverses(PATTERNS):
+            yes, of_text = self.yes[texts[:, None], nuggets], groups[texts]
+            of_yes, of_all = inverse @ yes, inverse.sum(axis=1)
+            for own in range(len(names)):
+                left = np.flatnonzero(of_text == own)
+                if others := (len(texts) - len(left)) * bool(len(left)):
+                    base = (yes.sum(axis=0) - yes[left].sum(axis=0) + 0.5) / (others + 1)
+                    off = np.linalg.solve(inverse[left[:, None], left], of_yes[left] - of_all[left, None] * base)
+                    result[texts[left][:, None], nuggets] = yes[left] - base - off
+        return result
+
     @cached_property
     def _nuggets(self) -> _Descriptions:
         return _Descriptions(self._descriptions())
@@ -224,6 +243,15 @@ class _Kernel:
             result[more[:, None], nuggets] = border
             result[self._common[:, None], nuggets] = self._inverse @ own - cross @ border
         return result
+
+    def inverses(self, most: int) -> Iterator[tuple[Ints, Ints, Vector]]:
+        """Nuggets that were decided for the same texts, these texts, and their inverse: of the sets of texts with most
+        pairs, up to so many."""
+        by_pairs = sorted(self._patterns, key=lambda own: -len(own[0]) * (len(self._common) + len(own[1][0])))
+        for nuggets, (more, cross, inverse) in by_pairs[:most]:
+            across = cross @ inverse
+            whole = np.block([[self._inverse + across @ cross.T, -across], [-across.T, inverse]])
+            yield nuggets, np.concatenate([self._common, more]), whole
 
     def inverse_diagonal(self) -> Vector:
         """The diagonal of each nugget's inverse, 0 where a text is not decided: texts × nuggets."""

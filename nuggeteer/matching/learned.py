@@ -3,8 +3,9 @@
 The score of a pair is that of n-grams, by which the threshold model learns. Then the judged texts of the question
 speak: their clues (`clues.py`) add log odds to what the model believes, so a verdict survives rewording. How much each
 clue is worth was learned on public collections that humans judged (`carried_weights.py`), never on the collection that
-is scored. So the first verdict already counts, from whichever system, and nothing has to be held out: no verdict is
-used to weigh the clues that it is part of.
+is scored. So the first verdict already counts, from whichever system. Once several systems were judged, what all clues
+together are worth is learned from the collection too (`thresholds/carrying.py`), from texts whose own system is left
+out: no verdict is used to weigh the clues that it is part of.
 
 A nugget about which nobody judged any text is left as it is.
 """
@@ -21,7 +22,7 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.matching.base import Explanation, Judged, Material, SimilarText, WordEvidence
+from nuggeteer.matching.base import LOG_ODDS, Explanation, Judged, Material, SimilarText, WordEvidence
 from nuggeteer.matching.breakdowns import Breakdowns, ComparedText
 from nuggeteer.matching.carried_weights import WEIGHTS
 from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues, TextGrams
@@ -74,7 +75,22 @@ class LearnedMatcher(NgramMatcher):
                 row_of = {form: i for i, form in enumerate(map(verdict_form_of_normalised, self._texts_of(number)))}
                 own = [row_of.get(verdict_form_of_normalised(texts[row]), -1) for row in rows.tolist()]
                 clues, judged = self._question(number).without_own(np.array(own), clues)
-                result[begin[rows][:, None] + np.arange(judged.shape[1])] = np.where(judged, weigh(clues), 0.0)
+                result[begin[rows][:, None] + np.arange(judged.shape[1])] = np.where(judged, weigh(clues), np.nan)
+        return np.round(result, DIGITS)
+
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        begin, _ = ragged(self.key.offsets[question], self.key.counts[question])
+        result = np.full(int(begin[-1]), np.nan)
+        row_of = {asked: row for row, asked in enumerate(zip(question.tolist(), texts, strict=True))}
+        with _one_thread():
+            for number in np.unique(question).tolist():
+                if number in self._judged_rows:
+                    about = self._question(number)
+                    judged = self._judged_rows[number][about.rows].tolist()
+                    rows = [row_of[number, self._judged.texts[row]] for row in judged]
+                    regression = about.left_out([group[row] for row in rows])
+                    where = begin[np.array(rows)][:, None] + np.arange(regression.shape[1])
+                    result[where] = WEIGHTS["regression"] * regression
         return np.round(result, DIGITS)
 
     def features(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:
@@ -125,7 +141,7 @@ class LearnedMatcher(NgramMatcher):
             SimilarText(self._judged.texts[rows[row]], yes, min(similarity, 1.0))
             for row, similarity, yes in breakdown.near
         ]
-        return Explanation("log odds", tuple(words), tuple(similar))
+        return Explanation(LOG_ODDS, tuple(words), tuple(similar))
 
     @property
     def _judged(self) -> Judged:

@@ -47,6 +47,9 @@ class MarkedWords(Matcher):
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self._matcher.carried(texts, question)
 
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        return self._matcher.left_out(texts, question, group)
+
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         """The score of each judged text, without the words that were marked in texts of its own group."""
         counts = self._material.key.counts[judged.question]

@@ -135,6 +135,9 @@ class Panel(Matcher):
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self.matcher.carried(texts, question)
 
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        return self.matcher.left_out(texts, question, group)
+
     def depends_on(self, question: int, carried: bool) -> str | None:
         return self.matcher.depends_on(question, carried)
 

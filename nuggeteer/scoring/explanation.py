@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.matching.base import Explanation, Matcher, SimilarText
+from nuggeteer.matching.base import LOG_ODDS, Explanation, Matcher, SimilarText, WordEvidence
 from nuggeteer.matching.marks import REMEMBERED, Marker
 from nuggeteer.text import normalised, words
 
@@ -18,10 +19,18 @@ LONGEST = 300  # words of texts that are compared word by word; the time grows w
 
 
 class Explainer:
-    """Explains the scores of a collection's matcher, if the matcher has explanations."""
+    """Explains the scores of a collection's matcher, if the matcher has explanations. `carried_weight` tells what log
+    odds that are carried over are multiplied by."""
 
-    def __init__(self, matcher: Matcher, marker: Marker, collection: Collection) -> None:
+    def __init__(
+        self,
+        matcher: Matcher,
+        marker: Marker,
+        collection: Collection,
+        carried_weight: Callable[[], float] = lambda: 1.0,
+    ) -> None:
         self._matcher, self._marker, self._collection = matcher, marker, collection
+        self._carried_weight = carried_weight
         self._written: tuple[int, dict[str, str]] = -1, {}  # of the question explained last
         self._whole: dict[tuple[str, int], Explanation | None] = {}
 
@@ -35,10 +44,16 @@ class Explainer:
         if found is not None:
             found = _with_similar(found, least)
             similar_texts = tuple(self._as_written(similar, text, nugget) for similar in found.similar_texts)
-            found = replace(found, similar_texts=similar_texts)
+            found = replace(found, words=self._weighed(found), similar_texts=similar_texts)
         if not least:
             self._whole[text, nugget] = found
         return found
+
+    def _weighed(self, found: Explanation) -> tuple[WordEvidence, ...]:
+        if found.unit != LOG_ODDS:
+            return found.words
+        weight = self._carried_weight()
+        return tuple(word._replace(weight=word.weight * weight) for word in found.words)
 
     def _as_written(self, similar: SimilarText, text: str, nugget: int) -> SimilarText:
         question = int(self._collection.key.question[nugget])

@@ -25,6 +25,7 @@ from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
+from nuggeteer.scoring.left_out_texts import leave_out, owners
 from nuggeteer.scoring.matching_cache import cached
 from nuggeteer.text import length, verdict_form
 from nuggeteer.thresholds.curve import GRID, STEEPNESS
@@ -35,7 +36,7 @@ from nuggeteer.thresholds.nugget_effects import packed_weights, unpacked_weights
 from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.smooth import Prior, SmoothFit
 
-FORMAT = "nuggeteer thresholds 7"
+FORMAT = "nuggeteer thresholds 8"
 LAYOUT = 2  # of the file
 NAME = "thresholds"
 JUDGED = "\0judged"  # the name of a run that no file can have
@@ -69,12 +70,7 @@ def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...
 
 def _groups(collection: Collection, known: VerdictIndex) -> tuple[tuple[str, ...], Ints]:
     """The names of the groups whose systems were judged, and the index of the group of each judged text."""
-    questions = collection.key.questions
-    owners = (
-        run or collection.returned_by(questions[question].qid, text)
-        for run, question, text in zip(known.runs, known.question.tolist(), known.texts, strict=True)
-    )
-    groups = [collection.group(run) for run in owners]
+    groups = [collection.group(run) for run in owners(collection, known)]
     names = tuple(sorted(set(groups)))
     number = {name: i for i, name in enumerate(names)}
     return names, np.array([number[name] for name in groups], dtype=np.int64)
@@ -98,6 +94,7 @@ def gather_evidence(
     weights = weights_in_recall(key)
     carried = None if alone else _carried_to_chosen(collection, matcher, known, begin)
     represents = None if alone else _represented_by_drawn(collection, known, begin)
+    left_out = None if alone else leave_out(collection, matcher, known, begin, nugget)
     evidence = Evidence(
         scores,
         size,
@@ -112,6 +109,7 @@ def gather_evidence(
         known.partly,
         known.whole,
         represents,
+        left_out,
     )
     return evidence.only((known.taught != UNKNOWN) & ~np.isnan(scores))
 
@@ -169,7 +167,7 @@ def _carried_to_chosen(collection: Collection, matcher: Matcher, known: VerdictI
     carried = matcher.carried([known.texts[row] for row in chosen.tolist()], known.question[chosen])
     if carried is None:
         return None
-    result = np.zeros(int(begin[-1]))
+    result = np.full(int(begin[-1]), np.nan)
     result[ragged(begin[chosen], np.diff(begin)[chosen])[1]] = carried
     return result
 
@@ -255,7 +253,7 @@ def pack_fit(basis: str, fit: SmoothFit) -> bytes:
 
 
 def unpack_fit(body: bytes) -> tuple[str, SmoothFit]:
-    """What `saved` made. Only what `read_cache` has found to be ours comes here; nothing in it is executed."""
+    """What `pack_fit` made. Only what `read_cache` has found to be ours comes here; nothing in it is executed."""
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as stored:
             basis = str(stored["basis"])

@@ -123,11 +123,17 @@ class VerdictIndex:
         self.states[partly] = PARTLY
         self.states[yes] = YES
         self.partly, self.whole = self._in_part(partly, of_answers, [inside for _, inside in inside_of])
+        self._best = any(run.info.judged == "best" for run in judged_runs)
         self._yes_on_answers = [
             (key.nugget_position[j.qid, j.nugget], texts, inside)
             for j, (texts, inside) in zip(of_answers, inside_of, strict=True)
             if j.verdict
         ]
+
+    @property
+    def found_somewhere(self) -> bool:
+        """Whether some nugget is known to be in an answer, and not in which response of it."""
+        return self._best or bool(self._yes_on_answers)
 
     @cached_property
     def taught(self) -> States:

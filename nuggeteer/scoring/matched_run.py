@@ -199,10 +199,10 @@ def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> 
     if not len(rows):
         return matched
     carried = matcher.carried([run.normalised_texts[row] for row in rows.tolist()], run.question[rows])
-    if carried is None or not carried.any():
+    if carried is None or not np.nan_to_num(carried).any():
         return matched
     added = np.zeros(len(pairs), dtype=np.float32)
-    added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = carried
+    added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = model.carry_over(carried)
     if run.info.judged != "none":
         added[~guessed] = 0.0
     return _with_pairs(matched, replace(pairs, carried=added))

@@ -28,14 +28,14 @@ from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.thresholds.model import Opinions
 
-FORMAT = "nuggeteer matches 1"
+FORMAT = "nuggeteer matches 2"
 MOST_PAIRS = 1_000_000  # of a run; more would be a large file
 MOST_QUESTIONS = 20_000
 LARGEST = 2 * 8 * MOST_PAIRS + 2 * 40 * MOST_QUESTIONS + 10_000  # bytes of a file
 HASH = 16
-SCORE, CARRIED = KINDS = "score", "carried"
+SCORE, CARRIED, LEFT_OUT = KINDS = "score", "carried", "left out"
 Values = dict[str, dict[bytes, Vector]]  # by kind and hash
-Compute = Callable[[Sequence[str], npt.NDArray[np.int32]], Vector | None]
+Compute = Callable[[Ints], Vector | None]  # of these rows
 
 
 def cached(matcher: Matcher, key: AnswerKey, question: npt.NDArray[np.signedinteger], root: Path, run: str) -> Matcher:
@@ -67,7 +67,9 @@ class CachedMatcher(Matcher):
         return self._matcher.notes
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
-        found = self._remembered(SCORE, texts, question, lambda t, q: self._matcher.score(t, q, jobs))
+        found = self._remembered(
+            SCORE, texts, question, lambda rows: self._matcher.score(_at(texts, rows), question[rows], jobs)
+        )
         assert found is not None
         return found
 
@@ -77,7 +79,16 @@ class CachedMatcher(Matcher):
         return self._matcher.score_judged(judged, jobs)
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
-        return self._remembered(CARRIED, texts, question, self._matcher.carried)
+        return self._remembered(
+            CARRIED, texts, question, lambda rows: self._matcher.carried(_at(texts, rows), question[rows])
+        )
+
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        def compute(rows: Ints) -> Vector | None:
+            return self._matcher.left_out(_at(texts, rows), question[rows], _at(group, rows))
+
+        named = [f"{own}\t{text}" for own, text in zip(group, texts, strict=True)]
+        return self._remembered(LEFT_OUT, named, question, compute)
 
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions | None:
         return self._matcher.opinions(texts, question)
@@ -100,7 +111,7 @@ class CachedMatcher(Matcher):
         self, kind: str, texts: Sequence[str], question: npt.NDArray[np.int32], compute: Compute
     ) -> Vector | None:
         if not self._remembers(question):
-            return compute(texts, question)
+            return compute(np.arange(len(texts)))
         counts = self._key.counts[question]
         numbers, place = np.unique(question, return_inverse=True)
         order = np.argsort(place, kind="stable")  # the texts, question by question
@@ -112,7 +123,7 @@ class CachedMatcher(Matcher):
         new = np.array([one not in stored for one in hashes])
         if new.any():
             asked = np.flatnonzero(new[place])
-            values = compute([texts[row] for row in asked.tolist()], question[asked])
+            values = compute(asked)
             if values is None:
                 return None
             result[ragged(begin[asked], counts[asked])[1]] = values
@@ -133,11 +144,15 @@ class CachedMatcher(Matcher):
             write_cache(self._root, self._name, _packed({**self._stored, **self._now}))
 
     def _hash(self, kind: str, question: int, texts: Sequence[str], rows: Ints) -> bytes:
-        depends_on = self._matcher.depends_on(question, kind == CARRIED)
+        depends_on = self._matcher.depends_on(question, kind != SCORE)
         lines = "\n".join(
             [self._version, self._matcher.signature, kind, str(depends_on), *(texts[row] for row in rows.tolist())]
         )
         return blake2b(lines.encode("utf-8", "surrogatepass"), digest_size=HASH).digest()
+
+
+def _at(values: Sequence[str], rows: Ints) -> list[str]:
+    return [values[row] for row in rows.tolist()]
 
 
 def _packed(values: Values) -> bytes:

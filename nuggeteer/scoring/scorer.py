@@ -42,6 +42,7 @@ from nuggeteer.scoring.word_weights import keep, remembered
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
     from nuggeteer.thresholds.selection import ComparedModel
@@ -174,7 +175,11 @@ class Scorer(Shown):
     @cached_property
     def explainer(self) -> Explainer:
         """Explains guesses."""
-        return Explainer(self.matcher, self.marker, self.collection)
+        return Explainer(self.matcher, self.marker, self.collection, self.carried_weight)
+
+    def carried_weight(self) -> float:
+        """What log odds that are carried over are worth on this collection."""
+        return self.model.carry_over.weight if isinstance(self.model, SmoothFit) else 1.0
 
     @cached_property
     def noise(self) -> VerdictNoise:

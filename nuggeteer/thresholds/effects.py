@@ -46,14 +46,15 @@ class _Likelihood:
     def learn(self, group: int, found: tuple[Matrix, Vector, float]) -> None:
         self.curvature[group], self.pull[group], self.log[group] = found
 
-    def posterior(self, own: Matrix, inflation: float, spreads: Vector) -> tuple[Matrix, Matrix, Vector]:
-        """The means and the covariances of the effects with these spreads, and the logarithm of the evidence for them.
-        `own` turns common effects into those of each group. Verdicts say less by the factor `inflation`."""
+    def posterior(self, own: Matrix, inflation: float, usual: Vector, spreads: Vector) -> tuple[Matrix, Matrix, Vector]:
+        """The means and the covariances of the effects, and the logarithm of the evidence for the belief that they are
+        `usual` with these spreads. `own` turns common effects into those of each group. Verdicts say less by the factor
+        `inflation`."""
         turned = own.transpose(0, 2, 1)
-        pull = (turned @ self.pull[:, :, None])[:, :, 0] / inflation
+        pull = (turned @ self.pull[:, :, None])[:, :, 0] / inflation + usual * spreads**-2
         covariance = np.linalg.inv(turned @ (self.curvature / inflation) @ own + np.diag(spreads**-2))
         mean = (covariance @ pull[:, :, None])[:, :, 0]
-        shrunk = 0.5 * (np.linalg.slogdet(covariance)[1] - 2 * np.log(spreads).sum())
+        shrunk = 0.5 * (np.linalg.slogdet(covariance)[1] - 2 * np.log(spreads).sum() - ((usual / spreads) ** 2).sum())
         return mean, covariance, self.log / inflation + 0.5 * (pull * mean).sum(axis=1) + shrunk
 
 
@@ -72,6 +73,7 @@ class SystemEffects:
         excess = np.zeros(3)  # over answers: squares of what is left, what independence expects, and a ρ of 1 more
         usual, odd = _Likelihood.of_none(groups), _Likelihood.of_none(groups)
         centre, level = np.zeros((2, groups))
+        gain = np.zeros((groups, EFFECTS))
         scales = np.array([prior.group, prior.slope, prior.sharpness])
         for group in range(groups):
             rows = np.flatnonzero(cells.group == group)
@@ -84,6 +86,7 @@ class SystemEffects:
                 usual.learn(group, found)
                 odd.learn(group, self._likelihood_of_effects(blind, ODD, likeliest)[1])
                 centre[group], level[group] = blind.centre, blind.level
+                gain[group] = self._gain(blind, importance, scales)
         answers = len(
             np.unique(cells.group * np.int64(self._question.max(initial=0) + 1) + self._question[cells.nugget])
         )
@@ -100,10 +103,12 @@ class SystemEffects:
         # Where a usual group's k and g leave its expected score as it is. That of each group is elsewhere.
         share = information[:, 0] / max(information[:, 0].sum(), 1e-12)
         self.centre, self.level = float(share @ centre), float(share @ level)
+        # And the usual v: where the spreads of k and g leave the expected score.
+        self.usual = np.array([-float(share @ gain @ np.array(self.spreads) ** 2), 0.0, 0.0])
         own = np.repeat(np.eye(EFFECTS)[None], groups, axis=0)
         own[:, 0, 1], own[:, 0, 2] = centre - self.centre, level - self.level
-        self.effects, self.covariance, for_usual = usual.posterior(own, inflation, np.array(self.spreads))
-        self.odd_effects, self.odd_covariance, for_odd = odd.posterior(own, inflation, ODD)
+        self.effects, self.covariance, for_usual = usual.posterior(own, inflation, self.usual, np.array(self.spreads))
+        self.odd_effects, self.odd_covariance, for_odd = odd.posterior(own, inflation, np.zeros(EFFECTS), ODD)
         odds = ODDITY / (1 - ODDITY) * np.exp(np.clip(for_odd - for_usual, -50, 50))
         self.odd = np.where(odds > HARDLY, odds / (1 + odds), 0.0)
 
@@ -148,6 +153,19 @@ class SystemEffects:
                 break
         back = np.linalg.inv(slope + 1e-6 * broad)  # of fewer verdicts than effects, next to nothing is known
         return effects, 1 / np.maximum(np.diag(back @ noise @ back.T), 1e-12)
+
+    def _gain(self, blind: Blind, importance: Vector, scales: Vector) -> Vector:
+        """The v that changes the expected score as a variance of 1 of k and of g does. (v has no such effect on the
+        judged groups: step 1 knows theirs.)"""
+        weight = blind.total(importance * self._cells.count[blind.rows])
+        p, rising = blind.chance(np.zeros(EFFECTS))
+        gain = np.zeros(EFFECTS)
+        for effect in (1, 2):
+            # The mean over a normal distribution from three points, by Gauss and Hermite.
+            step = np.sqrt(3) * scales[effect] * np.eye(EFFECTS)[effect]
+            more = blind.chance(step)[0] + blind.chance(-step)[0] - 2 * p
+            gain[effect] = float(weight @ more) / 6 / scales[effect] ** 2
+        return gain / float(weight @ rising[:, 0])
 
     def _likelihood_of_effects(
         self, blind: Blind, scales: Vector, effects: Vector

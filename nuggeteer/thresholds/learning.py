@@ -1,6 +1,7 @@
 """How the smooth model of `smooth.py` is fitted to judged pairs.
 
-(1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
+(0) What is carried over from judged texts is worth, from a sample of pairs that were judged as part of a whole
+(`carrying.py`). (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
 the second moments of the effects (EM), in rounds that begin with the prior's. An earlier fit is no
 beginning, because the rounds end before the spreads settle, where they may drift far (the level of
 systems and the intercept can stand for each other). Nuggets and questions are eliminated
@@ -22,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nuggeteer.records import Vector
+from nuggeteer.thresholds.carrying import learn_level, learn_weight
 from nuggeteer.thresholds.cells import Cells, GridLikelihood, cells_of
 from nuggeteer.thresholds.curvature import Curvature
 from nuggeteer.thresholds.curve import COEFFICIENTS, CURVE, STEEPNESS, features, rise
 from nuggeteer.thresholds.effects import SystemEffects
-from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.model import CarryOver, Evidence
 from nuggeteer.thresholds.nugget_effects import NuggetEffects
 from nuggeteer.thresholds.partial import partial_support
 from nuggeteer.thresholds.smooth import FAR, Prior, SmoothFit, heard
@@ -41,10 +43,23 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
 
     # The matrices are small: a second thread costs twenty times what it brings, and may change the last bit.
     with threadpool_limits(1):
-        return _fit(replace(evidence, opinions=heard(evidence.opinions, len(evidence), prior.b)), prior)
+        evidence = replace(evidence, opinions=heard(evidence.opinions, len(evidence), prior.b))
+        return _fit(evidence, prior, _worth_of_carried(evidence, prior))
 
 
-def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
+def _worth_of_carried(evidence: Evidence, prior: Prior) -> CarryOver:
+    if evidence.left_out is None:
+        return CarryOver()
+    sample = evidence.only(~np.isnan(evidence.left_out.carried))
+    if not sample.yes.any() or sample.yes.all():
+        return CarryOver()
+    weight = learn_weight(sample)
+    return CarryOver(learn_level(sample, weight, _fit(sample, prior, CarryOver(0.0, weight))), weight)
+
+
+def _fit(evidence: Evidence, prior: Prior, carry_over: CarryOver) -> SmoothFit:
+    if evidence.carried is not None:
+        evidence = replace(evidence, carried=carry_over(evidence.carried))
     cells = cells_of(evidence)
     newton = _Newton(cells, evidence, prior)
     newton.run()
@@ -70,11 +85,13 @@ def _fit(evidence: Evidence, prior: Prior) -> SmoothFit:
         odd=groups.odd[seen],
         odd_effects=groups.odd_effects[seen],
         odd_covariance=groups.odd_covariance[seen],
+        usual=groups.usual,
         new_group=groups.sigmas,
         centre=groups.centre,
         level=groups.level,
         answer=groups.answer,
         partial=partial_support(evidence),
+        carry_over=carry_over,
         spreads=(nuggets.sigma, nuggets.steepness, newton.spread_question, *groups.spreads),
         usual_size=float(evidence.size.mean(dtype=float)) if len(evidence) else 0.0,
         pairs=len(evidence),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -53,6 +53,29 @@ class Pairs(Shown):
         return cls(scores, nugget, np.zeros(len(scores)))
 
 
+@dataclass(frozen=True, repr=False)
+class LeftOut(Shown):
+    """What would be known of judged pairs if nobody had judged their systems: the log odds that are `carried` over from
+    the texts of others, and the `share` of these that have the nugget. NaN where that was not worked out."""
+
+    carried: Vector
+    share: Vector
+
+    def __getitem__(self, pairs: Ints | Bools | slice) -> LeftOut:
+        return LeftOut(self.carried[pairs], self.share[pairs])
+
+
+class CarryOver(NamedTuple):
+    """What a collection makes of log odds that are carried over (`carrying.py`); nothing of NaN, which is what they are
+    where nobody judged anything."""
+
+    level: float = 0.0
+    weight: float = 1.0
+
+    def __call__(self, carried: Vector) -> Vector:
+        return np.where(np.isnan(carried), 0.0, self.level + self.weight * carried)
+
+
 def size_of(characters: Ints) -> Vector:
     """The sizes of responses: the logarithm of their non-white-space characters, in hundreds."""
     return np.log(np.maximum(characters, 1) / 100).astype(np.float16)  # small, for a million responses
@@ -65,11 +88,11 @@ class Evidence(Shown):
     `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
     group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
     `opinions` are those of judges on the same pairs, None if there are no judges. `carried` are the log odds that the
-    verdicts on other texts add (`Pairs.carried`), where the pair was chosen to be judged and not only read like all
-    others: whoever chose it had them in mind. None if no pair was. `partly` marks the pairs whose verdict says that the
-    nugget is supported in part, and `whole` numbers the texts and answers that were judged; None if there are none.
+    verdicts on other texts carry over (NaN if none do), where the pair was chosen to be judged and not only read like
+    all others: whoever chose it had them in mind. None if no pair was. `partly` marks the pairs whose verdict says that
+    the nugget is supported in part, and `whole` numbers the texts and answers that were judged; None if there are none.
     `represents` says how many open pairs each pair stands for that `judge` drew at random, 0 for the others; None if
-    none was drawn.
+    none was drawn. `left_out` tells what carried-over log odds are worth; None if nothing does.
     """
 
     scores: Vector
@@ -85,6 +108,7 @@ class Evidence(Shown):
     partly: Bools | None = None
     whole: Ints | None = None
     represents: Vector | None = None
+    left_out: LeftOut | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -98,8 +122,8 @@ class Evidence(Shown):
         """The pairs, without the verdicts."""
         return Pairs(self.scores, self.nugget, self.size, self.carried, self.opinions)
 
-    def only(self, kept: Bools) -> Evidence:
-        """The same evidence, but only the `kept` pairs."""
+    def only(self, kept: Bools | Ints) -> Evidence:
+        """The same evidence, but only the `kept` pairs, in their order."""
         return replace(
             self,
             scores=self.scores[kept],
@@ -112,6 +136,7 @@ class Evidence(Shown):
             partly=None if self.partly is None else self.partly[kept],
             whole=None if self.whole is None else self.whole[kept],
             represents=None if self.represents is None else self.represents[kept],
+            left_out=None if self.left_out is None else self.left_out[kept],
         )
 
 

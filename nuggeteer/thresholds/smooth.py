@@ -9,15 +9,17 @@ The match score s has a smooth effect, not a step. A longer response (z, the log
 than its words show, or match by chance. Nuggets differ in how readily assessors saw them (a) and in how informative the
 score is (t). Questions differ (c), and so do systems: in level (v), in how informative score and length are (k; x is
 f(s) + d z), and in how far apart their likely and their unlikely pairs are (g): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²),
-c_q ~ N(0, σ_c²), v_r ~ N(0, σ_v²), k_r ~ N(0, σ_k²), g_r ~ N(0, σ_g²). The spreads are learned. So a nugget without a
+c_q ~ N(0, σ_c²), v_r ~ N(m, σ_v²), k_r ~ N(0, σ_k²), g_r ~ N(0, σ_g²). The spreads are learned. So a nugget without a
 single yes still gets a sensible threshold with an honest width, and a system that nobody judged may differ from the
 others. Without g, verdicts on doubtful pairs would be taken to say as much about the likely and the unlikely ones
 (docs/understanding/choosing-verdicts.md). e and h are where k and g leave the expected score of a usual system as it
-is.
+is, and m is where their spreads do: without it, 5 % too many nuggets were expected where 99 % of pairs are a no
+(experiments/sharpness.md).
 
 Judged texts that are similar to a response add log odds of their own to η (`Pairs.carried`), where somebody worked them
-out (`carry_over` in scoring/outcomes.py). Judges (language models) add w · o, for the clues o of their verdicts
-(`Pairs.opinions`): the weights w follow the coefficients in `b`, and are learned with them.
+out (`carry_over` in scoring/matched_run.py), as far as these are worth it (`carrying`). Judges (language models) add
+w · o, for the clues o of their verdicts (`Pairs.opinions`): the weights w follow the coefficients in `b`, and are
+learned with them.
 
 An answer may be better or worse as a whole than its words show. So the nuggets of an answer are correlated: their
 verdicts are the signs of normal variables with correlation ρ. This is a Gaussian copula, which does not change the
@@ -48,7 +50,7 @@ from nuggeteer.thresholds.curve import (
     features,
     rise,
 )
-from nuggeteer.thresholds.model import Opinions, Pairs
+from nuggeteer.thresholds.model import CarryOver, Opinions, Pairs
 from nuggeteer.thresholds.smooth_draws import SmoothDraws
 
 Matrix = Vector
@@ -115,12 +117,14 @@ class SmoothFit(Shown):
     odd: Vector  # the probability that each of these groups is unlike all others
     odd_effects: Matrix  # and v, k and g if it is
     odd_covariance: Vector
+    usual: Vector  # v, k and g of a usual group
     new_group: Vector  # equally probable values of σ_v, for groups without judgements
     centre: float  # e
     level: float  # h
     answer: float  # ρ
     spreads: tuple[float, ...]  # σ_a, σ_t, σ_c, σ_v, σ_k, σ_g
     partial: Vector  # of partial support: the mean of log K, and the standard deviation for a system (`partial`)
+    carry_over: CarryOver
     usual_size: float  # of the judged responses; thresholds are for this size
     pairs: int
     log10_evidence: float
@@ -139,9 +143,11 @@ class SmoothFit(Shown):
             "odd": (groups,),
             "odd_effects": (groups, EFFECTS),
             "odd_covariance": (groups, EFFECTS, EFFECTS),
+            "usual": (EFFECTS,),
             "new_group": (SIGMAS,),
             "spreads": (6,),
             "partial": (2,),
+            "carry_over": (2,),
         }
         known = values["b"].ndim == 1 and len(values["b"]) >= COEFFICIENTS
         if not known or any(values[name].shape != shape for name, shape in shapes.items()):
@@ -155,6 +161,7 @@ class SmoothFit(Shown):
             "level": float(values["level"]),
             "answer": float(values["answer"]),
             "pairs": int(values["pairs"]),
+            "carry_over": CarryOver(*values["carry_over"].tolist()),
             "log10_evidence": float(values["log10_evidence"]),
         }
         return cls(**typed)
@@ -167,13 +174,14 @@ class SmoothFit(Shown):
             b += ",judges=" + ",".join(f"{value:.3g}" for value in self.b[COEFFICIENTS:])
         spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g},sharpness={g:.3g}"
         partial = "" if np.isnan(self.partial).any() else f"partial={self.partial[0]:.3g},"
-        return f"smooth(b={b},{spreads},answer={self.answer:.3g},{partial}pairs={self.pairs})"
+        carried = "carried={:.3g},{:.3g}".format(*self.carry_over)
+        return f"smooth(b={b},{spreads},answer={self.answer:.3g},{partial}{carried},pairs={self.pairs})"
 
     def effects_of_group(self, name: str | None) -> list[Effects]:
         """The effects of a group: of the usual kind, and if it may be unlike all others, also of that kind."""
         if name not in self.group_names:
             spreads = np.array([(self.new_group**2).mean(), self.spreads[4] ** 2, self.spreads[5] ** 2])
-            return [Effects(1.0, np.zeros(EFFECTS), np.diag(spreads))]
+            return [Effects(1.0, self.usual, np.diag(spreads))]
         at = self.group_names.index(name)
         usual = Effects(1 - float(self.odd[at]), self.effects[at], self.effects_covariance[at])
         odd = Effects(float(self.odd[at]), self.odd_effects[at], self.odd_covariance[at])

@@ -67,7 +67,7 @@ class SmoothDraws:
         if group not in self.fit.group_names:  # σ_v is itself uncertain
             spread = self.fit.new_group
             which = self._rows.strata(joined(name, 2))[0].astype(np.int64) * len(spread) // self.count
-            drawn[0] = spread[which] * normal[0]
+            drawn[0] = usual.mean[0] + spread[which] * normal[0]
         v, k, g = drawn.astype(np.float32)
         return v, k, g
 

@@ -142,6 +142,35 @@ def test_without_its_own_verdicts_a_text_is_like_one_that_nobody_judged(seed):
             np.testing.assert_allclose(own[nugget], others.clues([read(text)])[0, nugget], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_without_its_group_a_text_is_like_one_of_a_group_that_nobody_judged(seed):
+    """The shortcut agrees with a question from which all verdicts of the group were taken, for each set of texts that
+    were decided for the same nuggets."""
+    descriptions, texts, decided, yes = some(seed, texts=14)
+    decided[:9] = True
+    groups = ["red", "blue", "red", "green", "blue", "red", "red", "blue", "green", *"xxyyz"]
+    question, read = clues_of((descriptions, texts, decided, yes)), GramReader(IDF)
+    column = CLUES.index("regression")
+    found = question.left_out(groups)
+    assert not np.isnan(found).all()
+    for row, text in enumerate(texts):
+        fewer = decided & (np.array(groups) != groups[row])[:, None]
+        others = clues_of((descriptions, texts, fewer, yes & fewer)).clues([read(text)])[0, :, column]
+        told = decided[row] & fewer.any(axis=0)
+        np.testing.assert_allclose(found[row], np.where(told, others, np.nan), rtol=1e-7, atol=1e-9)
+
+
+def test_of_many_sets_of_texts_those_with_most_pairs_are_left_out(monkeypatch):
+    question = clues_of(some(1, nuggets=6))
+    every = question.left_out(["a", "b"] * 20)
+    monkeypatch.setattr(clues, "PATTERNS", 2)
+    some_ = question.left_out(["a", "b"] * 20)
+    told = ~np.isnan(some_).all(axis=0)
+    assert told.sum() == 2
+    np.testing.assert_array_equal(some_[:, told], every[:, told])
+    assert question.decided[:, told].sum(axis=0).min() >= question.decided[:, ~told].sum(axis=0).max()
+
+
 def some(seed, texts=40, nuggets=3):
     """A question at random with texts enough to be interesting."""
     rng = np.random.default_rng(seed)

@@ -205,6 +205,14 @@ def test_the_words_add_up_to_what_similar_texts_add(explained):
         assert [abs(word.weight) for word in found.words] == sorted((abs(w.weight) for w in found.words), reverse=True)
 
 
+def test_words_weigh_what_they_are_worth_on_this_collection(explained, learned):
+    scorer, cases = explained
+    text, nugget, found = cases[0]
+    twice = Explainer(scorer.matcher, scorer.marker, learned, lambda: 2.0)(text, nugget)
+    assert [word.weight for word in twice.words] == [2 * word.weight for word in found.words]
+    assert scorer.carried_weight() == scorer.model.carry_over.weight
+
+
 def test_the_judged_responses_are_the_nearest(explained):
     scorer, cases = explained
     named = 0

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from nuggeteer.thresholds.effects import SystemEffects
+from nuggeteer.thresholds.effects import SystemEffects, _Likelihood
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.prior import PRIOR
@@ -114,3 +114,42 @@ def test_the_likeliest_effects_are_those_that_an_optimizer_finds_from_wherever_t
     for start in (np.zeros(3), np.array([-1.0, 0.5, -0.5]), expected.x):
         found, _ = effects._likelihood_of_effects(blind, scales, start)
         assert found == pytest.approx(expected.x, abs=1e-5)
+
+
+@pytest.mark.parametrize("steepness", [1, 3])
+def test_the_usual_level_makes_up_for_what_the_spreads_add_to_the_expected_score(steepness):
+    """Against many points of each spread, written out. Where nearly all is a no, what they add is much."""
+    blind, rng = blind_of(5, steepness), np.random.default_rng(5)
+    weight, eta = rng.random(CELLS), blind.eta - 6
+    blind = replace(blind, eta=eta, x=eta.mean(axis=1), at_rest=()).seeing_effects(weight)
+    spreads = np.array([0.6, 0.3, 0.2])
+    effects = object.__new__(SystemEffects)
+    effects._cells = SimpleNamespace(count=np.ones(CELLS))
+    gain = effects._gain(blind, weight, spreads)
+    nodes, of_node = np.polynomial.hermite_e.hermegauss(21)
+
+    def expected(effect, level):
+        points = [written_out(blind, level * np.eye(3)[0] + at * np.eye(3)[effect]) for at in spreads[effect] * nodes]
+        return float(of_node @ np.array([weight @ p[blind.place] for p in points]) / of_node.sum())
+
+    at_rest = float(weight @ written_out(blind, np.zeros(3))[blind.place])
+    assert gain[0] == 0
+    for effect in (1, 2):
+        added = expected(effect, 0.0) / at_rest - 1
+        left = expected(effect, -gain[effect] * spreads[effect] ** 2) / at_rest - 1
+        assert added > 0.004
+        assert abs(left) < 0.1 * added
+
+
+def test_a_usual_group_that_is_not_at_nought_is_the_beginning_of_every_posterior():
+    """Against the integral over all effects of one group, by sampling where the prior is."""
+    rng = np.random.default_rng(6)
+    root, usual, spreads = rng.normal(0, 1, (3, 3)), np.array([-0.4, 0.1, 0.0]), np.array([0.6, 0.3, 0.2])
+    likelihood = _Likelihood(4 * (root @ root.T)[None], rng.normal(0, 3, (1, 3)), np.array([-7.0]))
+    (mean,), (covariance,), (log,) = likelihood.posterior(np.eye(3)[None], 2.0, usual, spreads)
+    theta = usual + spreads * rng.standard_normal((400_000, 3))
+    curve = np.einsum("ni,ij,nj->n", theta, likelihood.curvature[0], theta)
+    weight = np.exp((likelihood.log[0] + theta @ likelihood.pull[0] - curve / 2) / 2)
+    assert log == pytest.approx(np.log(weight.mean()), abs=0.02)
+    assert mean == pytest.approx(weight @ theta / weight.sum(), abs=0.01)
+    assert covariance == pytest.approx(np.cov(theta.T, aweights=weight), abs=0.005)
