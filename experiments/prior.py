@@ -70,7 +70,7 @@ def sharpness(collection: Collection) -> float:
     for run in collection.judged_runs:
         scorer = Scorer(hide(collection, run.name, 0.0, np.random.default_rng(1)))
         matched = scorer.read(run.name)
-        open_ = matched.undecided & ~matched.certain(len(scorer.key.nuggets))[matched.pairs.nugget]
+        open_ = matched.undecided & ~matched.certain[matched.pairs.nugget]
         yes = whole(run.normalised_texts, run.question)[open_] == YES
         chance = scorer.model.probability(matched.pairs[open_], matched.group)
         given = logit(np.clip(chance, LEAST, 1 - LEAST))

@@ -44,7 +44,7 @@ def read_run(
         place = position.get(qid) if type(qid) is str else None
         # To check every line field by field would take as long as all else that is done to read it.
         if place is None or type(text) is not str or type(docid) not in TEXT_OR_NOT or type(rank) not in NUMBER_OR_NOT:
-            response = canonical.RESPONSES.checked(path, line, record, problems)
+            response = canonical.RESPONSES.checked(str(path), line, record, problems)
             if response is None:
                 continue
             qid, text, docid, rank, _ = response

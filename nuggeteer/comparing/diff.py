@@ -249,7 +249,7 @@ class DecidedRun:
 
     def answers(self, found: Bools) -> Answers:
         """The answers if exactly these nuggets are found."""
-        partly = self.matched.partly(len(self.key.nuggets)) | self.outcome.partly
+        partly = self.matched.partly | self.outcome.partly
         return Answers(self.key, found, partly & ~found, self.matched.length)
 
     @cached_property

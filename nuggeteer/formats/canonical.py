@@ -70,7 +70,7 @@ class Layout(Generic[Record]):
         which records need no key in `presumed`."""
         missing: dict[str, list[tuple[int, Record]]] = {key: [] for key in self.presumed}
         for number, line in read_jsonl(path, problems, self.checks):
-            record = self.checked(path, number, line, problems)
+            record = self.checked(str(path), number, line, problems)
             if record is None:
                 continue
             for key, value in self.presumed.items():
@@ -83,12 +83,12 @@ class Layout(Generic[Record]):
                 what, remedy = f"no {key!r} on {on}, which is taken as {value!r}", f"add the key {key!r}"
                 problems.append(Problem(str(path), lines[0], what, remedy, "warning"))
 
-    def checked(self, path: Path, number: int, line: dict[str, Any], problems: list[Problem]) -> Record | None:
+    def checked(self, file: str, number: int, line: dict[str, Any], problems: list[Problem]) -> Record | None:
         """The record of a line's object; None if it is wrong, which becomes problems."""
         try:
             return self.parse(line)
         except WrongLine as wrong:
-            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+            problems.extend(Problem(file, number, what, remedy) for what, remedy in wrong.args)
             return None
 
     def parse(self, line: dict[str, Any]) -> Record:

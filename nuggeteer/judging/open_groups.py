@@ -130,8 +130,7 @@ class _Grouped:
 
 def draw_open_groups(scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> tuple[OpenGroups, DrawnGroups]:
     """The open pairs of some runs, and drawn verdicts that the runs share."""
-    nuggets = len(scorer.key.nuggets)
-    certain = [matched.certain(nuggets) for matched in matched_runs]
+    certain = [matched.certain for matched in matched_runs]
     texts = shared_texts(matched_runs)
     parts = [_Grouped.of(matched, *own, certain) for matched, own in zip(matched_runs, texts, strict=True)]
     run = np.repeat(np.arange(len(parts)), [len(part.nugget) for part in parts])

@@ -163,7 +163,7 @@ class JudgingState:
         for pair in self.suggested:
             yield PendingPair(pair.run, pair.nugget, pair.response, pair.share or None, drawn=pair)
         for side, matched in enumerate(self.matched_runs):
-            open_ = matched.undecided & ~matched.certain(len(self.key.nuggets))[matched.pairs.nugget]
+            open_ = matched.undecided & ~matched.certain[matched.pairs.nugget]
             where = np.flatnonzero(open_)
             order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
             for position in where[order].tolist():

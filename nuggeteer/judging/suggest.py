@@ -243,7 +243,7 @@ def _score(key: AnswerKey, matched_runs: Sequence[MatchedRun], found: Sequence[B
     """questions × draws: what each question contributes to the mean, or to the difference of two means."""
     values = []
     for matched, has in zip(matched_runs, found, strict=True):
-        partly = matched.partly(len(key.nuggets))
+        partly = matched.partly
         in_part = partly & ~has if partly.any() else partly  # as large as all draws
         values.append(measure(Answers(key, has, in_part, matched.length)).T)
     return _contributions(values)

@@ -41,6 +41,7 @@ class MatchedRun(Shown):
 
     run: Run
     group: str
+    nuggets: int  # of the key
     begin: Ints
     nugget: npt.NDArray[np.int32]  # of each pair
     match: Callable[[], Pairs]
@@ -106,18 +107,21 @@ class MatchedRun(Shown):
             result[own] = model.probability(self.pairs[pairs[own]], groups[i])
         return result
 
-    def certain(self, nuggets: int) -> Bools:
+    @cached_property
+    def certain(self) -> Bools:
         """The nuggets that some response is known to carry."""
-        found = any_of(self.by_response == YES, self.nugget, nuggets)
+        found = any_of(self.by_response == YES, self.nugget, self.nuggets)
         return found if self.answers is None else found | (self.answers == YES)
 
-    def open_nuggets(self, nuggets: int) -> Bools:
+    @cached_property
+    def open_nuggets(self) -> Bools:
         """The nuggets that are not settled: some response is to be guessed, and none is known to carry it."""
-        return np.asarray(any_of(self.guessed, self.nugget, nuggets) & ~self.certain(nuggets))
+        return np.asarray(any_of(self.guessed, self.nugget, self.nuggets) & ~self.certain)
 
-    def partly(self, nuggets: int) -> Bools:
+    @cached_property
+    def partly(self) -> Bools:
         """The nuggets that some response is known to support in part."""
-        found = any_of(self.by_response == PARTLY, self.nugget, nuggets)
+        found = any_of(self.by_response == PARTLY, self.nugget, self.nuggets)
         return found if self.answers is None else found | (self.answers == PARTLY)
 
 
@@ -167,6 +171,7 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     later = MatchedRun(
         run,
         group,
+        len(key.nuggets),
         begin,
         nugget,
         match,

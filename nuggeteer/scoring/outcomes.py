@@ -95,14 +95,16 @@ def condition_on_verdicts(matched: MatchedRun, key: AnswerKey, draws: Draws, ope
     For each nugget, whether some known pair is a yes is compared with the chance that some of *these* pairs is. Using
     only settled nuggets would mostly select those that were found, because a single yes settles a nugget and a single
     no does not."""
-    nugget, size = matched.pairs.nugget, len(open_)
-    decided = ~matched.guessed & any_of(open_, key.question, len(key.questions))[key.question][nugget]
-    decided[decided] = ~np.isnan(matched.pairs.scores[decided])
+    decided = ~matched.guessed
     if not draws.answer_correlation or not decided.any():
+        return None
+    decided &= any_of(open_, key.question, len(key.questions))[key.question][matched.nugget]
+    decided[decided] = ~np.isnan(matched.pairs.scores[decided])
+    if not decided.any():
         return None
     where = np.flatnonzero(decided)
     asked, chance = mean_chances(Guesses.of(matched.pairs[where], *matched.groups_of(where), draws), draws)
-    found = matched.certain(size)[asked]
+    found = matched.certain[asked]
     return answer_posterior(chance, found, key.question[asked], len(key.questions), draws.answer_correlation)
 
 
@@ -119,8 +121,8 @@ def find(
     ones show: a `posterior` that somebody has already, or else that of `condition_on_verdicts`. Where all is known, no
     model is needed."""
     size = len(key.nuggets)
-    certain, guessed = matched.certain(size), matched.guessed
-    partly = matched.partly(size)
+    certain, guessed = matched.certain, matched.guessed
+    partly = matched.partly
     if model is None or matched.decided:
         return Outcome(
             found=certain,
@@ -139,7 +141,7 @@ def find(
         )
     run, pairs, states, begin = matched.run, matched.pairs, matched.states, matched.begin
     matches, nugget = pairs.scores, matched.nugget
-    open_ = matched.open_nuggets(size)
+    open_ = matched.open_nuggets
     carries = states == YES
     strength = matches  # credit goes to the guess with the most
     if pairs.carried is not None and isinstance(model, SmoothFit):
@@ -202,7 +204,7 @@ def _drawn(
     """Nuggets × draws: found, and supported at least in part (one column, where nobody says partly); and the chance of
     each nugget to be found. Some answers at a time, so that those of a million responses take little memory."""
     size, parts = len(open_), list(slices(matched.run.offsets, matched.begin, PAIRS))
-    certain, partly = matched.certain(size), matched.partly(size)
+    certain, partly = matched.certain, matched.partly
     partial = _partial_support(matched, model, draws, open_)
     workers = can_share(jobs, len(parts))
     chance, has = zeros(size, float, workers), zeros((size, noise.count), bool, workers)

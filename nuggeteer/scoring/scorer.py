@@ -225,7 +225,7 @@ class Scorer(Shown):
         for earlier, found in self._posteriors:
             if earlier() is matched:
                 return found
-        draws, open_ = self.draws, matched.open_nuggets(len(self.key.nuggets))
+        draws, open_ = self.draws, matched.open_nuggets
         found = None if draws is None else condition_on_verdicts(matched, self.key, draws, open_)
         self._posteriors = [*self._posteriors[-1:], (ref(matched), found)]
         return found

@@ -78,10 +78,10 @@ class NuggetState:
     @classmethod
     def of(cls, matched: MatchedRun, key: AnswerKey) -> NuggetState:
         size, nugget = len(key.nuggets), matched.pairs.nugget
-        found = matched.certain(size)
+        found = matched.certain
         open_ = np.zeros(size, dtype=bool)
         open_[nugget[matched.guessed]] = True
-        return cls(open_ & ~found, found, matched.partly(size) & ~found, matched.length)
+        return cls(open_ & ~found, found, matched.partly & ~found, matched.length)
 
 
 def order_at_random(
