@@ -34,10 +34,6 @@ class EstimateSequence:
     centre: Vector
     scale: Vector
 
-    def first(self, draws: int) -> EstimateSequence:
-        """The first `draws` entries."""
-        return EstimateSequence(self.estimate[:draws], self.least[:draws], self.centre[:draws], self.scale[:draws])
-
 
 def bound_below(sequence: EstimateSequence, spread: float, planned: int, floor: float, ceiling: float) -> float:
     """A lower bound on the total with 97.5 % confidence, between `floor` and `ceiling`, its certain limits.

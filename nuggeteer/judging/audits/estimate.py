@@ -161,46 +161,63 @@ class BoundEvidence:
 def estimate_sequences(
     audit: DrawnAudit, state: NuggetState, judged: int, composition: Composition
 ) -> tuple[BoundEvidence, BoundEvidence]:
-    """The estimates from the first `judged` nuggets, of the lower bound and of minus the upper bound.
+    """The estimates from the first `judged` nuggets, of the lower bound and of minus the upper bound."""
+    return Estimates(audit, state, composition).first(judged)
+
+
+class Estimates:
+    """The estimates from the nuggets of an audit, one after the other, as far as somebody asks for them.
 
     Before each draw the verdicts on the nuggets before it are known, and the bounds are tightened."""
-    key, nugget, guess, size = composition.key, audit.nugget, audit.guess, audit.size
-    guesses, sizes = np.zeros((2, len(key.nuggets)))
-    guesses[nugget], sizes[nugget] = guess, size
-    open_ = np.zeros(len(key.nuggets), dtype=bool)
-    open_[nugget] = True
-    worth = state.found + composition.partly * state.partly
-    slope = np.zeros((2, len(key.nuggets)))
-    # Of each question: what the guesses expect of it, and the least that the draw of one of its nuggets may add.
-    centre, least = np.zeros((2, 2, len(key.questions)))
-    count = int(composition.defined.sum())
 
-    def tighten(question: int) -> None:
-        own = key.offsets[question] + np.flatnonzero(open_[key.offsets[question] : key.offsets[question + 1]])
-        for side, (sign, line) in enumerate(
-            zip((1, -1), _lines(composition, question, state, open_, guesses), strict=True)
-        ):
-            slope[side, own] = sign * line.slope / count
-            centre[side, question] = sign * line.constant / count + slope[side, own] @ guesses[own]
-            each = slope[side, own] / sizes[own]
-            least[side, question] = np.minimum(-each * guesses[own], each * (1 - guesses[own])).min(initial=np.inf)
+    def __init__(self, audit: DrawnAudit, state: NuggetState, composition: Composition) -> None:
+        self._audit, self._state, self._composition, self._key = audit, state, composition, composition.key
+        nuggets, questions = len(self._key.nuggets), len(self._key.questions)
+        self._guess, self._size = np.zeros((2, nuggets))
+        self._guess[audit.nugget], self._size[audit.nugget] = audit.guess, audit.size
+        self._open = np.zeros(nuggets, dtype=bool)
+        self._open[audit.nugget] = True
+        self._worth = state.found + composition.partly * state.partly
+        self._count = int(composition.defined.sum())
+        self._slope = np.zeros((2, nuggets))
+        # Of each question: what the guesses expect of it, and the least that the draw of one of its nuggets may add.
+        self._centre, self._least = np.zeros((2, 2, questions))
+        for question in range(questions):
+            self._tighten(question)
+        self._left, slope = _left(audit.size), self._slope[:, audit.nugget]
+        variance = (slope**2 * audit.guess * (1 - audit.guess) / audit.size).sum(axis=1)
+        self._spread = np.sqrt(variance / self._left[0])
+        self._rows, self._done = np.zeros((2, len(audit.nugget), 3)), 0
 
-    for question in range(len(key.questions)):
-        tighten(question)
-    left = _left(size)
-    spread = np.sqrt((slope[:, nugget] ** 2 * guess * (1 - guess) / size).sum(axis=1) / left[0])
-    rows = np.zeros((2, judged, 3))
-    for i, drawn in enumerate(nugget[:judged].tolist()):
-        expected = centre.sum(axis=1)
-        estimate = expected + left[i] * slope[:, drawn] / size[i] * (worth[drawn] - guess[i])
-        rows[:, i] = np.stack([estimate, expected + left[i] * least.min(axis=1), expected], axis=1)
-        open_[drawn] = False
-        tighten(int(key.question[drawn]))
-    below, above = (
-        BoundEvidence(EstimateSequence(row[:, 0], row[:, 1], row[:, 2], left[:judged]), float(spread[side]))
-        for side, row in enumerate(rows)
-    )
-    return below, above
+    def first(self, judged: int) -> tuple[BoundEvidence, BoundEvidence]:
+        """Of the lower bound and of minus the upper bound, from the first `judged` nuggets."""
+        for i in range(self._done, judged):
+            self._draw(i)
+        self._done = max(self._done, judged)
+        below, above = (
+            BoundEvidence(EstimateSequence(row[:, 0], row[:, 1], row[:, 2], self._left[:judged]), float(spread))
+            for row, spread in zip(self._rows[:, :judged], self._spread, strict=True)
+        )
+        return below, above
+
+    def _draw(self, i: int) -> None:
+        drawn, left, size = int(self._audit.nugget[i]), self._left[i], self._audit.size[i]
+        expected = self._centre.sum(axis=1)
+        estimate = expected + left * self._slope[:, drawn] / size * (self._worth[drawn] - self._guess[drawn])
+        self._rows[:, i] = np.stack([estimate, expected + left * self._least.min(axis=1), expected], axis=1)
+        self._open[drawn] = False
+        self._tighten(int(self._key.question[drawn]))
+
+    def _tighten(self, question: int) -> None:
+        begin, end = self._key.offsets[question : question + 2]
+        own = begin + np.flatnonzero(self._open[begin:end])
+        guess, lines = self._guess[own], _lines(self._composition, question, self._state, self._open, self._guess)
+        for side, (sign, line) in enumerate(zip((1, -1), lines, strict=True)):
+            slope = sign * line.slope / self._count
+            self._slope[side, own] = slope
+            self._centre[side, question] = sign * line.constant / self._count + slope @ guess
+            each = slope / self._size[own]
+            self._least[side, question] = np.minimum(-each * guess, each * (1 - guess)).min(initial=np.inf)
 
 
 def _left(size: Vector) -> Vector:

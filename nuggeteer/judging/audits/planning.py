@@ -17,8 +17,8 @@ from nuggeteer.judging.audits.betting import bound_below
 from nuggeteer.judging.audits.estimate import (
     BoundEvidence,
     DrawnAudit,
+    Estimates,
     NuggetState,
-    estimate_sequences,
     order_at_random,
 )
 from nuggeteer.judging.suggest import forecast
@@ -30,6 +30,7 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 
 REHEARSALS = 3
+FIRST = 128  # nuggets that are rehearsed first; as long as they are too few, twice as many
 INTERVAL_SDS = 2 * 1.959964  # standard deviations in a 95 % interval
 
 
@@ -101,15 +102,18 @@ def _audited(
         if not len(nugget):
             return 0
         audit = DrawnAudit(Head("", "", "", "", "", 0, 0, "", "", {}), nugget, guess[nugget], size)
-        rehearsals.append(estimate_sequences(audit, replace(state, found=drawn[row]), len(nugget), composition))
+        rehearsals.append(Estimates(audit, replace(state, found=drawn[row]), composition))
 
     def wide(count: int) -> float:
-        sides = [(_bound(below, count, 0.0), _bound(above, count, -1.0)) for below, above in rehearsals]
+        pairs = [rehearsal.first(count) for rehearsal in rehearsals]
+        sides = [(_bound(below, count, 0.0), _bound(above, count, -1.0)) for below, above in pairs]
         return float(np.mean([-high - low for low, high in sides]))
 
-    few, many = 0, len(rehearsals[0][0].sequence.estimate)
-    if wide(many) > part:
-        return None
+    few, many = 0, min(FIRST, len(nugget))
+    while wide(many) > part:
+        if many == len(nugget):
+            return None
+        few, many = many, min(2 * many, len(nugget))
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if wide(middle) <= part else (middle, many)
@@ -117,4 +121,4 @@ def _audited(
 
 
 def _bound(side: BoundEvidence, count: int, floor: float) -> float:
-    return bound_below(side.sequence.first(count), side.spread, count, floor, floor + 1)
+    return bound_below(side.sequence, side.spread, count, floor, floor + 1)

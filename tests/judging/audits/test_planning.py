@@ -11,6 +11,7 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.formats.audits import Head
+from nuggeteer.judging.audits import planning
 from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, bound_measure, order_at_random
 from nuggeteer.judging.audits.planning import plan
 from nuggeteer.measures import parse
@@ -52,6 +53,17 @@ def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
         found = bound_measure(drawn, then, made.audited, measure, scorer.key)
         widths.append(found.high - found.low)
     assert np.mean(widths) == pytest.approx(made.part, rel=0.15)
+
+
+@pytest.mark.parametrize("width", [0.1, 0.3, 0.5])
+def test_a_plan_that_rehearses_few_nuggets_first_is_the_same(sample, monkeypatch, width):
+    scorer = Scorer(sample)
+    matched, measure = scorer.read("build-103"), parse("recall")
+    made = plan(scorer, matched, measure, width)
+    monkeypatch.setattr(planning, "FIRST", 4)
+    assert plan(scorer, matched, measure, width) == made
+    monkeypatch.setattr(planning, "FIRST", 10_000)
+    assert plan(scorer, matched, measure, width) == made
 
 
 @pytest.mark.slow
