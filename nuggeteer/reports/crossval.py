@@ -43,7 +43,7 @@ def as_json(result: Crossval) -> dict[str, Any]:
 
 
 def draw(out: Console, result: Crossval) -> None:
-    how = f"Matched by {result.matcher}, decided by {result.model}."
+    how = f"Matcher: {result.matcher}. Threshold model: {result.model}."
     out.print(plain(f"{result.groups} groups of runs, each left out in turn. {how}"))
     if result.as_truth:
         out.print(plain(f"Verdicts of machines count as a human's: {', '.join(result.as_truth)}."))
@@ -58,7 +58,9 @@ def draw(out: Console, result: Crossval) -> None:
     out.print()
     out.print(
         "pairs: (response, nugget), with each text of an answer once. If another group returned the same text, its "
-        "verdict is known and not guessed. answers: (run, nugget)."
+        "verdict is known and not guessed. answers: (run, nugget). κ: Cohen's. AP: average precision, the surest pairs "
+        "first. Brier: mean squared error of the probabilities. ECE: expected calibration error, how far the "
+        "probabilities are from the shares that are yes."
     )
     out.print()
     runs = result.runs

@@ -51,8 +51,8 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     names = plan.run if plan.against is None else f"{plan.against} → {plan.run}"
     out.print(
         plain(
-            f"{names}: the guesses make {plan.measure} {number(plan.now)} wide, "
-            f"by {counted(plan.open_nuggets, 'open nugget')}."
+            f"{names}: guesses alone make the interval of {plan.measure} {number(plan.now)} wide. "
+            f"Open: {counted(plan.open_nuggets, 'nugget')}."
         )
     )
     if plan.now <= plan.width:
@@ -62,7 +62,7 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     out.print()
     sources = list(plan.without)
     ways: list[tuple[str, Mixture | None]] = [("cheapest", plan.best)]
-    ways += [(f"without {name}", plan.without[name]) for name in sources]
+    ways += [(f"without {'a ' * (name == PERSON)}{name}", plan.without[name]) for name in sources]
     ways += [(f"only {name}", plan.alone[name]) for name in sources if len(sources) > 2]
     columns = [("", "left"), *((f"{name} verdicts", "right") for name in sources), ("price", "right")]
     rows: list[list[str | Text]] = []
@@ -76,4 +76,5 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     if checks:
         out.print(plain(f"What a judge is worth is known from pairs that people have judged too: {'; '.join(checks)}."))
     if PERSON in sources:
-        out.print("A person's verdict is taken to be right, and the judges to err independently of each other.")
+        judges = ", and the judges to err independently of each other" if len(sources) > 2 else ""
+        out.print(f"A person's verdict is taken to be right{judges}.")
