@@ -74,7 +74,7 @@ def _fail_one(nursery: Nursery, victim: Victim, call: str, error: str, number: i
     command += ["-e", f"inject=?{call}:{how}:when={number}", "-p", str(child.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as trace:
         assert trace.stderr
-        if not select.select([trace.stderr], [], [], 30)[0] or b"attached" not in (line := trace.stderr.readline()):
+        if not select.select([trace.stderr], [], [], 120)[0] or b"attached" not in (line := trace.stderr.readline()):
             raise OSError(f"strace cannot attach: {line.decode()}")
         os.kill(child.pid, signal.SIGCONT)
         nursery.wait(child)

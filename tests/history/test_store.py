@@ -237,6 +237,22 @@ def test_eight_processes_that_record_at_once_lose_nothing(collection, history):
     assert query(history, "PRAGMA foreign_key_check") == []
 
 
+def test_a_log_that_another_process_removes_while_it_is_looked_at_is_no_strange_file(collection, history, monkeypatch):
+    """Whoever closes the file last removes SQLite's own files. Two looks at one saw something that is no file."""
+    history.record(score(collection, ["old"]))
+    log, exists = Path(f"{history.path}-wal"), Path.exists
+    log.touch()
+
+    def seen_for_the_last_time(path, *more):
+        found = exists(path, *more)
+        if path == log:
+            log.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(Path, "exists", seen_for_the_last_time)
+    assert history.record(score(collection, ["new"]))[0].new
+
+
 @pytest.mark.slow
 def test_a_process_killed_while_it_records_leaves_the_file_as_it_was(collection, history):
     history.record(score(collection, ["old"]))

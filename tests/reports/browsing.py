@@ -17,7 +17,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backg
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=2000 * PATIENCE)
         yield opened
         opened.close()
 
