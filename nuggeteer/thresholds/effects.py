@@ -103,8 +103,10 @@ class SystemEffects:
         # Where a usual group's k and g leave its expected score as it is. That of each group is elsewhere.
         share = information[:, 0] / max(information[:, 0].sum(), 1e-12)
         self.centre, self.level = float(share @ centre), float(share @ level)
-        # And the usual v: where the spreads of k and g leave the expected score.
-        self.usual = np.array([-float(share @ gain @ np.array(self.spreads) ** 2), 0.0, 0.0])
+        # And the usual v: where the spreads of k and g leave the expected score. Verdicts on several groups together
+        # show what these spreads add already, and those on one group do not.
+        several = 1 - float(share @ share)
+        self.usual = np.array([-several * float(share @ gain @ np.array(self.spreads) ** 2), 0.0, 0.0])
         own = np.repeat(np.eye(EFFECTS)[None], groups, axis=0)
         own[:, 0, 1], own[:, 0, 2] = centre - self.centre, level - self.level
         self.effects, self.covariance, for_usual = usual.posterior(own, inflation, self.usual, np.array(self.spreads))

@@ -153,3 +153,12 @@ def test_a_usual_group_that_is_not_at_nought_is_the_beginning_of_every_posterior
     assert log == pytest.approx(np.log(weight.mean()), abs=0.02)
     assert mean == pytest.approx(weight @ theta / weight.sum(), abs=0.01)
     assert covariance == pytest.approx(np.cov(theta.T, aweights=weight), abs=0.005)
+
+
+def test_one_system_shows_nothing_of_what_spreads_add_and_several_nearly_all():
+    evidence, *_ = simulated(7)
+    evidence = replace(evidence, yes=evidence.yes & (np.random.default_rng(7).random(len(evidence)) < 0.1))
+    one, several = fit_smooth(evidence.only(evidence.group == 0), PRIOR), fit_smooth(evidence, PRIOR)
+    assert one.usual.tolist() == [0, 0, 0]
+    assert several.usual[0] < -0.01
+    assert several.usual[1:].tolist() == [0, 0]
