@@ -22,13 +22,14 @@ PRIOR_LOG_KAPPA = (math.log(4), 1.5)
 TINY = 1e-290
 
 
-def fit_pooled(evidence: Evidence) -> StepFit:
-    """Fit the model. Its α, β and θ are those at the best m and κ."""
+def fit_pooled(evidence: Evidence, uniform: StepFit | None = None) -> StepFit:
+    """Fit the model. Its α, β and θ are those at the best m and κ. `uniform` is the fit of `nugget` to this evidence,
+    if there is one already."""
     from scipy.optimize import minimize  # a quarter of a second, for this only
 
     own = np.arange(evidence.nuggets)
     steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
-    uniform = fit_steps("nugget", evidence)
+    uniform = uniform or fit_steps("nugget", evidence)
     log_width = np.log(uniform.steps.high - uniform.steps.low)
 
     def log_prior(point: Vector) -> float:

@@ -20,6 +20,7 @@ from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds import noisy
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.pooled import fit_pooled
 from nuggeteer.thresholds.smooth import Prior
 
 FOLDS = 5
@@ -47,11 +48,13 @@ class ComparedModel:
 
 @dataclass(frozen=True)
 class ModelCandidate:
-    """A model that can be fitted. `own_parameters` describes for readers what has its own parameters in it."""
+    """A model that can be fitted. `own_parameters` describes for readers what has its own parameters in it. A fit may
+    begin with that of another model, `begins_with`, and takes it after the evidence if there is one already."""
 
     name: str
     own_parameters: str
-    fit: Callable[[Evidence], Fit]
+    fit: Callable[..., Fit]
+    begins_with: str = ""
 
 
 def models(prior: Prior) -> dict[str, ModelCandidate]:
@@ -62,10 +65,10 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
         ("question", "each question its threshold"),
         ("nugget", "each nugget its threshold"),
         ("nugget-errors", "each nugget its threshold and error rates"),
-        ("pooled", "each nugget its threshold, from one distribution"),
     )
     candidates = (
         *(ModelCandidate(name, about, partial(noisy.fit, name)) for name, about in own_parameters),
+        ModelCandidate("pooled", "each nugget its threshold, from one distribution", fit_pooled, "nugget"),
         ModelCandidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
     )
     return {candidate.name: candidate for candidate in candidates}
@@ -74,13 +77,19 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
 def compare(evidence: Evidence, prior: Prior) -> tuple[list[ComparedModel], str]:
     """All models fitted to the same evidence, and the name of the best one."""
     folds = folds_of(evidence)
+    parts = [evidence, *(evidence.only(~out) for out in folds)]
+    candidates = models(prior)
+    begun, seconds = dict[str, list[Fit]](), dict[str, float]()  # of the models that others begin with
     compared = []
-    for name, candidate in models(prior).items():
-        start = time.perf_counter()
-        log10_evidence = float(candidate.fit(evidence).log10_evidence)
-        seconds = time.perf_counter() - start
-        log_score = _log_score(candidate.fit, evidence, folds)
-        compared.append(ComparedModel(name, candidate.own_parameters, log10_evidence, log_score, seconds))
+    for name, candidate in candidates.items():
+        earlier, start = begun.get(candidate.begins_with, []), time.perf_counter()
+        fits = [candidate.fit(evidence, *earlier[:1])]
+        seconds[name] = time.perf_counter() - start + seconds.get(candidate.begins_with, 0.0)
+        fits += [candidate.fit(part, *earlier[i : i + 1]) for i, part in enumerate(parts[1:], 1)]
+        if any(one.begins_with == name for one in candidates.values()):
+            begun[name] = fits
+        log10_evidence, log_score = float(fits[0].log10_evidence), _log_score(fits[1:], evidence, folds)
+        compared.append(ComparedModel(name, candidate.own_parameters, log10_evidence, log_score, seconds[name]))
     if folds:
         best = max(compared, key=lambda model: model.log_score if model.log_score is not None else -np.inf)
     else:
@@ -96,12 +105,12 @@ def folds_of(evidence: Evidence) -> list[Bools]:
     return [np.isin(evidence.group, present[fold::FOLDS]) for fold in range(min(FOLDS, len(present)))]
 
 
-def _log_score(fit: Callable[[Evidence], Fit], evidence: Evidence, folds: list[Bools]) -> float | None:
+def _log_score(fits: list[Fit], evidence: Evidence, folds: list[Bools]) -> float | None:
+    """`fits` are to what is not in each of the folds."""
     if not folds:
         return None
     total = 0.0
-    for out in folds:
-        model = fit(evidence.only(~out))
+    for model, out in zip(fits, folds, strict=True):
         left = evidence.only(out)
         chance = model.probability(left.pairs)
         total += float(np.log(np.where(left.yes, chance, 1 - chance)).sum())

@@ -55,3 +55,12 @@ def test_the_coins_evidence_is_that_of_a_beta_binomial():
         log10 += np.log10((yes if verdict else no) / (yes + no))
         yes, no = yes + verdict, no + (not verdict)
     assert models(PRIOR)["coin"].fit(evidence).log10_evidence == pytest.approx(log10)
+
+
+def test_a_model_that_begins_with_the_fit_of_another_is_the_same_as_by_itself():
+    evidence = from_steps(6, True, nuggets=8)
+    compared, _ = compare(evidence, PRIOR)
+    found = {one.name: one for one in compared}
+    alone = models(PRIOR)["pooled"].fit(evidence)
+    assert found["pooled"].log10_evidence == alone.log10_evidence
+    assert found["pooled"].seconds > found["nugget"].seconds  # it includes that fit
