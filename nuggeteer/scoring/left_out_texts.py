@@ -49,7 +49,7 @@ def leave_out(
     carried = matcher.left_out(
         [known.texts[row] for row in texts.tolist()], known.question[texts], [of_text[row] for row in texts.tolist()]
     )
-    if carried is None:
+    if carried is None or np.isnan(carried).all():
         return None
     counts = np.diff(begin)[texts]
     told = ~np.isnan(carried)

@@ -159,3 +159,13 @@ def test_it_is_remembered_by_question(nights, monkeypatch):
         json.dump(wrong, file)
     left_out_of(read_collection(collection.root))
     assert asked[1:] == [{"q3"}]
+
+
+def test_where_nobody_else_judged_the_same_question_nothing_is_left_out(collect):
+    """Two verdicts on the answers of two systems to two questions: the first day of a collection."""
+    said = [
+        {"qid": qid, "nugget": "1", "text": text, "verdict": True, "run": run, "assessor": "ann"}
+        for qid, run, text in (("q0", "a", "the minister resigned"), ("q1", "b", "sales of diamonds fell"))
+    ]
+    collection = collect(NUGGETS, {"a": night(0), "b": night(1)}, said)
+    assert left_out_of(collection) is None
