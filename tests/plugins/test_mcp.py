@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ from nuggeteer.history.store import History
 from nuggeteer.plugins.reading import LONGEST, Reading
 from nuggeteer.scoring.scorer import score
 from tests.conftest import ROOT, write_lines
+
+with suppress(ImportError):
+    # Before any test runs: the client keeps the standard error that it finds now, and one that a test captures is no
+    # file, as a server's must be.
+    import mcp.client.stdio  # noqa: F401
 
 CALLS = {
     "check": {},
