@@ -124,7 +124,7 @@ def test_a_model_on_the_command_line_is_the_user_s_own_word(folder, tmp_path, mo
     assert main(["score", "build-101", *where, "--model", "question", "--json", "-"]) == 0
     assert "threshold:question(" in json.loads(capsys.readouterr().out)["signature"]
     assert main(["score", "build-101", *where, "--model", "nuget"]) == 2
-    assert "there is no threshold model 'nuget'; there are" in capsys.readouterr().err
+    assert "there is no threshold model 'nuget'; did you mean nugget? there are" in capsys.readouterr().err
 
 
 def test_an_installed_model_goes_by_its_name(folder, tmp_path, monkeypatch):
