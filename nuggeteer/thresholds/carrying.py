@@ -20,20 +20,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from nuggeteer.records import Vector
+from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds.model import Evidence, Pairs
 from nuggeteer.thresholds.smooth import SmoothFit
 
+Matrix = Vector
 SPREAD = 0.5  # of both numbers, before anything is known
 DIGITS = 2  # of both, so that the last bits of other numbers do not matter
 DRAWS = 64
 AT_ONCE = 1024  # pairs that are drawn
 FARTHEST = 2.0  # of levels
-STEPS, SHORTEST = 50, 2**-20
+STEPS, SHORTEST = 50, 2**-20  # of Newton's method
 
 
 def learn_weight(sample: Evidence) -> float:
-    """The weight, by pairs with a `LeftOut`."""
+    """The weight, by pairs with a `LeftOut`. What judges say of the pairs is known beside it, too."""
     assert sample.left_out is not None
     carried, share = sample.left_out.carried, sample.left_out.share
     known = [np.ones(len(sample)), np.sqrt(sample.scores), sample.scores, np.log(share / (1 - share))]
@@ -43,25 +44,31 @@ def learn_weight(sample: Evidence) -> float:
     usual, precision = np.zeros(x.shape[1]), np.full(x.shape[1], 0.01)
     usual[3] = usual[-1] = 1.0
     precision[3], precision[-1] = 0.1, SPREAD**-2
+    return round(max(float(_logistic(x, sample.yes, usual, precision)[-1]), 0.0), DIGITS)
+
+
+def _logistic(x: Matrix, yes: Bools, usual: Vector, precision: Vector) -> Vector:
+    """The coefficients of a logistic regression that are believed beforehand to be `usual`. By Newton's method, with
+    shorter steps where whole ones go beyond the best. (scikit-learn's penalty draws all to 0 alike, and importing
+    scipy.optimize takes longer than this.)"""
     found, size = usual, 1.0
-    logits = x @ found
 
-    def loss(logits: Vector, found: Vector) -> float:
-        return float(np.logaddexp(0, logits).sum() - logits @ sample.yes + precision @ (found - usual) ** 2 / 2)
+    def loss(at: Vector) -> float:
+        logits = x @ at
+        return float(np.logaddexp(0, logits).sum() - logits @ yes + precision @ (at - usual) ** 2 / 2)
 
-    best = loss(logits, found)
+    best = loss(found)
     for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
         curvature = (x * (p * (1 - p))[:, None]).T @ x + np.diag(precision)
-        step = np.linalg.solve(curvature, x.T @ (sample.yes - p) - precision * (found - usual))
-        size = min(2 * size, 1.0)  # of a step; far from the best, whole ones go beyond it
-        while (value := loss(logits + size * (x @ step), found + size * step)) > best and size > SHORTEST:
+        step = np.linalg.solve(curvature, x.T @ (yes - p) - precision * (found - usual))
+        size = min(2 * size, 1.0)
+        while (value := loss(found + size * step)) > best and size > SHORTEST:
             size /= 2
         found, best = found + size * step, min(value, best)
-        logits = x @ found
         if np.abs(step).max() < 1e-4:
             break
-    return round(max(float(found[-1]), 0.0), DIGITS)
+    return found
 
 
 def learn_level(sample: Evidence, weight: float, fit: SmoothFit) -> float:
