@@ -135,22 +135,26 @@ class QuestionClues:
         result[compared, :, column] = np.where(own > 0, self._left_out[place[compared]], clues[compared, :, column])
         return result, np.asarray(others > 0)
 
-    def left_out(self, group: Sequence[str]) -> Vector:
-        """What the regression would say of each judged text if nobody had judged the texts of its group: texts of
-        `rows` × nuggets; NaN where the text was not decided or no other group was. `group` is of those texts too.
+    def left_out(self, texts: Sequence[TextGrams], group: Sequence[str]) -> Vector:
+        """The clues of judged texts if nobody had judged the texts of their group: texts × nuggets × CLUES; NaN where
+        the text was not decided or no other group was. `texts` are those of `rows`, and so is `group`.
 
         The regression without some texts follows from the one with them, as it does for one text (`_left_out`)."""
         names, groups = np.unique(np.array(group), return_inverse=True)
-        result = np.full(self.yes.shape, np.nan)
-        for nuggets, texts, inverse in self._kernel.inverses(PATTERNS):
-            yes, of_text = self.yes[texts[:, None], nuggets], groups[texts]
+        result = np.zeros((*self.yes.shape, len(CLUES)))
+        clue = dict(zip(CLUES, np.moveaxis(result, 2, 0), strict=True))  # views
+        self._nuggets.describe(clue, texts)
+        regression = clue["regression"]
+        regression[:] = np.nan
+        for nuggets, own_texts, inverse in self._kernel.inverses(PATTERNS):
+            yes, of_text = self.yes[own_texts[:, None], nuggets], groups[own_texts]
             of_yes, of_all = inverse @ yes, inverse.sum(axis=1)
             for own in range(len(names)):
                 left = np.flatnonzero(of_text == own)
-                if others := (len(texts) - len(left)) * bool(len(left)):
+                if others := (len(own_texts) - len(left)) * bool(len(left)):
                     base = (yes.sum(axis=0) - yes[left].sum(axis=0) + 0.5) / (others + 1)
                     off = np.linalg.solve(inverse[left[:, None], left], of_yes[left] - of_all[left, None] * base)
-                    result[texts[left][:, None], nuggets] = yes[left] - base - off
+                    regression[own_texts[left][:, None], nuggets] = yes[left] - base - off
         return result
 
     @cached_property

@@ -88,9 +88,9 @@ class LearnedMatcher(NgramMatcher):
                     about = self._question(number)
                     judged = self._judged_rows[number][about.rows].tolist()
                     rows = [row_of[number, self._judged.texts[row]] for row in judged]
-                    regression = about.left_out([group[row] for row in rows])
-                    where = begin[np.array(rows)][:, None] + np.arange(regression.shape[1])
-                    result[where] = WEIGHTS["regression"] * regression
+                    grams = [self._last_read.get(texts[row]) or self._read(texts[row]) for row in rows]
+                    clues = about.left_out(grams, [group[row] for row in rows])
+                    result[begin[np.array(rows)][:, None] + np.arange(clues.shape[1])] = weigh(clues)
         return np.round(result, DIGITS)
 
     def features(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector:

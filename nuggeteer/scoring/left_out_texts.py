@@ -46,6 +46,8 @@ def leave_out(
     if len(set(of_text)) < 2:
         return None
     texts, chosen = _some(collection.key, known.question, of_text)
+    if not len(chosen):
+        return None
     carried = matcher.left_out(
         [known.texts[row] for row in texts.tolist()], known.question[texts], [of_text[row] for row in texts.tolist()]
     )
@@ -67,22 +69,25 @@ def leave_out(
 
 def _some(key: AnswerKey, question: Ints, unit: list[str]) -> tuple[Ints, Ints]:
     """Judged texts: all of some questions, and among them those of some units. First one unit of each question, and so
-    on until there is enough; whatever the questions ask and wherever they stand, so that most stay when others are
-    added. `question` and `unit` are those of each text."""
+    on until there is enough, but of no question more than a third, because a fit to the rest must guess them. Whatever
+    the questions ask and wherever they stand, so that most stay when others are added. `question` and `unit` are those
+    of each text."""
     by_unit: dict[tuple[int, str], list[int]] = {}
     for row, asked in enumerate(zip(question.tolist(), unit, strict=True)):
         by_unit.setdefault(asked, []).append(row)
-    shuffled = sorted(by_unit, key=lambda asked: _lot(key.questions[asked[0]].qid, asked[1]))
-    turn, nth = [], Counter[int]()
-    for number, _ in shuffled:
-        turn.append(nth[number])
-        nth[number] += 1
+    units = Counter(number for number, _ in by_unit)
+    turns = Counter[int]()
+    in_turn: list[tuple[int, list[int]]] = []
+    for number, name in sorted(by_unit, key=lambda asked: _lot(key.questions[asked[0]].qid, asked[1])):
+        if turns[number] < max(units[number] // 3, 1) and units[number] > 1:
+            in_turn.append((turns[number], by_unit[number, name]))
+            turns[number] += 1
     enough, chosen = NUGGETS, list[int]()
-    for at in sorted(range(len(shuffled)), key=turn.__getitem__):
+    for _, texts in sorted(in_turn, key=lambda one: one[0]):
         if enough <= 0:
             break
-        enough -= int(key.counts[shuffled[at][0]])
-        chosen += by_unit[shuffled[at]]
+        enough -= int(key.counts[question[texts[0]]])
+        chosen += texts
     return np.flatnonzero(np.isin(question, question[chosen])), np.sort(np.array(chosen, dtype=np.int64))
 
 

@@ -72,7 +72,7 @@ def _logistic(x: Matrix, yes: Bools, usual: Vector, precision: Vector) -> Vector
 
 
 def learn_level(sample: Evidence, weight: float, fit: SmoothFit) -> float:
-    """The level, by pairs with a `LeftOut` and a fit to them. The nuggets that a system has count, not its pairs,
+    """The level, by pairs with a `LeftOut` and a fit without them. The nuggets that a system has count, not its pairs,
     because several texts may have one nugget; and all are drawn together, because nuggets that hang together are fewer
     than nuggets apart."""
     assert sample.left_out is not None

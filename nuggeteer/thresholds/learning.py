@@ -1,19 +1,18 @@
 """How the smooth model of `smooth.py` is fitted to judged pairs.
 
-(0) What is carried over from judged texts is worth, from a sample of pairs that were judged as part of a whole
-(`carrying.py`). (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from
-the second moments of the effects (EM), in rounds that begin with the prior's. An earlier fit is no
-beginning, because the rounds end before the spreads settle, where they may drift far (the level of
-systems and the intercept can stand for each other). Nuggets and questions are eliminated
-(`curvature.py`). (2) That is too kind to nuggets with few yes, whose posterior is far from normal: given
-b, c and v, each (t_j, a_j) gets its exact posterior on a grid, and μ, σ_a, σ_t their values of highest
-marginal likelihood. Without this step rare nuggets were found
-twice as often as they should have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1).
-(3) The spread between groups is taken from how far each group's *score* is from what the model expects of it *without*
-having seen it, since that is the question asked of a new build; nuggets count as they do in the score. On REALSumm
-those displacements are 1.3 to 1.5 times those of pairs that count alike. The slopes k likewise; the spread of g is the
-prior's, because runs that were judged as a whole do not show it (experiments/prior.py). What is left
-of each answer, all its nuggets together, varies more than it would if they were independent: by how much tells ρ.
+(0) What carried-over log odds are worth on this collection (`carrying.py`): from a sample of pairs, and a fit without
+them. (1) Newton steps on the joint posterior of b, a, c, v at t = 1, given the spreads; the spreads from the second
+moments of the effects (EM), in rounds that begin with the prior's. An earlier fit is no beginning, because the rounds
+end before the spreads settle, where they may drift far (the level of systems and the intercept can stand for each
+other). Nuggets and questions are eliminated (`curvature.py`). (2) That is too kind to nuggets with few yes, whose
+posterior is far from normal: given b, c and v, each (t_j, a_j) gets its exact posterior on a grid, and μ, σ_a, σ_t
+their values of highest marginal likelihood. Without this step rare nuggets were found twice as often as they should
+have been (TREC TS 2014: 0.059 predicted, 0.030 true, of the answers below 0.1). (3) The spread between groups is taken
+from how far each group's *score* is from what the model expects of it *without* having seen it, since that is the
+question asked of a new build; nuggets count as they do in the score. On REALSumm those displacements are 1.3 to 1.5
+times those of pairs that count alike. The slopes k likewise; the spread of g is the prior's, because runs that were
+judged as a whole do not show it (experiments/prior.py). What is left of each answer, all its nuggets together, varies
+more than it would if they were independent: by how much tells ρ.
 """
 
 from __future__ import annotations
@@ -44,17 +43,18 @@ def fit_smooth(evidence: Evidence, prior: Prior) -> SmoothFit:
     # The matrices are small: a second thread costs twenty times what it brings, and may change the last bit.
     with threadpool_limits(1):
         evidence = replace(evidence, opinions=heard(evidence.opinions, len(evidence), prior.b))
-        return _fit(evidence, prior, _worth_of_carried(evidence, prior))
+        return _fit(evidence, prior, _learn_carry_over(evidence, prior))
 
 
-def _worth_of_carried(evidence: Evidence, prior: Prior) -> CarryOver:
+def _learn_carry_over(evidence: Evidence, prior: Prior) -> CarryOver:
     if evidence.left_out is None:
         return CarryOver()
-    sample = evidence.only(~np.isnan(evidence.left_out.carried))
+    told = ~np.isnan(evidence.left_out.carried)
+    sample = evidence.only(told)
     if not sample.yes.any() or sample.yes.all():
         return CarryOver()
     weight = learn_weight(sample)
-    return CarryOver(learn_level(sample, weight, _fit(sample, prior, CarryOver(0.0, weight))), weight)
+    return CarryOver(learn_level(sample, weight, _fit(evidence.only(~told), prior, CarryOver(0.0, weight))), weight)
 
 
 def _fit(evidence: Evidence, prior: Prior, carry_over: CarryOver) -> SmoothFit:
