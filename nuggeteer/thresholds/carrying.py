@@ -8,8 +8,8 @@ So two numbers are learned from judged texts as they would be guessed had nobody
     log odds added to η = level + weight · carried
 
 The weight is that of a logistic regression beside what else is known of a pair: its match score, and how often other
-systems have its nugget. The level makes the expected number of nuggets that each system has the true one. What is added
-differs from pair to pair, and on the scale of chances that is not nothing on average: where nearly all pairs are a no,
+systems have its nugget. The level makes the expected number of nuggets the true one, by a fit that has not seen these
+pairs. What is added differs from pair to pair, and on the scale of chances that is not nothing on average: where nearly all pairs are a no,
 there would be too many yes. Beforehand the level is 0 and the weight 1, each with a spread of ½.
 
 Left out one system at a time, F1 of pairs rose from 0.73 to 0.79 (debates), from 0.58 to 0.63 and from 0.63 to 0.67
