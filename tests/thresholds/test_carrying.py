@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nuggeteer.thresholds.carrying import SPREAD, learn_level, learn_weight
+from nuggeteer.thresholds.carrying import OF_LEVEL, OF_WEIGHT, learn_level, learn_weight
 from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.thresholds.model import CarryOver, LeftOut, Opinions, Pairs
 from nuggeteer.thresholds.prior import PRIOR
@@ -54,7 +54,7 @@ def test_the_weight_is_that_of_an_optimizer():
         ]
     )
     usual = np.array([0, 0, 0, 1, 0, 1])
-    precision = np.array([0.01, 0.01, 0.01, 0.1, 0.01, SPREAD**-2])
+    precision = np.array([0.01, 0.01, 0.01, 0.1, 0.01, OF_WEIGHT**-2])
 
     def loss(found):
         logits = x @ found
@@ -90,7 +90,7 @@ def test_with_the_level_systems_have_as_many_nuggets_as_they_have(rare):
 
     assert level < -0.1
     assert expected(0.0) > 1.05 * has
-    assert expected(level) == pytest.approx(has - level / SPREAD**2, rel=0.015)  # as much as was believed before
+    assert expected(level) == pytest.approx(has - level / OF_LEVEL**2, rel=0.015)  # as much as was believed before
 
 
 def test_the_fit_knows_what_they_are_worth_and_others_are_not_touched():
