@@ -6,23 +6,49 @@ python docs/generate.py
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from nuggeteer.cli.main import COMMANDS, parser
+import msgspec
+from msgspec import UnsetType
+
+import nuggeteer
+from nuggeteer.cli.main import GROUPS, parser
+from nuggeteer.formats import canonical
+from nuggeteer.formats.canonical import Layout
+from nuggeteer.formats.settings import SECTIONS
 from nuggeteer.measures import ALL
+from nuggeteer.reports import (
+    assessors,
+    comparison,
+    crossval,
+    distillation,
+    history,
+    mixture,
+    nightly,
+    nug_proposal,
+    nugget_history,
+    parameters,
+    problems,
+    scores,
+    suggestions,
+)
+from nuggeteer.reports import changes as diff
+from nuggeteer.reports import thresholds as model_comparison
+from nuggeteer.reports.model import Part, measure_fields
+from nuggeteer.settings import JudgeSettings
+from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS
+from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, CHANGE, JUDGE, SPREADS
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
-TASKS = {
-    "Start": ("demo", "doctor", "convert", "check", "simulate"),
-    "Every night": ("nightly", "score", "diff", "history", "report"),
-    "Judge by hand": ("judge", "agree"),
-    "Ask a language model": ("ask", "plan"),
-    "Compare, and check the tool itself": ("compare", "thresholds", "crossval", "experiment", "idf"),
-    "Text, nuggets and distillers": ("nuggetize", "distill"),
-    "For agents": ("mcp",),
-}
 
 
 def commands() -> str:
@@ -36,12 +62,13 @@ def commands() -> str:
         "collection. Without `--collection`, a command takes the nearest folder upwards that holds `nuggets.jsonl`.",
     ]
     table = ["| task | command | what it does |", "|---|---|---|"]
-    for task, names in TASKS.items():
+    for title, names in GROUPS.items():
+        task = f"{title[0].upper()}{title[1:]}"
         for name in names:
             table.append(f"| {task} | [`{name}`](#{name}) | {cell(summaries[name])} |")
             task = ""
     page += ["\n".join(table), EXIT_CODES]
-    for name in COMMANDS:
+    for name in parsers.choices:
         page += command(name, parsers.choices[name])
     return "\n\n".join(page) + "\n"
 
@@ -114,10 +141,499 @@ def unindented(text: str) -> str:
     return "\n".join(line.removeprefix("  ") for line in text.splitlines())
 
 
-PAGES = {
+# JSON Schemas, and the tables that say the same.
+
+SCHEMAS = Path(nuggeteer.__file__).parent / "schemas"
+KEPT = "Keys that are not listed here are kept. An optional key may be null, which means that it is not there."
+Schema = dict[str, Any]
+
+
+def schema(name: str, title: str, description: str, body: Mapping[str, Any]) -> str:
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    head |= {"$id": f"https://nuggeteer.invalid/schemas/{name}.json", "title": title, "description": description}
+    return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"
+
+
+def line(name: str, title: str, description: str, layout: Layout[Any]) -> str:
+    """The schema of a line."""
+    return schema(name, title, f"{description} {KEPT}", {"type": "object", **line_body(layout)})
+
+
+def line_body(layout: Layout[Any]) -> Schema:
+    properties = {key: nullable(value(kind), key in layout.required) for key, kind in layout.declared.items()}
+    return {"properties": properties, "required": list(layout.required), **layout.rules}
+
+
+def value(kind: Any) -> Schema:
+    """The schema of a field's values that are not null."""
+    kind = without_null(kind)
+    found = msgspec.json.schema(kind)
+    for meta in getattr(kind, "__metadata__", ()):
+        found |= meta.extra_json_schema or {}
+    return found
+
+
+def without_null(kind: Any) -> Any:
+    if get_origin(kind) is Annotated:
+        return Annotated[(without_null(kind.__origin__), *kind.__metadata__)]
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(part for part in get_args(kind) if part is not NoneType)]  # noqa: UP007
+    return kind
+
+
+def nullable(found: Schema, required: bool) -> Schema:
+    if required:
+        return found
+    if "enum" in found:
+        return {**found, "enum": [*found["enum"], None]}
+    kinds = found.get("type", [])
+    return {**found, "type": [*([kinds] if isinstance(kinds, str) else kinds), "null"]} if kinds else found
+
+
+def judgements() -> str:
+    body = {"if": {"required": ["retracted"]}}
+    for word, name in (("then", "retraction"), ("else", "verdict")):
+        body[word] = {"$ref": f"#/$defs/{name}"}
+    layouts = {"verdict": canonical.JUDGEMENTS, "retraction": canonical.RETRACTIONS}
+    body["$defs"] = {name: {"type": "object", **line_body(layout)} for name, layout in layouts.items()}
+    what = f"A verdict, or a retraction of what one assessor said before. {KEPT}"
+    return schema("judgements", "A line of judgements/*.jsonl", what, {"type": "object", **body})
+
+
+def settings() -> str:
+    sections = {name: section(kind) for name, kind in SECTIONS.items()}
+    judge = {**section(JudgeSettings), "required": ["url", "model"]}
+    for key in ("name", "url", "model"):
+        judge["properties"][key].pop("default")
+    del judge["properties"]["name"]
+    named = {"type": "object", "description": "Language models for `nuggeteer ask`, by their names."}
+    sections["judge"] = {**named, "additionalProperties": judge}
+    what = (
+        "The settings of a collection, as a TOML reader returns them. Unknown keys are errors, because a misspelt one "
+    )
+    what += "would change scores silently."
+    body = {"type": "object", "additionalProperties": False, "properties": sections}
+    return schema("settings", "nuggeteer.toml", what, body)
+
+
+def section(kind: type) -> Schema:
+    hints, defaults = get_type_hints(kind, include_extras=True), asdict(kind())
+    properties = {key: {**value(hints[key]), "default": default} for key, default in defaults.items()}
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def toml() -> str:
+    """All settings with their defaults, as the file has them."""
+    page = ["```toml"]
+    for name, kind in {**SECTIONS, "judge.example": JudgeSettings}.items():
+        page += ["", f"[{name}]"] if len(page) > 1 else [f"[{name}]"]
+        for key, found in section(kind)["properties"].items():
+            if key == "name":
+                continue
+            examples, default = found.get("examples", []), found["default"]
+            if examples and not default:
+                default = examples[0]
+            allowed = [*examples, *found.get("enum", ())] if key != "language" else []
+            others = ", ".join(json.dumps(one) for one in allowed if one != default)
+            page += textwrap.wrap(found["description"], 118, initial_indent="# ", subsequent_indent="# ")
+            if len(others) > 80:
+                page += textwrap.wrap(f"Also {others}.", 118, initial_indent="# ", subsequent_indent="# ")
+            page.append(f"{key} = {json.dumps(default)}" + (f"  # or {others}" if 0 < len(others) <= 80 else ""))
+    return "\n".join([*page, "```"])
+
+
+FILES = {
+    "questions.jsonl": canonical.QUESTIONS,
+    "nuggets.jsonl": canonical.NUGGETS,
+    "runs.jsonl": canonical.MANIFEST,
+    "runs/NAME.jsonl": canonical.RESPONSES,
+    "judgements/*.jsonl": canonical.JUDGEMENTS,
+    "a retraction there": canonical.RETRACTIONS,
+}
+
+
+def files() -> str:
+    """The page on files, with the tables of what the records declare."""
+    path = DOCS / "reference" / "files.md"
+    keys = [["file", "keys"]]
+    meaning: dict[tuple[str, str], list[str]] = {}
+    for file, layout in FILES.items():
+        marks = [f"`{key}`" + ("" if key in layout.required else "?") for key in layout.declared]
+        keys.append([f"`{file}`" if "." in file else file, ", ".join(marks)])
+        for key, kind in layout.declared.items():
+            found = nullable(value(kind), True)
+            allowed = f"{' or '.join(f'`{one}`' for one in found['enum'])}. " if "enum" in found else ""
+            meaning.setdefault((key, allowed + found.get("description", "")), []).append(keys[-1][0])
+    rows = [[f"`{key}`", ", ".join(of), what] for (key, what), of in meaning.items()]
+    return with_tables(
+        path, {"records": table(keys), "keys": table([["key", "of", "meaning"], *rows]), "settings": toml()}
+    )
+
+
+def table(rows: list[list[str]]) -> str:
+    head, *body = rows
+    return "\n".join(f"| {' | '.join(map(cell, row))} |" for row in [head, ["---"] * len(head), *body]).replace(
+        " --- ", "---"
+    )
+
+
+EXPERIMENTS = DOCS.parent / "experiments"
+LANGUAGES = DOCS / "guides" / "languages.md"
+MODEL, MATCHING, THRESHOLDS, CHANGES = (
+    DOCS / "understanding" / f"{name}.md" for name in ("model", "matching", "thresholds", "changes")
+)
+EFFECTS = {
+    "a": ("nugget", "how readily the nugget is found in any answer"),
+    "c": ("question", "how much is found in all answers to the question"),
+    "v": ("system", "how good the system is beyond its words"),
+    "w": ("build", "how the build departs from its system"),
+    "u": ("answer", "how the answer departs from its build"),
+}
+CLUES = {
+    "one": "1: the level of an answer that is usual otherwise",
+    "window": "match score: the share of the description that stands together in the best response",
+    "order": "the share of the description's neighbouring words that the response has in this order",
+    "density": "the weight of the description's words for each word of the response",
+    "asked": "the share of the description that the question itself has",
+    "names": "the share of the description that is names, and that the response lacks",
+    "numbers": "1 if the response lacks a number of the description",
+    "root": "the square root of the match score",
+    "score": "the match score",
+    "responses": "the logarithm of how many responses the answer has",
+    "size": "the logarithm of the response's length",
+    "carried": "what verdicts on similar texts carry over",
+    "says yes": "a judge's yes is 1, partly 0, a no −1",
+    "read it": "1 if a judge read it; `one` is 0 then",
+}
+
+
+def model() -> str:
+    """The page on the model, with the tables of what is believed before any verdict."""
+    effects = ["| effect | of each | means | σ at first |", "|---|---|---|---|"]
+    for (sign, (name, meaning)), spread in zip(EFFECTS.items(), SPREADS, strict=True):
+        effects.append(f"| {sign} | {name} | {meaning} | {spread:.2f} |")
+    clues = ["| clue | what it says | weight by `learned` | by other matchers |", "|---|---|---|---|"]
+    carried_by_others = {"carried": (LOG_ODDS[0], LOG_ODDS[1] * DOUBT**0.5)}
+    judges = {"says yes": JUDGE["weight"], "read it": JUDGE["level"]}
+    columns = BY_WORDS | judges, BY_SCORE | carried_by_others | judges
+    for name, meaning in CLUES.items():
+        clues.append(f"| `{name}` | {meaning} | {' | '.join(weight(own.get(name)) for own in columns)} |")
+    change = ["| | γ | σ |", "|---|---|---|"]
+    change.append(f"| by words | {CHANGE['words'][0]} ± {CHANGE['words'][1]} | {CHANGE['build']} |")
+    read = CHANGE["build"] * CHANGE["read"]
+    change.append(
+        f"| by judges, where they read both answers | {CHANGE['judges'][0]} ± {CHANGE['judges'][1]} | {read:.2f} |"
+    )
+    tables = {"effects": effects, "clues": clues, "change": change, "coverage": recorded("coverage.md", "| collection")}
+    return with_tables(MODEL, {name: "\n".join(table) for name, table in tables.items()})
+
+
+def thresholds() -> str:
+    """The page on threshold models, with the recorded comparison."""
+    lines = (EXPERIMENTS / "models.md").read_text(encoding="utf-8").splitlines()
+    found: dict[str, list[str]] = {}
+    names = [line[3:].partition(":")[0] for line in lines if line.startswith("## ")]
+    for line in lines:
+        cells = [cell.strip().replace("-", "−") for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and cells[0] != "model":
+            found.setdefault(line.split("|")[1].strip(), []).extend(cells[1:3])
+    table = ["| model | " + " | ".join(f"{name}: evidence | held-out" for name in names) + " |"]
+    table.append("|---|" + "---|---|" * len(names))
+    table += [f"| `{model}` | {' | '.join(cells)} |" for model, cells in found.items()]
+    return with_tables(THRESHOLDS, {"models": "\n".join(table)})
+
+
+def changes() -> str:
+    """The page on changes, with what was recorded of strange nights."""
+    (line,) = recorded("strange.md", "Of ")
+    said = f"{line} They are nights of public\ncollections ([strange.md](../../experiments/strange.md))."
+    return with_tables(CHANGES, {"strange": said})
+
+
+IDF = {
+    "`wordfreq`": "n=2,stem=no,weights=idf,stopwords=keep wordfreq",
+    "`pool`": "n=2,stem=no,weights=idf,stopwords=keep pool",
+    "none (unit weights)": "n=2,stem=no,weights=unit,stopwords=keep",
+    "`wordfreq`, unigrams alone": "n=1,stem=no,weights=idf,stopwords=keep wordfreq",
+}
+
+
+def matching() -> str:
+    """The page on matching, with the recorded average precision over answers."""
+    sections = (EXPERIMENTS / "match-settings.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    names = [section.partition("\n")[0] for section in sections]
+    table = [f"| idf | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for title, settings in IDF.items():
+        values = (re.search(rf"^\| {re.escape(settings)} \| (.*) \|$", part, re.MULTILINE) for part in sections)
+        precision = (found[1].split(" | ")[2] if found else "–" for found in values)
+        table.append(f"| {title} | {' | '.join(precision)} |")
+    return with_tables(MATCHING, {"idf": "\n".join(table)})
+
+
+def languages() -> str:
+    """The guide to languages, with the recorded probabilities of near-copies."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in recorded("languages.md", "| language")]
+    found: dict[str, dict[str, list[str]]] = {}
+    for language, settings, *numbers in rows[2:]:
+        found.setdefault(language, {})[settings] = numbers
+    table = ["| mean probability of a near-copy | without `language` | with it | others |", "|---|--:|--:|--:|"]
+    for language, by in found.items():
+        own = by.get("default", by["as English"])
+        table.append(f"| {language} | {by['as English'][0]} | {own[0]} | {own[3]} |")
+    return with_tables(LANGUAGES, {"languages": "\n".join(table)})
+
+
+def recorded(name: str, first: str) -> list[str]:
+    """The lines of a record of an experiment from that which begins so to the next empty one."""
+    lines = (EXPERIMENTS / name).read_text(encoding="utf-8").splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith(first))
+    return lines[begin : (*lines, "").index("", begin)]
+
+
+def with_tables(path: Path, tables: Mapping[str, str]) -> str:
+    page = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        page = in_place(page, name, table)
+    return page
+
+
+def weight(believed: tuple[float, float] | None) -> str:
+    return "–" if believed is None else f"{believed[0]:.2f} ± {believed[1]:.2f}".replace("-", "−")
+
+
+def in_place(page: str, name: str, text: str) -> str:
+    """The page with the part between two comments written anew."""
+    begin, end = f"<!-- {name}: written by docs/generate.py -->", f"<!-- end of {name} -->"
+    before, rest = page.split(begin)
+    return f"{before}{begin}\n\n{text}\n\n{end}{rest.split(end)[1]}"
+
+
+INK, PAPER, LINE, FILL, KNOWN = "#1f2430", "#ffffff", "#7a8296", "#eef2fa", "#dcecdc"
+
+
+def picture() -> str:
+    """The model as a picture: what is seen, what is unknown and nested, and what follows."""
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 470" role="img" font-family="sans-serif" '
+        f'font-size="14" fill="{INK}">',
+        "<title>The model: clues and nested effects make the log odds that an answer has a nugget</title>",
+        f'<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path d="M0 0 8 4 0 8Z" fill="{LINE}"/></marker></defs>',
+        f'<rect width="860" height="470" fill="{PAPER}"/>',
+        label(130, 30, "What is seen of an answer", bold=True),
+        *(
+            box(20, 46 + 58 * i, 220, 46, *text, KNOWN)
+            for i, text in enumerate(
+                (
+                    ("words of the best response", "match score, order, names, numbers"),
+                    ("verdicts on similar texts", "carried over"),
+                    ("judges' opinions", "yes, partly, no"),
+                )
+            )
+        ),
+        label(580, 30, "What nobody sees: effects, each normal around 0", bold=True),
+        box(320, 46, 250, 162, "", "", FILL),
+        label(445, 66, "question   c"),
+        box(345, 84, 200, 104, "", "", PAPER),
+        label(445, 140, "nugget   a"),
+        box(590, 46, 250, 162, "", "", FILL),
+        label(715, 66, "system   v"),
+        box(608, 78, 214, 118, "", "", PAPER),
+        label(715, 98, "build   w"),
+        box(626, 110, 178, 74, "", "", FILL),
+        label(715, 152, "answer   u"),
+        arrow(130, 208, 330, 254, "weights b"),
+        arrow(445, 208, 435, 252),
+        arrow(715, 208, 545, 254),
+        box(280, 254, 310, 50, "log odds   b · x + a + c + v + w + u", "of “this answer has this nugget”", PAPER),
+        arrow(435, 304, 435, 330),
+        box(280, 332, 310, 46, "yes or no", "people's verdicts know some of them", KNOWN),
+        box(20, 332, 200, 46, "public collections", "beliefs about b and all σ", FILL),
+        arrow(120, 332, 292, 300),
+        arrow(590, 355, 640, 355),
+        box(642, 332, 198, 46, "posterior", "of everything, in joint draws", FILL),
+        arrow(741, 378, 741, 408),
+        box(280, 410, 560, 46, "score   ·   change   ·   gained and lost   ·   what to read next", "", PAPER),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def box(x: int, y: int, width: int, height: int, text: str, below: str, fill: str) -> str:
+    found = [f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="7" fill="{fill}" stroke="{LINE}"/>']
+    middle = y + height // 2
+    if text:
+        found.append(label(x + width // 2, middle - 4 if below else middle + 5, text))
+    if below:
+        found.append(label(x + width // 2, middle + 14, below, small=True))
+    return "\n".join(found)
+
+
+def label(x: int, y: int, text: str, bold: bool = False, small: bool = False) -> str:
+    style = (' font-weight="bold"' if bold else "") + (' font-size="12"' if small else "")
+    return f'<text x="{x}" y="{y}" text-anchor="middle" xml:space="preserve"{style}>{text}</text>'
+
+
+def arrow(x: int, y: int, to_x: int, to_y: int, text: str = "") -> str:
+    line = f'<path d="M{x} {y} {to_x} {to_y}" stroke="{LINE}" fill="none" marker-end="url(#tip)"/>'
+    return f"{line}\n{label((x + to_x) // 2 - 46, (y + to_y) // 2 + 12, text, small=True)}" if text else line
+
+
+# What --json prints: the schema by its name, the section of the page, the title, and the parts, of which it is one.
+RESULTS: dict[str, tuple[str, str, tuple[type[Part], ...]]] = {
+    "score": ("score", "nuggeteer score --json", (scores.ScoreOutput,)),
+    "diff": ("diff", "nuggeteer diff --json", (diff.DiffOutput,)),
+    "nightly": ("nightly", "nuggeteer nightly --json", (nightly.NightlyOutput,)),
+    "compare": ("compare", "nuggeteer compare --json", (comparison.CompareOutput,)),
+    "history": (
+        "history",
+        "nuggeteer history --json",
+        (history.HistoryOutput, nugget_history.NuggetHistoryOutput),
+    ),
+    "thresholds": ("thresholds", "nuggeteer thresholds --json", (model_comparison.ThresholdsOutput,)),
+    "crossval": ("crossval", "nuggeteer crossval --json", (crossval.CrossvalOutput,)),
+    "thresholds-model": ("thresholds", "nuggeteer thresholds --model --json", (parameters.ParametersOutput,)),
+    "distill": (
+        "distill",
+        "nuggeteer distill --json",
+        (distillation.DistillOutput, nug_proposal.NugProposalOutput),
+    ),
+    "agree": ("agree", "nuggeteer agree --json", (assessors.AgreeOutput,)),
+    "plan": ("plan", "nuggeteer plan --json", (mixture.PlanOutput,)),
+    "check": ("check", "nuggeteer check --json", (problems.CheckOutput,)),
+    "judge-list": ("judge", "nuggeteer judge --list --json", (suggestions.SuggestionsOutput,)),
+}
+MEASURE = r"^((pyramid_|macro_|pourpre_)?f[0-9]+(\.[0-9]+)?|recall|precision|rouge[12L]"
+MEASURE += "|(strict_)?((vital_|weighted_|all_)?score|rubric))$"
+
+
+def result(name: str) -> str:
+    """The schema of what a command prints."""
+    _, title, parts = RESULTS[name]
+    ways, defs = msgspec.json.schema_components(parts, ref_template="#/$defs/{name}")
+    for part in every_part():
+        if part.__name__ in defs:
+            defs[part.__name__] = with_measures(part, defs[part.__name__])
+    about = " Or: ".join(" ".join((part.__doc__ or "").split()) for part in parts)
+    found: Schema = {"type": "object", "anyOf": list(ways)}
+    if len(parts) == 1:
+        found = {
+            key: value for key, value in defs.pop(parts[0].__name__).items() if key not in ("title", "description")
+        }
+    return schema(name, title, about, {**found, "$defs": defs})
+
+
+def every_part(base: type[Part] = Part) -> Iterator[type[Part]]:
+    for part in base.__subclasses__():
+        yield part
+        yield from every_part(part)
+
+
+def with_measures(part: type[Part], found: Schema) -> Schema:
+    """The schema of a part in which the names of measures are keys."""
+    for name in measure_fields(part):
+        values = found["properties"].pop(name)
+        found["required"].remove(name)
+        found["patternProperties"] = {MEASURE: values["additionalProperties"]}
+    return found
+
+
+def json_page() -> str:
+    path = DOCS / "reference" / "json.md"
+    return with_tables(path, {f"{name} --json": keys_of(*RESULTS[name][2]) for name in RESULTS})
+
+
+def keys_of(*parts: type[Part]) -> str:
+    """All keys of a result. A part that occurs again is told of once."""
+    rows, told = [["in", "key", "value", "meaning"]], {}
+    ahead: list[tuple[str, type[Part]]] = [("", part) for part in parts]
+    while ahead:
+        place, part = ahead.pop(0)
+        told[part] = place
+        hints = get_type_hints(part, include_extras=True)
+        for name, key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
+            key = "MEASURE" if name in measure_fields(part) else key
+            words, inner, tail = shape(hints[name])
+            tail = "" if name in measure_fields(part) else tail
+            words = words.removeprefix("by name: ") if name in measure_fields(part) else words
+            if inner is not None:
+                below = f"{place}.{key}{tail}".removeprefix(".")
+                if inner in told:
+                    words += f", as `{told[inner]}`"
+                else:
+                    told[inner] = below
+                    ahead.append((below, inner))
+            optional = "?" if UnsetType in get_args(hints[name]) else ""
+            rows.append([f"`{place}`" if place else "", f"`{key}`{optional}", words, meaning(hints[name])])
+    return table(rows)
+
+
+def shape(kind: Any) -> tuple[str, type[Part] | None, str]:
+    """A type in words, the part in it, and how one comes to that: `[]` in a list, `.NAME` in an object."""
+    if get_origin(kind) is Annotated:
+        return shape(kind.__origin__)
+    if get_origin(kind) in (Union, UnionType):
+        ways = [shape(one) for one in get_args(kind) if one not in (UnsetType, NoneType)]
+        null = " or null" if NoneType in get_args(kind) else ""
+        return " or ".join(way[0] for way in ways) + null, ways[0][1], ways[0][2]
+    if get_origin(kind) is Sequence:
+        words, part, tail = shape(get_args(kind)[0])
+        return f"list: {words}", part, f"[]{tail}"
+    if get_origin(kind) is Mapping:
+        words, part, tail = shape(get_args(kind)[1])
+        return f"by name: {words}", part, f".NAME{tail}"
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{one}`" for one in get_args(kind)), None, ""
+    if isinstance(kind, type) and issubclass(kind, Part):
+        return "object", kind, ""
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[kind], None, ""
+
+
+def meaning(kind: Any) -> str:
+    """The description of a type, or that of the part that it is."""
+    if get_origin(kind) is Annotated:
+        said = [meta.description for meta in kind.__metadata__ if meta.description]
+        return said[-1] if said else meaning(kind.__origin__)
+    if get_origin(kind) in (Union, UnionType, Sequence):
+        return next((said for one in get_args(kind) if (said := meaning(one))), "")
+    return " ".join((kind.__doc__ or "").split()) if isinstance(kind, type) and issubclass(kind, Part) else ""
+
+
+PAGES: dict[Path, Callable[[], str]] = {
+    **{SCHEMAS / f"{name}.json": partial(result, name) for name in RESULTS},
+    DOCS / "reference" / "json.md": json_page,
+    SCHEMAS / "questions.json": partial(
+        line, "questions", "A line of questions.jsonl", "One question.", canonical.QUESTIONS
+    ),
+    SCHEMAS / "nuggets.json": partial(
+        line,
+        "nuggets",
+        "A line of nuggets.jsonl",
+        "One fact that belongs in the answer, or a group of them.",
+        canonical.NUGGETS,
+    ),
+    SCHEMAS / "manifest.json": partial(
+        line, "manifest", "A line of runs.jsonl", "What is known of one run.", canonical.MANIFEST
+    ),
+    SCHEMAS / "responses.json": partial(
+        line,
+        "responses",
+        "A line of runs/NAME.jsonl",
+        "One response. The responses to a question stand in rank order.",
+        canonical.RESPONSES,
+    ),
+    SCHEMAS / "judgements.json": judgements,
+    SCHEMAS / "settings.json": settings,
+    DOCS / "reference" / "files.md": files,
     DOCS / "reference" / "commands.md": commands,
     DOCS / "reference" / "measures.md": measures,
     DOCS.parent / "llms.txt": llms,
+    MODEL: model,
+    MATCHING: matching,
+    THRESHOLDS: thresholds,
+    CHANGES: changes,
+    LANGUAGES: languages,
+    DOCS / "images" / "model.svg": picture,
 }
 
 

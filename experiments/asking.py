@@ -8,8 +8,7 @@ A call is one answer with at most ten nuggets. Calls are made in the order of `n
 mean of 20). *Same width*: the share of the calls after which the judging part of F(3) is at most 1 % of its first width
 wider than after all calls; where that is expected, `ask` stops. *Nine tenths*: after which nine tenths of the narrowing
 are reached. The widths use the labels that the judge really gave, and count the doubt about its error rates. They
-follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes;
-novelty.md compares the two.
+follow from what `ask` plans with (asking/order.py), not from the intervals of `score`, which another model makes.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from nuggeteer.asking.calls import Call
 from nuggeteer.asking.order import DEVIATIONS, NO_GAIN, OpenNuggets, order_calls, remaining_variance
@@ -92,7 +92,8 @@ def hidden(collection: Collection, target: str, judged: list[str]) -> Collection
         if collection.owner(one) != target and (one.qid, verdict_form(one.text)) in texts
     )
     manifest = {
-        name: info if name in judged else replace(info, judged="none") for name, info in collection.manifest.items()
+        name: info if name in judged else structs.replace(info, judged="none")
+        for name, info in collection.manifest.items()
     }
     rest = replace(collection, judgements=kept, manifest=manifest)
     rest._runs.update(collection._runs)

@@ -1,13 +1,15 @@
 """Does an audit hold the true score 95 % of the time, however wrong the guesses are, and how wide is it?
 
-    python experiments/audit.py COLLECTION...   > experiments/audit.md
+    python experiments/audit.py [--every K] COLLECTION...   > experiments/audit.md
 
-On a fully judged collection each run in turn acts as tonight's build, with all its judgements hidden. Its guesses are
-used as the model makes them, or made worse on purpose. Audits are drawn and answered with the recorded verdicts.
+On a fully judged collection each run (or every K-th) in turn acts as tonight's build, with all its judgements hidden.
+Its guesses are used as the model makes them, or made worse on purpose. Audits are drawn and answered with the recorded
+verdicts.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import replace
@@ -18,15 +20,9 @@ from coverage import covered, hide
 from scipy.special import stdtrit
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.formats.audits import Head
 from nuggeteer.judging.audits.betting import bound_below
-from nuggeteer.judging.audits.estimate import (
-    BoundEvidence,
-    DrawnAudit,
-    NuggetState,
-    estimate_sequences,
-    order_at_random,
-)
+from nuggeteer.judging.audits.design import AuditCosts, Designs
+from nuggeteer.judging.audits.estimate import BoundEvidence, NuggetState, estimates_of
 from nuggeteer.measures import Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Vector
 from nuggeteer.scoring.scorer import Scorer
@@ -40,6 +36,8 @@ SPOILT = {
     "inverted": "1 − p for p",
     "sure, 1 in 20 wrong": "0.02 or 0.98, right but for one in twenty",
 }
+WAYS = {"audit": "nugget", "answers": "answer"}
+METHODS = (*WAYS, "t", "whole", "model")
 Pair = tuple[float, float]
 
 
@@ -68,7 +66,14 @@ class Audits:
     """One run with its guesses: the truth, what the guesses predict, and what audits prove."""
 
     def __init__(
-        self, key: AnswerKey, state: NuggetState, truth: Bools, guess: Vector, own: Pair | None, measure: Measure
+        self,
+        key: AnswerKey,
+        state: NuggetState,
+        truth: Bools,
+        guess: Vector,
+        own: Pair | None,
+        measure: Measure,
+        costs: AuditCosts,
     ):
         self.key, self.state, self.truth, self.guess, self.measure = key, state, truth, guess, measure
         composition = measure.composition(key)
@@ -80,39 +85,41 @@ class Audits:
         drawn = state.found | (state.open_ & (rng.random((2000, len(guess))) < guess))
         scores = by_question(measure, key, state, drawn)
         self.expected = scores.mean(axis=0)
+        self.designs = Designs(state, guess, drawn, composition, measure, costs, 0)
         self.own = own or tuple(np.quantile(np.nanmean(scores, axis=1), [0.025, 0.975]).tolist())
 
     def intervals(self, rng: np.random.Generator) -> dict[int, dict[str, Pair]]:
         """The interval of each method, by the number of nuggets judged."""
-        nugget, size = order_at_random(self.state, self.guess, self.composition, rng)
-        head = Head("", "", "", "", self.measure.name, 0, 0, "", "", {})
-        drawn = DrawnAudit(head, nugget, self.guess[nugget], size)
-        # estimate_sequences() takes the truth of the judged nuggets from the state and sees no others.
-        below, above = estimate_sequences(
-            drawn, replace(self.state, found=self.truth), min(max(SIZES), len(nugget)), self.composition
-        )
+        # The estimates take the truth of the judged nuggets from the state and see no others.
+        known, sides, taken = replace(self.state, found=self.truth), {}, {}
+        for by in ("nugget", "answer"):
+            drawn = self.designs.draw(by, rng)
+            taken[by] = [self.designs.costs.units(drawn, count) for count in SIZES]
+            sides[by] = estimates_of(drawn, known, self.composition, self.measure).first(max(taken[by]))
+        size, (below, above) = len(drawn.nugget), sides["nugget"]
         differences = (self.values - self.expected)[self.composition.defined]
         order = rng.permutation(len(differences))
         found: dict[int, dict[str, Pair]] = {}
-        for count in SIZES:
-            sides = [
-                bound_below(self.part(side, count), side.spread, count, *ends)
-                for side, ends in ((below, (0.0, 1.0)), (above, (-1.0, 0.0)))
-            ]
+        for place, count in enumerate(SIZES):
+            found[count] = {name: self.bounds(sides[by], taken[by][place]) for name, by in WAYS.items()}
             middle = (below.sequence.estimate[:count] - above.sequence.estimate[:count]) / 2
             # Student's interval gets no correction for a finite population; the estimates already include it.
-            asked = max(round(count / len(nugget) * len(differences)), 2)
+            asked = max(round(count / size * len(differences)), 2)
             low, high = student(differences[order[:asked]])
             few = np.sqrt(1 - asked / len(differences))
             centre, expected = (low + high) / 2, float(np.nanmean(self.expected))
             half = (high - low) / 2 * few
-            found[count] = {
-                "audit": (sides[0], -sides[1]),
+            found[count] |= {
                 "t": student(middle),
                 "whole": (expected + centre - half, expected + centre + half),
                 "model": self.own,
             }
         return found
+
+    def bounds(self, sides: tuple[BoundEvidence, BoundEvidence], units: int) -> Pair:
+        below, above = sides
+        low = bound_below(self.part(below, units), below.spread, units, 0.0, 1.0)
+        return low, -bound_below(self.part(above, units), above.spread, units, -1.0, 0.0)
 
     @staticmethod
     def part(side: BoundEvidence, count: int):
@@ -126,9 +133,9 @@ class Audits:
         )
 
 
-def on_collection(folder: str) -> None:
+def on_collection(folder: str, every: int) -> None:
     collection = read_collection(folder)
-    names = [run.name for run in collection.judged_runs]
+    names = [run.name for run in collection.judged_runs][::every]
     key = collection.key
     truths = Scorer(collection, MEASURES)
     kept: dict[tuple[str, str, int, str], list[tuple[bool, float]]] = {}
@@ -144,7 +151,7 @@ def on_collection(folder: str) -> None:
             guess[state.open_] = spoil(how, guess[state.open_], truth[state.open_], rng)
             for measure in MEASURES:
                 own = score.measures[measure.name].judging if how == "as they are" else None
-                audits = Audits(key, state, truth, guess, own, measure)
+                audits = Audits(key, state, truth, guess, own, measure, AuditCosts(key, matched.run))
                 for _ in range(AUDITS[measure.name]):
                     for count, intervals in audits.intervals(rng).items():
                         for method, one in intervals.items():
@@ -153,30 +160,36 @@ def on_collection(folder: str) -> None:
     print(f"\n## {Path(folder).name}: {len(names)} runs, {len(key.questions)} questions, {len(key.nuggets)} nuggets")
     for measure in MEASURES:
         print(f"\n### {measure.name}, {AUDITS[measure.name]} audits of each run\n")
-        print("| guesses | judged | audit | | t | | whole | | model | |\n|---|---|---|---|---|---|---|---|---|---|")
+        print(f"| guesses | judged | {' | | '.join(METHODS)} | |\n|---|---|{'---|' * 2 * len(METHODS)}")
         for how in SPOILT:
             for count in SIZES:
                 cells = []
-                for method in ("audit", "t", "whole", "model"):
+                for method in METHODS:
                     inside, width = np.mean(kept[measure.name, how, count, method], axis=0)
                     cells.append(f"{inside:.1%} | {width:.3f}")
                 print(f"| {how} | {count} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
-    names = " ".join(Path(name).name for name in sys.argv[1:])
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("collections", nargs="+")
+    parser.add_argument("--every", type=int, default=1)
+    given = parser.parse_args()
+    names = " ".join(Path(name).name for name in given.collections)
+    names = names if given.every == 1 else f"--every {given.every} {names}"
     print(f"# Audits\n\nMade by `python experiments/audit.py {names}`.\n")
     print("How often the interval holds the true score, and its mean width, by the number of nuggets judged.\n")
-    print("- audit: what `score --audited` says")
+    print("- audit: what `score --audited` says after so many single nuggets")
+    print("- answers: what it says after whole answers that take as many minutes to read")
     print("- t: Student's interval of the same estimates, of F by its tangent")
     print("- whole: Student's interval of whole questions drawn, as many as make up as many nuggets but two at least")
     print("- model: what the guesses say by themselves, without an audit; spoilt ones as if they were independent\n")
     print("Guesses:\n")
     for how, what in SPOILT.items():
         print(f"- {how}: {what}")
-    for folder in sys.argv[1:]:
+    for folder in given.collections:
         began = time.perf_counter()
-        on_collection(folder)
+        on_collection(folder, given.every)
         print(f"{folder}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
 
 

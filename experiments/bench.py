@@ -34,6 +34,7 @@ import numpy as np
 import orjson
 import psutil
 import rag_sized
+import year_of_nights
 from rouge_score.rouge_scorer import RougeScorer
 from textual.events import Key
 
@@ -42,16 +43,16 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import JudgingState, JudgingSubject
-from nuggeteer.judging.suggest import VerdictValues, suggest
+from nuggeteer.judging.suggest import ReadingOrder, suggest
 from nuggeteer.records import Run
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.settings import Match
 from nuggeteer.statistics.intervals import DRAWS
-from nuggeteer.thresholds import Evidence, FixedThreshold
-from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.selection import PAPER, models
+from nuggeteer.thresholds import Evidence, FixedThreshold, Units, noisy
+from nuggeteer.thresholds.model import Build
+from nuggeteer.thresholds.selection import PAPER
 
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-m", "nuggeteer"]
@@ -84,7 +85,8 @@ def best_of(rounds: int, *functions: Callable[[], Any]) -> list[float]:
 
 def matched_anew(scorer: Scorer, run: Run) -> MatchedRun:
     """`Scorer.read` without what it remembers of the last time."""
-    return read(run, scorer.collection.group(run.name), scorer.key, scorer.matcher, scorer.known)
+    build = Build(scorer.collection.group(run.name), run.name)
+    return read(run, build, scorer.key, scorer.matcher, scorer.known)
 
 
 def scoring_against_the_floor(collection: Collection, name: str) -> dict[str, Any]:
@@ -222,7 +224,7 @@ def rag_sized_commands(known: Path, open_: Path) -> dict[str, Any]:
     measured("compare open", open_, "compare")
     measured("report open, first", open_, "report", "--output", str(open_ / "page.html"))
     measured("report open", open_, "report", "--output", str(open_ / "page.html"))
-    # Whoever leaves at the first question has seen it, and waited for nothing else.
+    # Whoever leaves at the first answer has seen it, and waited for nothing else.
     measured("judge", open_, "judge", "r3", "--plain", typed=b"q\n")
     measured("judge list", open_, "judge", "r3", "--list", "1")
     answered = open_.with_name(f"{open_.name}-answered")
@@ -272,18 +274,10 @@ def five_models() -> float:
     nugget = np.repeat(np.arange(500), 800)
     theta, scores = rng.random(500), np.round(rng.random(400_000) ** 2, 3)
     yes = rng.random(400_000) < np.where(scores > theta[nugget], 0.7, 0.01)
-    evidence = Evidence(
-        scores,
-        np.zeros(400_000),
-        yes,
-        nugget,
-        np.zeros(400_000, np.int64),
-        ("g",),
-        np.arange(500) // 10,
-        np.full(500, 0.1),
-    )
-    fits = [models(PRIOR)[name].fit for name in PAPER]
-    return best_of(3, lambda: [fit(evidence) for fit in fits])[0]
+    questions = np.arange(500) // 10
+    names = np.arange(500, dtype=np.uint64), np.arange(50, dtype=np.uint64)
+    evidence = Evidence(Units.of_scores(scores, nugget), yes, questions, *names)
+    return best_of(3, lambda: [noisy.fit(name, evidence) for name in PAPER])[0]
 
 
 def drawing(collection: Collection, name: str) -> float:
@@ -293,40 +287,42 @@ def drawing(collection: Collection, name: str) -> float:
 
     def whole() -> None:
         scorer.draws = scorer.model.draw(DRAWS, 0)
-        scorer._outcomes.clear()
-        scorer._posteriors.clear()
+        scorer.forget_outcomes()
         scorer.score(matched)
 
     return best_of(5, whole)[0]
 
 
 def suggesting(collection: Collection, old: str, new: str) -> dict[str, float]:
-    """Seconds to suggest pairs to judge and to forecast the interval, for a run and for the difference of two runs."""
+    """Seconds to suggest what to read and to forecast the interval, for a run and for the difference of two runs."""
     scorer = Scorer(collection)
     before, after = scorer.read(old), scorer.read(new)
 
     def whole(against: MatchedRun | None) -> None:
-        values = VerdictValues(scorer, after, scorer.measures[0], against)
-        values.suggest(30)
-        values.forecast()
+        order = ReadingOrder(scorer, after, scorer.measures[0], against)
+        assert order.cards
+        order.forecast()
 
     first = best_of(5, lambda: suggest(scorer, after, scorer.measures[0], 30))[0]
     run, difference = best_of(5, lambda: whole(None), lambda: whole(before))
     return {"seconds": first, "with_forecast": run, "of_a_difference": difference}
 
 
-def answering(folder: Path, run: str, keys: int = 25) -> dict[str, float]:
-    """Milliseconds from a key until `judge` has the next question, while the last verdict's score is computed. What it
-    takes to draw the screen comes after that."""
+def answering(folder: Path, run: str, cards: int = 25) -> dict[str, float]:
+    """Milliseconds from a key until `judge` has the next answer, while the score after the last verdicts is computed.
+    What it takes to draw the screen comes after that."""
     session = Session(JudgingState.read(JudgingSubject(folder, run)), Ledger(folder, "ann"))
     times = []
 
     async def answer() -> None:
         async with JudgeApp(session).run_test(size=(100, 40)) as pilot:
-            for _ in range(keys):
-                asked, start = session.pending, time.perf_counter()
-                pilot.app.post_message(Key("n", "n"))
-                while session.pending is asked:
+            for _ in range(cards):
+                pilot.app.post_message(Key("a", "a"))  # no to all of its nuggets
+                while session.open_nuggets:
+                    await asyncio.sleep(0.001)
+                asked, start = session.asked, time.perf_counter()
+                pilot.app.post_message(Key("enter", None))
+                while session.asked is asked:
                     await asyncio.sleep(0.001)
                 times.append(1000 * (time.perf_counter() - start))
                 await asyncio.sleep(0.5)
@@ -404,6 +400,16 @@ def measure(work: Path, quick: bool) -> dict[str, Any]:
         copy.write_bytes((news / "runs" / "pool9.jsonl").read_bytes())
         results["floor_ts2014"] = apart(scoring_against_the_floor, read_collection(news), str(copy))
     if not quick:
+        log("a year of nights: a million verdicts, and 10,000 runs in a folder")
+        nights, many = work / "nights", work / "many"
+        year_of_nights.made_up(nights)
+        year_of_nights.many_runs(many)
+        results["nights"] = {
+            "check": of_processor("check", "--collection", str(nights)),
+            "score": of_processor("score", f"build-{year_of_nights.NIGHTS - 1:05}", "--collection", str(nights)),
+            "many": of_processor("check", "--collection", str(many)),
+        }
+        shutil.rmtree(nights)
         log("a million responses x 10 nuggets")
         million = work / "million"
         start = time.perf_counter()
@@ -435,7 +441,7 @@ RAG = (
     ("compare open", "`compare`", ""),
     ("report open, first", "`report` of the unknown run, models compared anew", "≤ 5 s, ≤ 300 MB"),
     ("report open", "`report` of the unknown run", "≤ 5 s, ≤ 300 MB"),
-    ("judge", "the first question of `judge`", "≤ 2 s"),
+    ("judge", "the first answer of `judge`", "≤ 2 s"),
     ("judge list", "`judge --list 1`", ""),
     ("score after ten", "`score` after ten more verdicts", "≤ 1.2 × `score`"),
     ("import", "`judge --import` of 6,000 verdicts", "≤ 1 s"),
@@ -453,11 +459,11 @@ def rows(results: dict[str, Any]) -> list[Row]:
         seconds("`score`, TREC-sized, cold", results["score"], "≤ 1.5 s"),
         seconds("the same, thresholds fitted from nothing", results["fit"], "≤ 3 s"),
         seconds("`diff`, TREC-sized, cold", results["diff"], "≤ 2 s"),
-        seconds("where to judge next, TREC-sized, thirty pairs", results["suggest"], "≤ 1 s"),
+        seconds("what to read next, TREC-sized, thirty verdicts", results["suggest"], "≤ 1 s"),
         seconds("the same with the forecast", results["suggest"], "≤ 1 s", "with_forecast"),
         seconds("the same, of a difference", results["suggest"], "", "of_a_difference"),
         seconds(
-            "from a key to the next question in `judge`, TREC-sized", results["answering"], "≤ 50 ms", "milliseconds"
+            "from a key to the next answer in `judge`, TREC-sized", results["answering"], "≤ 50 ms", "milliseconds"
         ),
         seconds("the paper's five threshold models, 400,000 pairs", models, "≤ 2 s"),
         seconds("2,000 draws, 500 questions × 10 nuggets, all measures", draws, "≤ 1 s"),
@@ -468,7 +474,7 @@ def rows(results: dict[str, Any]) -> list[Row]:
             found.append(seconds(f"RAG-sized, {label}: cutting the answers into words", own["tokenising"]))
             found.append(seconds(f"RAG-sized, {label}: reading the files with orjson", own["orjson"]))
             found += [seconds(f"RAG-sized, {label}: {what}", own[key], target) for key, what, target in RAG]
-            what = f"RAG-sized, {label}: from a key to the next question"
+            what = f"RAG-sized, {label}: from a key to the next answer"
             found.append(seconds(what, own["answering"], "≤ 50 ms", "milliseconds"))
     cold = results["cold"]
     times = cold["seconds"] / cold["floor_seconds"]
@@ -490,6 +496,11 @@ def rows(results: dict[str, Any]) -> list[Row]:
     rouge = results["rouge"]
     what = "pairs a second / rouge-score's, stemmed"
     found.append(Row(what, rouge["times_rouge"], "more ×", "≥ 100 ×", rouge["peak_mb"]))
+    if "nights" in results:
+        nights = results["nights"]
+        found.append(seconds("`check` of a million verdicts", nights["check"], "≤ 8 s, ≤ 600 MB"))
+        found.append(seconds("`score` of one run among them, all known", nights["score"], "≤ 15 s, ≤ 1 GB"))
+        found.append(seconds("`check` of 10,000 runs in a folder", nights["many"], "≤ 5 s"))
     for jobs in ("1", "2") if "million" in results else ():
         workers = f"{jobs} worker{'s' if jobs == '2' else ''}"
         what = f"`score` of a million responses × 10 nuggets, {workers}"

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from nuggeteer.cli.main import main as nuggeteer
 from nuggeteer.collection.folder import Collection, read_collection
@@ -43,7 +44,7 @@ def left_out(collection: Collection) -> Iterator[tuple[RunScore, RunScore]]:
     whole = Scorer(collection, names)
     for run in collection.assessed_runs:
         rest = without(collection, collection.group(run.name))
-        hidden = replace(run, info=replace(run.info, judged="none"))
+        hidden = replace(run, info=structs.replace(run.info, judged="none"))
         guessed = score(rest, [hidden], names).runs[0]
         yield whole.score(whole.read(run.name)), guessed
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
@@ -20,13 +21,13 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.records import Vector
 from nuggeteer.scoring.scorer import score
+from nuggeteer.settings import IntervalMethod
 from nuggeteer.statistics.intervals import DIFFERENCES, MIN_QUESTIONS, SCORES, mean_interval, question_draws
 
-QUESTIONS = (2, 3, 4, 5, 7, 10, 20, 50)
+QUESTIONS = (2, 3, 4, 5, 7, 10, 20, 50, 100)
 POPULATION = 100_000
 SAMPLES = 1000
 RESAMPLES = 1000
-Z = 1.959964
 Ends = tuple[Vector, Vector]
 
 
@@ -94,14 +95,18 @@ def student(x: Vector, changes: bool) -> Ends:
     return x.mean(axis=1) - reach(x) * error(x), x.mean(axis=1) + reach(x) * error(x)
 
 
-def log_odds(x: Vector, changes: bool) -> Ends:
-    """The package's rule."""
-    scale, pairs = DIFFERENCES if changes else SCORES, []
-    for row in x:
-        interval = mean_interval(row, certain=True, scale=scale)
-        pairs.append((interval.low, interval.high))
-    low, high = np.array(pairs, dtype=float).T
-    return low, high
+def ours(method: IntervalMethod) -> Callable[[Vector, bool], Ends]:
+    """The package's interval by a method of `[score] interval`."""
+
+    def ends(x: Vector, changes: bool) -> Ends:
+        scale, pairs = DIFFERENCES if changes else SCORES, []
+        for row in x:
+            interval = mean_interval(row, certain=True, scale=scale, method=method)
+            pairs.append((interval.low, interval.high))
+        low, high = np.array(pairs, dtype=float).T
+        return low, high
+
+    return ends
 
 
 def arcsine(x: Vector, changes: bool) -> Ends:
@@ -112,7 +117,9 @@ def arcsine(x: Vector, changes: bool) -> Ends:
     return (2 * low - 1, 2 * high - 1) if changes else (low, high)
 
 
-def bca(x: Vector, changes: bool, at: float = Z) -> Ends:
+def widened_bca(x: Vector, changes: bool) -> Ends:
+    """BCa at the levels of Student's t, corrected for the variance of resamples (Hesterberg 2015)."""
+    at = reach(x) * np.sqrt(x.shape[1] / (x.shape[1] - 1))
     means, value = np.sort(resampled(x)[0], axis=0), x.mean(axis=1)
     below = ((means < value - 1e-12).mean(axis=0) + (means <= value + 1e-12).mean(axis=0)) / 2
     bias, off = ndtri(below.clip(1e-6, 1 - 1e-6)), x - value[:, None]
@@ -122,11 +129,6 @@ def bca(x: Vector, changes: bool, at: float = Z) -> Ends:
         for level in (ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in (-at, at))
     )
     return low, high
-
-
-def widened_bca(x: Vector, changes: bool) -> Ends:
-    """BCa at the levels of Student's t, corrected for the variance of resamples (Hesterberg 2015)."""
-    return bca(x, changes, reach(x) * np.sqrt(x.shape[1] / (x.shape[1] - 1)))
 
 
 def bootstrap_t(x: Vector, changes: bool) -> Ends:
@@ -152,13 +154,14 @@ def hall(x: Vector, changes: bool) -> Ends:
 
 
 CANDIDATES: dict[str, Callable[[Vector, bool], Ends]] = {
-    "BCa (before)": bca,
+    "**percentile**": ours("percentile"),
+    "**bootstrap**": ours("bootstrap"),
     "BCa, t levels": widened_bca,
     "Student's t": student,
     "Hall's t": hall,
     "bootstrap-t": bootstrap_t,
     "t of arcsine": arcsine,
-    "**t of log odds**": log_odds,
+    "**t**": ours("t"),
 }
 
 
@@ -201,15 +204,17 @@ def of_candidates(cases: dict[str, list[Vector]]) -> None:
 # Guessed verdicts: nuggets differ, and a build has an effect that all its answers share.
 
 EFFECT, DRAWN, TIMES = 0.4, 500, 300
+METHODS = get_args(IntervalMethod)
 
 
-def with_guesses(questions: int, known: float, level: float) -> tuple[float, float]:
-    """How often the whole interval holds the mean recall of all questions, if a share of the verdicts is known; width.
+def with_guesses(questions: int, known: float, level: float) -> dict[str, tuple[float, float]]:
+    """How often the whole interval of each method holds the mean recall of all questions, if a share of the verdicts is
+    known, and how wide it is.
 
     The draws are from the true posterior: of the build's effect given the known verdicts, and then of the others."""
     rng = np.random.default_rng([questions, round(100 * known)])
     normal = np.random.default_rng(2).normal(size=20_000) * np.hypot(1.0, 1.5)
-    rows = []
+    rows: dict[str, list[tuple[bool, float]]] = {method: [] for method in METHODS}
     for _ in range(TIMES):
         nuggets = rng.integers(3, 10, questions)
         question = np.repeat(np.arange(questions), nuggets)
@@ -223,18 +228,19 @@ def with_guesses(questions: int, known: float, level: float) -> tuple[float, flo
         effects = rng.choice(effects, DRAWN, p=weight / weight.sum())
         drawn = np.where(given, truth, rng.random((DRAWN, len(base))) < expit(base + effects[:, None]))
         by_question = np.add.reduceat(drawn, np.append(0, np.cumsum(nuggets)[:-1]), axis=1) / nuggets
-        interval = mean_interval(by_question.mean(axis=0), by_question)
-        if interval.low is not None and interval.high is not None:
-            mean = expit(level + effect + normal).mean()
-            rows.append((interval.low <= mean <= interval.high, interval.high - interval.low))
-    held, width = np.mean(rows, axis=0)
-    return float(held), float(width)
+        mean = expit(level + effect + normal).mean()
+        for method, own in rows.items():
+            interval = mean_interval(by_question.mean(axis=0), by_question, method=method)
+            if interval.low is not None and interval.high is not None:
+                own.append((interval.low <= mean <= interval.high, interval.high - interval.low))
+    return {method: tuple(np.mean(own, axis=0)) for method, own in rows.items()}
 
 
 def main() -> None:
     print("# Few questions\n\n`python experiments/small_samples.py COLLECTION... > experiments/small-samples.md`\n")
     print(f"How often the 95 % interval holds the true mean, of {SAMPLES:,} samples without those whose scores are all")
-    print("the same; in brackets its mean width. All verdicts are known.\n")
+    print("the same; in brackets its mean width. All verdicts are known. In bold: what `[score] interval` can be. `t`")
+    print("is Student's t of log odds, and `bootstrap` is BCa.\n")
     of_candidates({name: [population] for name, population in populations().items()})
     for folder in sys.argv[1:]:
         collection = read_collection(folder)
@@ -246,12 +252,13 @@ def main() -> None:
         print(f"## {Path(folder).name}: questions drawn from {len(values[0])}\n")
         of_candidates(cases)
     print("## Guessed verdicts\n\nThe whole interval, with guesses that are as sure as they say:\n")
-    print("| mean logit | questions | none known | half known | 90 % known |\n|---|---|---|---|---|")
+    print("| mean logit | questions | interval | none known | half known | 90 % known |\n|---|---|---|---|---|---|")
     for level in (-2.0, 0.0, 2.0):
-        for questions in (5, 10, 30):
+        for questions in (5, 10, 30, 100):
             cells = [with_guesses(questions, known, level) for known in (0.0, 0.5, 0.9)]
-            shown = " | ".join(f"{held:.1%} ({width:.2f})" for held, width in cells)
-            print(f"| {level:+.0f} | {questions} | {shown} |", flush=True)
+            for method in METHODS:
+                shown = " | ".join("{:.1%} ({:.2f})".format(*cell[method]) for cell in cells)
+                print(f"| {level:+.0f} | {questions} | {method} | {shown} |", flush=True)
 
 
 if __name__ == "__main__":

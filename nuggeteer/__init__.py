@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nuggeteer.collection.simulation import Shape, simulate
     from nuggeteer.comparing.comparison import Comparison, compare
     from nuggeteer.comparing.diff import Diff, diff
-    from nuggeteer.comparing.gate import Gate, not_worse, vital_kept
+    from nuggeteer.comparing.gate import Gate, Ruling, rule
     from nuggeteer.errors import InputError, NoSuchName, NuggeteerError, Problem
     from nuggeteer.history.briefing import Briefing, brief
     from nuggeteer.history.nightly import Night, nightly
@@ -46,7 +46,7 @@ _HOMES = {
     "collection.memory": ("make_collection", "make_run"),
     "collection.log": ("read_log",),
     "comparing.diff": ("Diff", "diff"),
-    "comparing.gate": ("Gate", "not_worse", "vital_kept"),
+    "comparing.gate": ("Gate", "Ruling", "rule"),
     "history.briefing": ("Briefing", "brief"),
     "history.nightly": ("Night", "nightly"),
     "history.trend": ("NuggetTimelines", "Trend", "nugget_timelines", "trends"),
@@ -98,6 +98,7 @@ __all__ = [
     "Problem",
     "Question",
     "Response",
+    "Ruling",
     "Run",
     "RunInfo",
     "RunScore",
@@ -124,15 +125,14 @@ __all__ = [
     "make_collection",
     "make_run",
     "nightly",
-    "not_worse",
     "nugget_timelines",
     "read_collection",
     "read_log",
+    "rule",
     "score",
     "simulate",
     "suggest",
     "trends",
-    "vital_kept",
     "write_table",
 ]
 

@@ -8,11 +8,12 @@ of the first nugget in it, which is its `carrier`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 if TYPE_CHECKING:
     from nuggeteer.records import Nugget
@@ -58,7 +59,7 @@ class Grouping:
                 carrier, leaves = settle(group)
                 for leaf in leaves:
                     counted[leaf] = None
-                counted[carrier] = replace(group, descriptions=(_described(group, nuggets, leaves),))
+                counted[carrier] = structs.replace(group, descriptions=(_described(group, nuggets, leaves),))
                 inside.append(np.array([carrier, *(leaf for leaf in leaves if leaf != carrier)]))
         return cls(tuple(counted), tuple(steps), tuple(inside))
 

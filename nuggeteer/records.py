@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
+from nuggeteer import fields
 from nuggeteer.display import Shown, counted
+from nuggeteer.fields import about
 from nuggeteer.groups import Grouping
 from nuggeteer.text import normalised
 
@@ -22,25 +25,34 @@ Vector = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
 
-NO_EXTRA: Mapping[str, Any] = {}
+QuestionId = Annotated[fields.Id, about("The question's id: a whole number, or printable characters.")]
+NuggetId = Annotated[fields.Id, about("The nugget's id, unique within its question.")]
+
+Extra = Mapping[str, Any]  # what else a line says, by keys that no field has
+NO_EXTRA: Extra = {}
+
+
+def no_extra() -> Extra:
+    """One object for all records that have none."""
+    return NO_EXTRA
+
+
 # A tag for nuggets whose relevance to the question only someone with knowledge of the world can see.
 WORLD_KNOWLEDGE = "world-knowledge"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What was asked."""
 
-    qid: str
-    text: str
-    kind: str | None = None
-    target: str | None = None
-    template: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    qid: QuestionId
+    text: Annotated[str, about("The question.")]
+    kind: Annotated[str | None, about("What kind of question it is. Scores can be shown apart by it.")] = None
+    target: Annotated[str | None, about("Whom or what it is about.")] = None
+    template: Annotated[str | None, about("The template that it follows.")] = None
+    extra: Extra = field(default_factory=no_extra)
 
 
-@dataclass(frozen=True, slots=True)
-class Nugget:
+class Nugget(Struct, frozen=True):
     """One fact that belongs in the answer. Several `descriptions` are wordings, or answers that are all accepted.
 
     `unrated` is neither vital nor okay; it is used if another tool's file has an importance that cannot be read. Such a
@@ -50,16 +62,49 @@ class Nugget:
     A group has no description. It names its members, nuggets or other groups: `any_of` or `all_of` them.
     """
 
-    qid: str
-    nugget: str
-    descriptions: tuple[str, ...]
-    importance: Importance
-    weight: float | None = None
-    votes: Mapping[str, Vote] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    any_of: tuple[str, ...] = ()
-    all_of: tuple[str, ...] = ()
+    qid: QuestionId
+    nugget: NuggetId
+    descriptions: Annotated[
+        tuple[str, ...], about("Several wordings of the fact, or answers that are all accepted, instead of `text`.")
+    ]
+    importance: Annotated[
+        Importance,
+        about(
+            "Without it, the nugget is vital, and a warning says on how many lines it is missing. A nugget that is "
+            "`unrated` counts in `all_score`, and nowhere else. What is `forbidden` must not be claimed: it costs "
+            "points in `rubric`, and counts nowhere else."
+        ),
+    ]
+    weight: Annotated[
+        fields.Weight | None,
+        about(
+            "The share of assessors who want the nugget, from 0 to 1, or a rubric's points, from -1,000,000 to "
+            "1,000,000. A negative weight makes the nugget `forbidden`. Without a weight, what is forbidden has -1."
+        ),
+    ] = None
+    votes: Annotated[
+        fields.Votes,
+        about(
+            "What each assessor called the nugget, or how vital it is to them, from 0 to 1. The weight is then the "
+            "mean of the votes, with `vital` as 1 and `okay` as 0."
+        ),
+    ] = field(default_factory=dict)
+    tags: Annotated[
+        tuple[str, ...],
+        about(
+            "Any strings. `world-knowledge` marks a fact that a reader needs outside knowledge to connect with the "
+            "question. An answer that has it is credited, and an answer that lacks it loses no recall."
+        ),
+    ] = ()
+    extra: Extra = field(default_factory=no_extra)
+    any_of: Annotated[
+        fields.Ids,
+        about(
+            "Ids of nuggets or groups of this question. The line is a group, which counts as one nugget and is found "
+            "if any of them is."
+        ),
+    ] = ()
+    all_of: Annotated[fields.Ids, about("The same for a group that is found if all of them are.")] = ()
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -68,10 +113,13 @@ class Nugget:
 
 
 Pair = tuple[str, str, str]  # a question's id, a nugget's id and a normalised text
+JudgedText = Annotated[str, about("The text that was judged: a response, or a whole answer.")]
+SeenIn = Annotated[str | None, about("The run that the text was seen in.")]
+Reason = Annotated[str | None, about("Why.")]
+JudgedScope = Annotated[Scope, about("`answer`: `text` is a whole answer, and the verdict is about all of it.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True, gc=False):
     """A verdict on one (nugget, response text) or, with the `scope` answer, on a nugget and a whole answer's text.
 
     `partial` marks a no that the assessor called partly supported; AutoNuggetizer's scores and a rubric's give credit
@@ -80,21 +128,29 @@ class Judgement:
     never counts as known.
     """
 
-    qid: str
-    nugget: str
-    text: str
-    verdict: bool
-    partial: bool = False
-    docid: str | None = None
-    run: str | None = None
-    assessor: str | None = None
-    at: str | None = None
-    reason: str | None = None
-    span: Any = None
-    machine: bool = False
-    scope: Scope = "response"
-    contradicts: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    qid: QuestionId
+    nugget: NuggetId
+    text: JudgedText
+    verdict: Annotated[bool, about("Does the text contain the nugget?")]
+    partial: Annotated[
+        bool,
+        about("True marks a no that was called partly supported. AutoNuggetizer's non-strict scores count it half."),
+    ] = False
+    docid: Annotated[str | None, about("The document that the text came from.")] = None
+    run: SeenIn = None
+    assessor: Annotated[str | None, about("Who gave the verdict.")] = None
+    at: Annotated[str | None, about("When, in UTC: `2026-01-31T09:30:00.000000Z`.")] = None
+    reason: Reason = None
+    span: Annotated[Any, about("[start, end) in characters of `text`: the words that carry the nugget.")] = None
+    machine: Annotated[
+        bool,
+        about("True marks a verdict that no human gave. It decides nothing, unless the settings make it the standard."),
+    ] = False
+    scope: JudgedScope = "response"
+    contradicts: Annotated[
+        bool, about("True marks a no to a text that says the opposite. It counts as a no everywhere.")
+    ] = False
+    extra: Extra = field(default_factory=no_extra)
 
     @property
     def pair(self) -> Pair:
@@ -109,25 +165,26 @@ class Judgement:
     @property
     def flaw(self) -> str | None:
         """What is wrong with the verdict in itself."""
+        if not (self.partial or self.contradicts):
+            return None
         marks = [word for word, marked in (("partial", self.partial), ("a contradiction", self.contradicts)) if marked]
         if self.verdict and marks:
             return f"a yes cannot be {marks[0]}"
         return "a verdict cannot be partial and a contradiction" if len(marks) > 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Retraction:
+class Retraction(Struct, frozen=True, gc=False):
     """An assessor takes back every earlier verdict of theirs on a (nugget, response text)."""
 
-    qid: str
-    nugget: str
-    text: str
-    assessor: str
-    at: str
-    run: str | None = None
-    reason: str | None = None
-    scope: Scope = "response"
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    qid: QuestionId
+    nugget: NuggetId
+    text: JudgedText
+    assessor: Annotated[str, about("Whose verdicts are taken back.")]
+    at: Annotated[fields.Time, about("Verdicts before this time are taken back.")]
+    run: SeenIn = None
+    reason: Reason = None
+    scope: JudgedScope = "response"
+    extra: Extra = field(default_factory=no_extra)
 
     @property
     def pair(self) -> Pair:
@@ -135,25 +192,44 @@ class Retraction:
         return self.qid, self.nugget, _normalised(self.text, self.scope)
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True):
     """What the manifest says about a run: its group, how it was judged, its official scores."""
 
-    run: str
-    group: str | None = None
-    judged: Judged = "none"
-    official: Mapping[str, float] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    run: Annotated[fields.Id, about("The run's name: that of its file in `runs/`.")]
+    group: Annotated[
+        str | None,
+        about(
+            "The system or institution that the run belongs to. All runs that the manifest does not list are builds "
+            "of one system; a listed run without a group is a system of its own."
+        ),
+    ] = None
+    judged: Annotated[
+        Judged,
+        about(
+            "`every`: each response was read against each nugget, so silence means no. `best`: TREC's way, where only "
+            "the best response of a run was marked. `none`: only what is written down is known."
+        ),
+    ] = "none"
+    official: Annotated[
+        fields.Scores,
+        about(
+            'Scores by measure, `{"f3": 0.299}`. `check` warns of a name that is no measure of ours; `compare` holds '
+            "such scores against the measure that ranks the runs."
+        ),
+    ] = field(default_factory=dict)
+    extra: Extra = field(default_factory=no_extra)
 
 
-class Response(NamedTuple):
+class Response(Struct, frozen=True, gc=False):
     """One text that a run returned for a question."""
 
-    qid: str
-    text: str
-    docid: str | None = None
-    rank: int | None = None
-    extra: Mapping[str, Any] = NO_EXTRA
+    qid: QuestionId
+    text: Annotated[str, about("What the system answered.")]
+    docid: Annotated[str | None, about("The document that it came from.")] = None
+    rank: Annotated[
+        int | None, about("Its place in the answer. The order of the lines counts; `check` compares it with this.")
+    ] = None
+    extra: Extra = field(default_factory=no_extra)
 
 
 @dataclass(frozen=True, repr=False)

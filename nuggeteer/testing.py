@@ -17,7 +17,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.memory import make_run
 from nuggeteer.collection.names import find_collection
 from nuggeteer.comparing.diff import Diff, diff, diff_matched_runs
-from nuggeteer.comparing.gate import PROBABLE_LOSS, Gate, not_worse, vital_kept
+from nuggeteer.comparing.gate import SURE, rule
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import applicable, headline
@@ -27,7 +27,8 @@ from nuggeteer.reports.formatting import between, number, percent, signed, signe
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
-from nuggeteer.text import escaped
+from nuggeteer.settings import About
+from nuggeteer.text import escaped, without_commands
 
 
 def assert_no_vital_lost(
@@ -36,7 +37,7 @@ def assert_no_vital_lost(
     collection: Collection | Path | str | None = None,
     *,
     most: int = 0,
-    sure: float = PROBABLE_LOSS,
+    sure: float = SURE,
     seed: int = 0,
 ) -> Diff:
     """Fail if the run has lost more than `most` vital nuggets of the baseline. Only losses whose probability is
@@ -45,7 +46,7 @@ def assert_no_vital_lost(
     `collection` is a collection or its folder; by default, the nearest folder upwards."""
     __tracebackhide__ = True
     result = diff(_collection(collection), baseline, run, seed=seed)
-    _check(vital_kept(result, most, sure), result)
+    _check(result, None, most, sure)
     return result
 
 
@@ -55,17 +56,15 @@ def assert_not_worse(
     collection: Collection | Path | str | None = None,
     *,
     by: float = 0.0,
-    p: float | None = None,
     measure: str | Measure | None = None,
     seed: int = 0,
 ) -> Diff:
-    """Fail if the run is worse than the baseline by more than `by`, as `--fail-if-worse` does: if the whole 95 %
-    interval of the difference is below −`by` or, with `p`, if the difference is below −`by` and its p-value below `p`.
-    Returns what changed."""
+    """Fail if the run is surely worse than the baseline by more than `by`, as `--fail-if-worse` has it. Returns what
+    changed."""
     __tracebackhide__ = True
     read = _collection(collection)
     result = diff(read, baseline, run, [measure or headline(read.key)], seed=seed)
-    _check(not_worse(result, by, p), result)
+    _check(result, by, None, SURE, read.settings.nightly.about)
     return result
 
 
@@ -117,13 +116,11 @@ class Nuggets(Shown):
         self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained")
         return result
 
-    def assert_no_vital_lost(
-        self, run: str | Run, baseline: str | Run, *, most: int = 0, sure: float = PROBABLE_LOSS
-    ) -> Diff:
+    def assert_no_vital_lost(self, run: str | Run, baseline: str | Run, *, most: int = 0, sure: float = SURE) -> Diff:
         """As the function of this name."""
         __tracebackhide__ = True
         result = self.diff(baseline, run)
-        _check(vital_kept(result, most, sure), result)
+        _check(result, None, most, sure)
         return result
 
     def assert_not_worse(
@@ -132,13 +129,12 @@ class Nuggets(Shown):
         baseline: str | Run,
         *,
         by: float = 0.0,
-        p: float | None = None,
         measure: str | Measure | None = None,
     ) -> Diff:
         """As the function of this name."""
         __tracebackhide__ = True
         result = self.diff(baseline, run, measure)
-        _check(not_worse(result, by, p), result)
+        _check(result, by, None, SURE, self.collection.settings.nightly.about)
         return result
 
     def _read(self, run: str | Run) -> MatchedRun:
@@ -149,7 +145,7 @@ class Nuggets(Shown):
         return matched
 
     def _say(self, line: str) -> None:
-        if (line := escaped(line)) not in self.lines:
+        if (line := without_commands(escaped(line))) not in self.lines:
             self.lines.append(line)
 
 
@@ -161,14 +157,15 @@ def _collection(given: Collection | Path | str | None) -> Collection:
     return given if isinstance(given, Collection) else read_collection(given or find_collection())
 
 
-def _check(gate: Gate, result: Diff) -> None:
-    from nuggeteer.reports.change_words import in_words
+def _check(result: Diff, by: float | None, most: int | None, sure: float, about: About = "these") -> None:
+    from nuggeteer.reports.change_words import in_lines, in_words
 
     __tracebackhide__ = True
-    if gate.passed:
+    ruling = rule(result, by, most, sure, about)
+    if ruling.decision != "FAIL":
         return
-    lines = [f"{result.old_run.name} → {result.new_run.name}: {gate.why}"]
-    for change in gate.lost or result.lost[:5]:
+    lines = [f"{result.old_run.name} → {result.new_run.name}: {in_lines(ruling)[0]}"]
+    for change in ruling.gates[0].lost or result.lost[:5]:
         first, *rest = in_words(change)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     raise AssertionError("\n".join(map(escaped, lines)))

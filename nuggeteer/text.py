@@ -22,6 +22,9 @@ _PASSED_OVER = re.compile("[\u0300-\u036f\u00ad\u200c-\u200f\u202a-\u202e\u2060\
 _INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
+# How a build server's log begins a command: GitHub at the start of a line, and it and others anywhere in one.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
+
 # Where a letter may have more marks than any language gives it: a mark is no letter, digit or white space.
 _MANY_MARKS = re.compile(r"[^\w\s]{31,}")
 
@@ -188,6 +191,14 @@ def likeliest(responses: Sequence[Set[str]], descriptions: Sequence[str]) -> int
     for wanted in filter(None, (set(words(description)) for description in descriptions)):
         shares = [max(share, len(wanted & own) / len(wanted)) for share, own in zip(shares, responses, strict=True)]
     return shares.index(max(shares))
+
+
+def without_commands(text: str) -> str:
+    """Lines for a log in which no build server finds a command: `::error::` begins none, and `##[error]` and
+    `##vso[...]` are nowhere in them."""
+    if "::" not in text and "##" not in text:
+        return text
+    return _COMMAND.sub(lambda found: r"\x23" if found[1] is None else rf"{found[1]}\x3a", text)
 
 
 def escaped(text: str) -> str:

@@ -30,6 +30,7 @@ environment() {
       return 2
     fi
   fi
+  rm -f "$venv/install.log"
   if [ -z "$group" ]; then
     echo "Installing nuggeteer and the packages it needs, about 0.4 GB. This happens once, and takes a minute or two ..." >&2
     install --editable "$root" || return 2
@@ -65,9 +66,16 @@ steps() {
   if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
+# All that pip says is in a log, its warnings too; a person sees them if it fails.
 install() {
-  if ! "$root/.venv/bin/python" -m pip install --progress-bar off --disable-pip-version-check "$@" | steps; then
-    echo "the installation failed, see above; the package registry must be reachable" >&2
+  local log=$root/.venv/install.log
+  if ! (
+    set -o pipefail
+    "$root/.venv/bin/python" -m pip install --progress-bar off --disable-pip-version-check "$@" 2>&1 |
+      tee -a "$log" | steps
+  ); then
+    grep '^ERROR' "$log" | tail -n 3 >&2
+    echo "the installation failed; the package registry must be reachable. All that pip said is in ${log/#$PWD\//}" >&2
     return 1
   fi
 }

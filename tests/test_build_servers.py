@@ -197,18 +197,22 @@ def test_what_the_dockerfile_installs_runs_without_root_and_without_a_home(tmp_p
 
 
 @pytest.mark.slow
-def test_the_nightly_script_compares_with_the_night_before(tmp_path):
+def test_the_nightly_script_compares_with_the_night_before_and_leaves_a_page(tmp_path):
+    """Whatever the decision: the morning of a FAIL is when a page is wanted."""
     folder = tmp_path / "qa"
-    answer, nights = collection(folder, "accepted"), []
-    for tonight in ("accepted", "accepted", "build-103"):
+    answer, nights, shown = collection(folder, "accepted"), [], []
+    for tonight in ("accepted", "accepted", "build-102", "build-103"):
         program(folder / "answer", answer.replace("accepted", tonight))
         program(folder / "nightly.sh", block("sh"))
         nights.append(run_script(str(folder / "nightly.sh"), tmp_path))
-    assert [night.returncode for night in nights] == [0, 0, 1], nights
-    assert [night.stdout.split()[0] for night in nights] == ["UNDECIDED", "UNDECIDED", "FAIL"]
+        index = (folder / "public" / "index.html").read_text(encoding="utf-8")
+        shown.append(re.search(r"<title>(\w+): ", index)[1])
+    assert [night.returncode for night in nights] == [0, 0, 0, 1], nights
+    assert [night.stdout.split()[0] for night in nights] == shown == ["UNDECIDED", "UNDECIDED", "PASS", "FAIL"]
     assert all(len(night.stdout.splitlines()) <= 15 for night in nights)
     with History.of(folder)._database.read() as db:
-        assert db.execute("SELECT count(*) FROM builds").fetchone() == (2,)
+        assert db.execute("SELECT count(*) FROM builds").fetchone() == (3,)
+    assert {f"build-{n}.html" for n in (1, 2, 3)} < {path.name for path in (folder / "public").iterdir()}
     (folder / "nuggets.jsonl").write_text("{")  # an input that is wrong is no failed gate
     assert run_script(str(folder / "nightly.sh"), tmp_path).returncode == 2
 

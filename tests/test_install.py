@@ -59,7 +59,11 @@ def test_the_sample_ships_in_the_wheel(wheel):
 
 
 def test_every_file_of_the_package_ships_in_the_wheel_and_nothing_else(wheel):
-    names = {name for name in wheel.namelist() if ".dist-info/" not in name and "/sample/" not in name}
+    names = {
+        name
+        for name in wheel.namelist()
+        if ".dist-info/" not in name and not name.startswith(("nuggeteer/sample/", "nuggeteer/truth/"))
+    }
     assert names == kept_files("nuggeteer")
 
 
@@ -134,3 +138,37 @@ def test_pytest_finds_the_plugin_of_an_installed_wheel(wheel, tmp_path):
     assert "--nuggets-collection=DIR" in help_.stdout
     assert done.returncode == 0
     assert "nuggets" not in done.stdout
+
+
+PIP = """\
+#!/bin/sh
+echo 'Collecting numpy'
+echo 'WARNING: Location is ignored: it is neither a file nor a directory.' >&2
+{end}
+"""
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_the_first_installation_is_quiet_and_says_where_the_log_is_if_it_fails(tmp_path, works):
+    for name in ("scripts/environment.sh", "pyproject.toml", "tests/packages.txt", "tests/nuggetize-model.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PIP.format(end="" if works else "echo 'ERROR: No matching distribution found' >&2; exit 1"))
+    python.chmod(0o755)
+    script = ". scripts/environment.sh; environment ''"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    first, *others = done.stderr.splitlines()
+    assert first.startswith("Installing nuggeteer and the packages it needs")
+    assert done.stdout == ""
+    if works:
+        assert (done.returncode, others) == (0, [])
+    else:
+        assert done.returncode == 2
+        assert others == [
+            "ERROR: No matching distribution found",
+            "the installation failed; the package registry must be reachable. All that pip said is in "
+            ".venv/install.log",
+        ]
+    assert "WARNING: Location" in (tmp_path / ".venv" / "install.log").read_text()

@@ -13,7 +13,7 @@ import nuggeteer
 PACKAGE = Path(nuggeteer.__file__).parent
 # A module may import from its own room and from rooms of layers before it.
 LAYERS = [
-    ["errors", "text", "display", "groups", "languages"],
+    ["errors", "text", "display", "fields", "groups", "languages"],
     ["records", "settings"],
     ["pairs", "formats", "measures", "statistics", "thresholds"],
     ["matching"],
@@ -38,7 +38,7 @@ WITHIN = {
         ("languages", "errors"),
     ),
 }
-GROUND_FLOOR = 11  # modules at the top of the package
+GROUND_FLOOR = 12  # modules at the top of the package
 
 
 def name_of(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 from dataclasses import fields
 
@@ -11,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats import settings
-from nuggeteer.formats.settings import read_settings
-from nuggeteer.settings import JudgeSettings, Match, NightlySettings, Settings, Threshold
+from nuggeteer.formats.settings import SECTIONS, read_settings
+from nuggeteer.settings import JudgeSettings, Match, Settings, Threshold
+from tests.conftest import ROOT
 
 JUDGE = "[judge.j]\nurl = 'http://127.0.0.1'\nmodel = 'm'\n"
 
@@ -122,6 +121,7 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
         ("[match]\nrouge = 'rouge3'", "[match] rouge is 'rouge3'"),
         ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
         ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),
+        ("[score]\ninterval = 'bca'", "[score] interval is 'bca'"),
         ("[nightly]\nfail_if_worse = -0.1", "[nightly] fail_if_worse is -0.1"),
         ("[nightly]\nmax_lost_vital = -1", "[nightly] max_lost_vital is -1"),
         ("[nightly]\nmax_lost_vital = 'all'", "[nightly] max_lost_vital is 'all'"),
@@ -182,30 +182,11 @@ def test_a_folder_in_its_place_is_refused(tmp_path):
 
 
 def test_the_documented_file_is_valid_names_every_setting_and_shows_the_defaults(tmp_path):
-    example = inspect.getdoc(settings).split("\n\n", 1)[1]
+    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
+    example = page.partition("### Settings")[2].partition("```toml\n")[2].partition("```")[0]
     table = tomllib.loads(example)
-    assert {name: set(section) for name, section in table.items()} == {
-        "match": {
-            "matcher",
-            "language",
-            "n",
-            "stem",
-            "weights",
-            "stopwords",
-            "idf",
-            "rouge",
-            "external",
-            "missing",
-            "judges",
-            "marked",
-            "informative",
-        },
-        "threshold": {"model", "engine", "value"},
-        "answers": {"split"},
-        "judgements": {"as_truth"},
-        "nightly": {field.name for field in fields(NightlySettings)},
-        "judge": {"example"},
-    }
+    declared = {name: {field.name for field in fields(kind)} for name, kind in SECTIONS.items()}
+    assert {name: set(section) for name, section in table.items()} == {**declared, "judge": {"example"}}
     assert set(table["judge"]["example"]) == {field.name for field in fields(JudgeSettings)} - {"name"}
     judge = JudgeSettings("example", "http://127.0.0.1:8080/v1", "example")
     assert read(tmp_path, example) == Settings(judges=(judge,))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from nuggeteer.cli.main import COMMANDS
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
@@ -82,10 +81,6 @@ def test_generated_pages_are_up_to_date():
     """If not: python docs/generate.py"""
     for path, text in generator().PAGES.items():
         assert path.read_text(encoding="utf-8") == text(), path
-
-
-def test_every_command_has_a_task():
-    assert sorted(name for names in generator().TASKS.values() for name in names) == sorted(COMMANDS)
 
 
 def listed(entries) -> list[str]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import orjson
 
-from nuggeteer.asking.client import is_loopback
+from nuggeteer.asking.client import endpoint_host, is_loopback
 from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.replies import reply_instruction, reply_schema
 from nuggeteer.records import AnswerKey, Nugget, Question, Run
@@ -34,8 +33,8 @@ class Identity:
     @classmethod
     def of(cls, judge: JudgeSettings, prompt: Prompt) -> Identity:
         """On this machine the port does not matter, because it changes from start to start."""
-        host = urlsplit(judge.url).hostname or ""
-        return cls(judge.name, judge.model, judge.revision, "loopback" if is_loopback(host) else judge.url, prompt)
+        endpoint = "loopback" if is_loopback(endpoint_host(judge)) else judge.url
+        return cls(judge.name, judge.model, judge.revision, endpoint, prompt)
 
     def line(self) -> dict[str, str]:
         """What every line of the ledger says about its judge."""

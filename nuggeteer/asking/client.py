@@ -12,17 +12,21 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import orjson
 
 from nuggeteer.asking.replies import Token
+from nuggeteer.asking.secret import Secret
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.settings import JudgeSettings
 
@@ -31,7 +35,9 @@ if TYPE_CHECKING:
 
 HOSTS: Final = "NUGGETEER_HOSTS"
 LARGEST_REPLY: Final = 16_000_000  # bytes
+LONGEST_ADDRESS: Final = 2000  # characters
 TOP: Final = 5  # alternatives of each token, the most that all servers give
+NO_SECRET: Final = Secret("")
 # What a server may not know. It is left out when the server refuses it.
 OPTIONAL: Final = ("response_format", "logprobs", "temperature", "max_tokens")
 
@@ -66,17 +72,6 @@ class Reply:
     output_tokens: int | None
 
 
-@dataclass(frozen=True)
-class Secret:
-    """A key that does not show itself."""
-
-    value: str = field(repr=False)
-
-    def hidden(self, text: bytes) -> bytes:
-        """The text without the key, in case a server quotes it."""
-        return text.replace(self.value.encode(), b"***") if self.value else text
-
-
 class Client:
     """Sends requests to one endpoint, one after the other. Each worker has its own."""
 
@@ -86,23 +81,29 @@ class Client:
         self._secret = _secret(judge, environment)
         self._httpx = _library()
         self._http: httpx.Client | None = None
+        self._socket: socket.socket | None = None  # of the connection that was made last
+        self._over = threading.Event()
 
     def send(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], without: frozenset[str]) -> Reply:
         """One request. Raises `Unavailable`, `Refused`, or an error that holds for every request."""
-        httpx = self._httpx
+        httpx, over = self._httpx, f"no reply within {self._judge.timeout:g} s"
         body = orjson.dumps(self._body(messages, schema, without))
-        try:
-            with self._connection().stream("POST", self._address, content=body) as response:
-                status, headers, content = response.status_code, response.headers, _read(response)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Unavailable(f"cannot connect to {self._address}", sent=False) from error
-        except httpx.TimeoutException as error:
-            raise Unavailable(f"no reply within {self._judge.timeout:g} s") from error
-        except httpx.HTTPError as error:
-            raise Unavailable(f"the connection broke: {type(error).__name__}") from error
-        content = self._secret.hidden(content)
+        with self._deadline() as is_over:
+            extensions = {"trace": self._keep_socket}
+            try:
+                with self._connection().stream("POST", self._address, content=body, extensions=extensions) as response:
+                    status, headers, content = response.status_code, response.headers, _read(response)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                raise Unavailable(f"cannot connect to {self._address}", sent=False) from error
+            except httpx.HTTPError as error:
+                late = is_over() or isinstance(error, httpx.TimeoutException)
+                raise Unavailable(over if late else f"the connection broke: {type(error).__name__}") from error
+            except (httpx.InvalidURL, UnicodeError) as error:
+                raise NuggeteerError(f"{_where(self._judge)} {_NO_ADDRESS}") from error
+            if is_over():  # of a reply without a length, the end may be missing
+                raise Unavailable(over)
         if status == 200:
-            return read_reply(content)
+            return read_reply(content, self._secret)
         self._raise(status, headers, content)
         raise AssertionError
 
@@ -110,14 +111,43 @@ class Client:
         if self._http is not None:
             self._http.close()
 
+    @contextmanager
+    def _deadline(self) -> Iterator[Callable[[], bool]]:
+        """The time of one request, whole; afterwards, its connection is cut. httpx would begin to count anew with each
+        piece that comes, so a server that sends a byte now and then, or "100 Continue" for ever, would keep us."""
+        self._over = over = threading.Event()
+        timer = threading.Timer(self._judge.timeout, self._cut, [over])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield over.is_set
+        finally:
+            timer.cancel()
+
+    def _cut(self, over: threading.Event) -> None:
+        over.set()
+        if self._socket is not None:
+            with suppress(OSError):
+                # Not the method of a socket with TLS, from which another thread is reading.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def _keep_socket(self, event: str, about: Mapping[str, Any]) -> None:
+        """httpx calls this at each step of a request."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = about["return_value"].get_extra_info("socket")
+            if self._over.is_set():
+                self._cut(self._over)
+
     def _connection(self) -> httpx.Client:
         if self._http is None:
-            headers = {"Content-Type": "application/json"}
+            # Nothing compressed: a few bytes can become gigabytes.
+            headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
             if self._secret.value:
                 headers["Authorization"] = f"Bearer {self._secret.value}"
             self._http = self._httpx.Client(
                 headers=headers,
-                timeout=self._judge.timeout,
+                # To connect, and then to agree on keys: these are not cut.
+                timeout=self._httpx.Timeout(self._judge.timeout, connect=self._judge.timeout / 2),
                 follow_redirects=False,
                 # A proxy of the environment must not see what is meant for this machine.
                 trust_env=not is_loopback(urlsplit(self._address).hostname or ""),
@@ -140,7 +170,7 @@ class Client:
         return body
 
     def _raise(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
-        what = f"the server says {status}{_reason(content)}"
+        what = f"the server says {status}{_reason(content, self._secret)}"
         if status in (408, 409, 425, 429) or status >= 500:
             raise Unavailable(what, retry_after(headers.get("retry-after")), sent=status >= 500)
         if status in (401, 403):
@@ -153,14 +183,7 @@ class Client:
 
 def check_address(judge: JudgeSettings, environment: Mapping[str, str] = os.environ) -> str:
     """Where requests go; raises if that is not allowed."""
-    where = f"nuggeteer.toml: [judge.{judge.name}] url"
-    try:
-        parts = urlsplit(judge.url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:  # its message may quote a key that somebody wrote into the address
-        raise NuggeteerError(f"{where} is no address; write for example http://127.0.0.1:8080/v1") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise NuggeteerError(f"{where} is no address; write for example http://127.0.0.1:8080/v1")
+    where, parts, host = _where(judge), _parts(judge), endpoint_host(judge)
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise NuggeteerError(f"{where} has more than a host, a port and a path; the key belongs into $key_env")
     if not is_loopback(host):
@@ -174,6 +197,26 @@ def check_address(judge: JudgeSettings, environment: Mapping[str, str] = os.envi
     return f"{judge.url.rstrip('/')}/chat/completions"
 
 
+def endpoint_host(judge: JudgeSettings) -> str:
+    """The host of a judge's address; raises if that is no address."""
+    return _parts(judge).hostname or ""
+
+
+def _parts(judge: JudgeSettings) -> SplitResult:
+    with suppress(ValueError):  # its message may quote a key that somebody wrote into the address
+        parts = urlsplit(judge.url if re.fullmatch(rf"[!-~]{{1,{LONGEST_ADDRESS}}}", judge.url) else "")
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts
+    raise NuggeteerError(f"{_where(judge)} {_NO_ADDRESS}")
+
+
+def _where(judge: JudgeSettings) -> str:
+    return f"nuggeteer.toml: [judge.{judge.name}] url"
+
+
+_NO_ADDRESS: Final = "is no address; write for example http://127.0.0.1:8080/v1"
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine itself."""
     if host == "localhost":
@@ -184,8 +227,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def read_reply(content: bytes) -> Reply:
-    """The reply in a server's answer; raises `Unavailable` if it is none."""
+def read_reply(content: bytes, secret: Secret = NO_SECRET) -> Reply:
+    """The reply in a server's answer, without the key; raises `Unavailable` if it is none."""
     try:
         whole = orjson.loads(content)
         choice = whole["choices"][0]
@@ -196,11 +239,11 @@ def read_reply(content: bytes) -> Reply:
         raise Unavailable("the server's answer is not a chat completion") from error
     usage = whole.get("usage") if isinstance(whole.get("usage"), dict) else {}
     return Reply(
-        text,
+        secret.hidden(text),
         choice.get("finish_reason") != "length",
         _tokens(choice),
-        _text(whole.get("model")),
-        _text(whole.get("system_fingerprint")),
+        _text(whole.get("model"), secret),
+        _text(whole.get("system_fingerprint"), secret),
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
     )
@@ -215,7 +258,7 @@ def retry_after(value: str | None) -> float | None:
     except ValueError:
         try:
             when = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):  # a year of twenty digits
             return None
         seconds = ((when if when.tzinfo else when.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -231,7 +274,7 @@ def _library() -> Any:
 
 def _secret(judge: JudgeSettings, environment: Mapping[str, str]) -> Secret:
     if not judge.key_env:
-        return Secret("")
+        return NO_SECRET
     key = environment.get(judge.key_env, "").strip()
     if not key:
         what = (
@@ -244,8 +287,11 @@ def _secret(judge: JudgeSettings, environment: Mapping[str, str]) -> Secret:
 
 
 def _read(response: httpx.Response) -> bytes:
+    """The body as it came."""
+    if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Unavailable("the server's answer is compressed, and it was asked not to compress")
     parts, size = [], 0
-    for part in response.iter_bytes():
+    for part in response.iter_raw():
         parts.append(part)
         size += len(part)
         if size > LARGEST_REPLY:
@@ -256,19 +302,20 @@ def _read(response: httpx.Response) -> bytes:
 def _tokens(choice: dict[str, Any]) -> tuple[Token, ...] | None:
     """The pieces of the reply with their alternatives; None where the server gives none, or garbage."""
     try:
-        listed = choice["logprobs"]["content"]
-        return tuple(
-            Token(
-                str(piece["token"]),
-                {str(other["token"]): float(other["logprob"]) for other in piece.get("top_logprobs") or [piece]},
-            )
-            for piece in listed
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return tuple(map(_token, choice["logprobs"]["content"]))
+    except (KeyError, TypeError, AttributeError):
         return None
 
 
-def _reason(content: bytes) -> str:
+def _token(piece: Any) -> Token:
+    alternatives = {other["token"]: other["logprob"] for other in piece.get("top_logprobs") or [piece]}
+    whole = all(isinstance(text, str) and isinstance(value, int | float) for text, value in alternatives.items())
+    if not whole or not isinstance(piece["token"], str):
+        raise TypeError
+    return Token(piece["token"], alternatives)
+
+
+def _reason(content: bytes, secret: Secret) -> str:
     """The server's own words about an error, the first of them."""
     try:
         whole = orjson.loads(content)
@@ -276,7 +323,7 @@ def _reason(content: bytes) -> str:
         message = message.get("message") if isinstance(message, dict) else message
     except (ValueError, AttributeError):
         return ""
-    return f": {message[:200]}" if isinstance(message, str) and message else ""
+    return f": {secret.hidden(message)[:200]}" if isinstance(message, str) and message else ""
 
 
 def _named(content: bytes) -> frozenset[str]:
@@ -287,8 +334,8 @@ def _named(content: bytes) -> frozenset[str]:
     return frozenset(found & set(OPTIONAL))
 
 
-def _text(value: Any) -> str | None:
-    return value[:200] if isinstance(value, str) and value else None
+def _text(value: Any, secret: Secret) -> str | None:
+    return secret.hidden(value)[:200] if isinstance(value, str) and value else None
 
 
 def _count(value: Any) -> int | None:

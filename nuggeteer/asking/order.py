@@ -1,10 +1,11 @@
 """In which order to ask: the calls whose verdicts are expected to narrow a score most for their price come first.
 
-What a certain verdict on each nugget would take away of the score's variance is what `judge` goes by (judging/suggest).
+What a certain verdict on each nugget would take away of the score's variance is what `judge` goes by (judging/suggest),
+and how the interval narrows with it is what `judge` forecasts: verdicts on some answers say something of all.
 A judge's verdict takes away the part of it that `Worth.explained` says. Its errors have something in common, though:
-nobody knows its rates exactly, and that part of the error no number of its verdicts averages out. If the verdicts so
-far take away G of the variance V and the unknown rates bring in D, the best that can be made of them leaves
-V − G² / (G + D), when what the verdicts say is moved by G / (G + D) only.
+nobody knows its rates exactly, and that part of the error no number of its verdicts averages out. Say that the verdicts
+so far take away G of the variance V, and that the unknown rates bring in D. Then the score is best moved by only
+G / (G + D) of what the verdicts say, and that leaves V − G² / (G + D).
 """
 
 from __future__ import annotations
@@ -21,34 +22,43 @@ from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.worth import Worth
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.suggest import judging_part, suggest
+from nuggeteer.judging.forecast import REACH
+from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
-from nuggeteer.statistics.intervals import CONFIDENCE
 
-DEVIATIONS: Final = 2 * 1.959964  # standard deviations in an interval
-EVERY: Final = 1_000_000  # suggestions: all
+DEVIATIONS: Final = 2 * REACH  # standard deviations in an interval
 NO_GAIN: Final = 0.01  # of the width: if all that is left would not narrow it by that, asking ends
 TINY: Final = 1e-9
-assert CONFIDENCE == 0.95
 
 
 @dataclass(frozen=True)
 class OpenNuggets:
     """The nuggets of one answer or of two runs' answers whose verdicts would narrow a score.
 
-    `share` of the score's variance that a certain verdict takes away, `weight` of the nugget in the score (negative in
-    the run that is compared with), `width` of the judging part now."""
+    `share` is what a certain verdict tells, of all that there is to tell, `weight` of the nugget in the score (negative
+    in the run that is compared with). A person reads `card` by card, and takes so many `seconds` for each nugget. When
+    so much is `told`, the judging part is likely to have these `widths`; the first is now."""
 
     side: Ints
     nugget: Ints
     probability: Vector
     share: Vector
     weight: Vector
-    width: float
+    card: Ints
+    seconds: Vector
+    told: Vector
+    widths: Vector
+
+    @property
+    def width(self) -> float:
+        return float(self.widths[0])
+
+    def width_at(self, told: Vector) -> Vector:
+        return np.sqrt(np.interp(told, self.told, self.widths**2))
 
     @property
     def variance(self) -> float:
@@ -62,6 +72,8 @@ class OpenNuggets:
             probability=self.probability[which],
             share=self.share[which],
             weight=self.weight[which],
+            card=self.card[which],
+            seconds=self.seconds[which],
         )
 
     def unasked(self, key: AnswerKey, runs: Sequence[MatchedRun], store: VerdictStore) -> OpenNuggets:
@@ -81,21 +93,18 @@ class OpenNuggets:
         """By what is known now."""
         if scorer.draws is None:
             raise NuggeteerError("a fixed threshold cannot say how sure its guesses are; ask about all: --all")
-        low, high = judging_part(scorer, matched, measure, against)
-        share: dict[tuple[int, int], float] = {}
-        for suggestion in suggest(scorer, matched, measure, EVERY, against):
-            place = suggestion.run, suggestion.nugget
-            share[place] = share.get(place, 0.0) + suggestion.share
-        runs = [matched] if against is None else [matched, against]
-        chances = [scorer.find(run).probability for run in runs]
-        side = np.array([side for side, _ in share], dtype=np.int64)
-        nugget = np.array([nugget for _, nugget in share], dtype=np.int64)
-        probability = np.array([chances[s][n] for s, n in share]).clip(TINY, 1 - TINY)
-        shares = np.array(list(share.values())).clip(0, None)
-        shares = shares / max(1.0, shares.sum())
-        variance = ((high - low) / DEVIATIONS) ** 2
+        order = ReadingOrder(scorer, matched, measure, against)
+        ahead = order.forecast()
+        found = [(place, one) for place, card in enumerate(order.cards) for one in card.suggestions]
+        side, nugget, card = np.array([(one.run, one.nugget, i) for i, one in found], dtype=np.int64).reshape(-1, 3).T
+        probability = np.array([one.probability for _, one in found]).clip(TINY, 1 - TINY)
+        shares = np.array([one.share for _, one in found]).clip(0, None)
+        shares = shares / max(shares.sum(), TINY)  # when all are judged, nothing is left
+        told = np.concatenate([[0.0], np.cumsum(np.bincount(card, shares, minlength=len(order.cards)))])
+        variance = (ahead.now / DEVIATIONS) ** 2
         weight = np.sqrt(shares * variance / (probability * (1 - probability))) * np.where(side == 0, 1, -1)
-        return cls(side, nugget, probability, shares, weight, high - low)
+        seconds = np.array([one.seconds for _, one in found])
+        return cls(side, nugget, probability, shares, weight, card, seconds, told, ahead.widths)
 
 
 @dataclass(frozen=True)
@@ -149,10 +158,9 @@ def order_calls(
     )
     taken = np.concatenate([[0.0], np.cumsum(gains[order])]) * open_.variance
     left = remaining_variance(open_.variance, taken, worth.doubt(before))
+    widths = open_.width_at(1 - left / max(open_.variance, TINY))
     chosen = order.tolist()
-    return OrderedCalls(
-        [calls[i] for i in chosen], [sides[i] for i in chosen], DEVIATIONS * np.sqrt(left), price[order]
-    )
+    return OrderedCalls([calls[i] for i in chosen], [sides[i] for i in chosen], widths, price[order])
 
 
 def remaining_variance(variance: float | Vector, taken: Vector, doubt: Vector) -> Vector:

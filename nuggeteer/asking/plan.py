@@ -1,8 +1,9 @@
 """How many verdicts of each judge and of a person narrow a score to a width, and at what price.
 
-Each judge is asked first where its verdicts tell most for their price, and a person where most is left after that. All
-mixtures on a grid of so many calls of each judge are compared by their prices. Judges are taken to err independently of
-each other, given the truth.
+Each judge is asked first where its verdicts tell most for their price. A person reads answers in the order of `judge`,
+and is paid by the minute, so a person alone takes the minutes that `judge` and `nightly` name. All mixtures on a grid
+of so many calls of each judge are compared by their prices. Judges are taken to err independently of each other, given
+the truth.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from nuggeteer.asking.order import DEVIATIONS, OpenNuggets, OrderedCalls, remaining_variance
+from nuggeteer.asking.order import TINY, OpenNuggets, OrderedCalls, remaining_variance
 from nuggeteer.asking.worth import Worth
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
@@ -45,6 +46,7 @@ class Share:
     name: str
     calls: int
     verdicts: int
+    minutes: float  # of a person's reading
     price: float
 
 
@@ -87,7 +89,7 @@ def source_of(name: str, key: AnswerKey, open_: OpenNuggets, ordered: OrderedCal
 
 
 def cheapest(open_: OpenNuggets, sources: Sequence[Source], person: float | None, width: float) -> Mixture | None:
-    """The cheapest mixture of judges, and of a person whose verdict has this price."""
+    """The cheapest mixture of judges, and of a person whose minute has this price."""
     best: Mixture | None = None
     grids = [sorted({round(len(source.members) * step / STEPS) for step in range(STEPS + 1)}) for source in sources]
     for counts in product(*grids):
@@ -100,41 +102,45 @@ def cheapest(open_: OpenNuggets, sources: Sequence[Source], person: float | None
 def _with_persons(
     open_: OpenNuggets, sources: Sequence[Source], counts: tuple[int, ...], person: float | None, width: float
 ) -> Mixture | None:
-    """So many calls of each judge, and as many verdicts of a person as it then takes; None if it cannot be reached."""
+    """So many calls of each judge, and as many answers read by a person as it then takes; None if it cannot be
+    reached."""
     size = len(open_.nugget)
     asked = [source.nuggets(count, size) for source, count in zip(sources, counts, strict=True)]
     left = np.ones(size)
     for source, own in zip(sources, asked, strict=True):
         left *= np.where(own, 1 - source.worth.explained(open_.probability), 1.0)
-    # A person takes the nuggets with the most left first; position m of these arrays is after m verdicts.
-    order = np.argsort(-open_.share * left, kind="stable")
+    if not size:
+        return None
+    # Position m of these arrays is after m verdicts; a person ends after an answer.
+    order = np.argsort(open_.card, kind="stable")
+    ends = np.concatenate([[0], 1 + np.flatnonzero(np.diff(open_.card[order], append=-1))])
 
     def after(values: Vector) -> Vector:
         """The sum over nuggets that no person has judged."""
         ordered = values[order]
         return np.asarray(ordered.sum(axis=0) - np.cumsum([np.zeros_like(values[0]), *ordered], axis=0))
 
-    if not size:
-        return None
-    by_person = np.concatenate([[0.0], np.cumsum(open_.share[order])]) * open_.variance
-    by_judges = after(open_.share * (1 - left)).clip(0, None) * open_.variance
+    by_person = np.concatenate([[0.0], np.cumsum(open_.share[order])])
+    by_judges = after(open_.share * (1 - left)).clip(0, None)
     doubt = np.zeros(size + 1)
     for source, own in zip(sources, asked, strict=True):
         doubt += source.worth.doubt(after(source.worth.sways(open_.weight * own, open_.probability)))
-    widths = DEVIATIONS * np.sqrt(remaining_variance(np.maximum(open_.variance - by_person, 0), by_judges, doubt))
+    doubt /= max(open_.variance, TINY)
+    widths = open_.width_at(1 - remaining_variance(np.maximum(1 - by_person, 0), by_judges, doubt))[ends]
     if person is None:
         widths = widths[:1]
     enough = np.flatnonzero(widths <= width)
     if not len(enough):
         return None
-    verdicts = int(enough[0])
+    verdicts = int(ends[enough[0]])
     shares = [
-        Share(source.name, count, sum(map(len, source.members[:count])), float(source.price[:count].sum()))
+        Share(source.name, count, sum(map(len, source.members[:count])), 0.0, float(source.price[:count].sum()))
         for source, count in zip(sources, counts, strict=True)
     ]
     if person is not None:
-        shares.append(Share(PERSON, verdicts, verdicts, verdicts * person))
-    return Mixture(tuple(shares), float(widths[verdicts]))
+        minutes = float(open_.seconds[order[:verdicts]].sum()) / 60
+        shares.append(Share(PERSON, 0, verdicts, minutes, minutes * person))
+    return Mixture(tuple(shares), float(widths[enough[0]]))
 
 
 def plan_verdicts(

@@ -100,7 +100,9 @@ def read_facts(content: str) -> list[tuple[str, Importance]]:
         raise WrongShape("no list of nuggets in the reply" if not whole else "two lists of nuggets in the reply")
     found: list[tuple[str, Importance]] = []
     for fact in whole[0]["nuggets"][:MOST]:
-        text = " ".join(fact["text"].split()) if isinstance(fact, dict) and isinstance(fact.get("text"), str) else ""
+        text = fact.get("text") if isinstance(fact, dict) else None
+        # A half of a surrogate pair, which JSON can hold and no file can, becomes a question mark.
+        text = " ".join(text.encode("utf-8", "replace").decode().split()) if isinstance(text, str) else ""
         if not text or len(text) > LONGEST:
             raise WrongShape("a nugget without a text, or with a very long one")
         found.append((text, "vital" if fact.get("importance") == "vital" else "okay"))

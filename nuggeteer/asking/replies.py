@@ -2,7 +2,8 @@
 
 A reply is a JSON object {"1": label, ..., "N": label}. Labels have numbers, so a reply that drops, repeats or reorders
 nuggets cannot shift the rest. Prose around the object and a block of thinking before it do not matter. Anything else is
-a `WrongShape`: too few or too many numbers, a number twice, an unknown label, two objects that differ.
+a `WrongShape`: too few or too many numbers, a number twice, an unknown label, two objects that differ. So is a reply
+that cannot be read to its end: an answer that it quotes could stand before its own labels, and hide them.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 LABELS: Final = ("support", "partial_support", "not_support")
-LONGEST_REPLY: Final = 200_000  # characters; the rest of a longer one is not read
+LONGEST_REPLY: Final = 200_000  # characters
 ATTEMPTS: Final = 200  # opening braces that are tried
 ENOUGH: Final = 0.5  # of the probability that must lie on the labels, or it says nothing about them
+_find_number = re.compile(r'"(\d{1,3})"\s*:\s*"')
 _tag_of_thinking = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 
@@ -61,27 +64,29 @@ def reply_schema(count: int) -> dict[str, Any]:
 
 def read_labels(content: str, count: int, tokens: Sequence[Token] | None = None) -> list[Label]:
     """The labels of nuggets 1 to `count`; raises `WrongShape`."""
-    labels = [_label(value) for value in _numbered(content, count)]
+    labels = _numbered(content, count)
     chances = _probabilities(tokens, count) if tokens else {}
     return [Label(label, _agreeing(label, chances.get(number))) for number, label in enumerate(labels, 1)]
 
 
 def objects(content: str) -> list[Any]:
     """The JSON objects that a reply holds, outside of its thinking. An object with a key twice is None."""
-    text = _without_thinking(content[:LONGEST_REPLY])
+    if len(content) > LONGEST_REPLY:
+        raise WrongShape(f"the reply has more than {LONGEST_REPLY:,} characters")
+    text = _without_thinking(content)
     decoder = json.JSONDecoder(object_pairs_hook=_unique)
     found: list[Any] = []
     position = text.find("{")
     for _ in range(ATTEMPTS):
         if position < 0:
-            break
+            return found
         try:
             value, position = decoder.raw_decode(text, position)
             found.append(value)
         except (ValueError, RecursionError):
             position += 1
         position = text.find("{", position)
-    return found
+    raise WrongShape(f"the reply has {ATTEMPTS} braces or more")
 
 
 def _without_thinking(content: str) -> str:
@@ -103,7 +108,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:
     return result if len(result) == len(pairs) else None
 
 
-def _numbered(content: str, count: int) -> list[Any]:
+def _numbered(content: str, count: int) -> list[str]:
     wanted = [str(number) for number in range(1, count + 1)]
     found = objects(content)
     if not found:
@@ -114,13 +119,16 @@ def _numbered(content: str, count: int) -> list[Any]:
         if first is None:
             raise WrongShape("a number stands in the reply twice")
         raise WrongShape(f"{len(first)} labels for {count} nuggets, or other numbers")
-    if any(value != whole[0] for value in whole):
+    labels = [[_label(value[number]) for number in wanted] for value in whole]
+    if any(other != labels[0] for other in labels):
         raise WrongShape("two replies that differ")
-    return [whole[0][number] for number in wanted]
+    return labels[0]
 
 
 def _label(value: Any) -> str:
-    label = re.sub(r"[\s-]+", "_", value.strip().lower()) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        raise WrongShape(f"a label is no text but of the type {type(value).__name__}")
+    label = re.sub(r"[\s-]+", "_", value.strip().lower())
     if label not in LABELS:
         raise WrongShape(f"unknown label {json.dumps(value)[:60]}")
     return label
@@ -132,12 +140,13 @@ def _agreeing(label: str, chances: tuple[float, float, float] | None) -> tuple[f
 
 
 def _probabilities(tokens: Sequence[Token], count: int) -> dict[int, tuple[float, float, float]]:
-    """For each number, the probabilities of the labels at the token where its label begins."""
+    """For each number that stands once behind the thinking, the probabilities of the labels at the token where its own
+    begins."""
     text = "".join(token.text for token in tokens)
-    starts: dict[int, int] = {}
-    for match in re.finditer(r'"(\d{1,3})"\s*:\s*"', text):
-        if 1 <= int(match[1]) <= count:
-            starts[int(match[1])] = match.end()  # the last one: thinking may quote the others
+    *_, thought = 0, *(tag.end() for tag in _tag_of_thinking.finditer(text))
+    found = [match for match in _find_number.finditer(text, thought) if 1 <= int(match[1]) <= count]
+    once = Counter(int(match[1]) for match in found)
+    starts = {int(match[1]): match.end() for match in found if once[int(match[1])] == 1}
     result: dict[int, tuple[float, float, float]] = {}
     begins = [0]
     for token in tokens:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,11 +38,13 @@ from nuggeteer.collection.ledger import assessor_name, merge_by_union
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.append import append_bytes, flush, torn
 from nuggeteer.formats.cache import FOLDER, own_path, write_own
-from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.formats.jsonl import LONGEST_LINE, is_regular, parsed
 
 Outcome = Literal["answered", "malformed", "failed", "unavailable"]
 DIGITS: Final = 6  # of probabilities
+LOCK: Final = "asking.lock"
 _KEPT = 2000  # characters of a reply that could not be used
+_BLOCK = 1 << 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,11 @@ class VerdictStore:
         """Read what was written since, by whichever process."""
         with self._state:
             for path, take in ((self.calls_path, self._take_call), (self.path, self._take_verdict)):
-                for number, line in self._new_lines(path):
+                for place, line in self._new_lines(path):
                     try:
-                        record = orjson.loads(line)
+                        record = parsed(line)
                     except orjson.JSONDecodeError as error:
-                        remedy = "correct or delete the line; its verdict would be paid for again"
-                        raise fail(path, f"the line at byte {number} is not JSON: {error}", remedy) from error
+                        raise self._bad_line(path, place, f"not JSON: {error}") from error
                     if isinstance(record, dict):
                         self._check_judge(path, record)
                         take(record)
@@ -217,13 +218,16 @@ class VerdictStore:
         place = int(blake2b(f"{self.identity.judge} {answer}".encode(), digest_size=7).hexdigest(), 16)
         try:
             fcntl.lockf(self._opened_locks(), fcntl.LOCK_EX | fcntl.LOCK_NB if hold else fcntl.LOCK_UN, 1, place)
-        except PermissionError as error:  # how some systems say that another process has it
+        except (BlockingIOError, PermissionError) as error:  # some systems say so that another process has it
             raise BlockingIOError from error
+        except OSError as error:
+            remedy = "nothing was asked; keep the collection on a local disk"
+            raise fail(self.root / FOLDER / LOCK, f"cannot be locked: {error.strerror}", remedy) from error
 
     def _opened_locks(self) -> int:
         """The file whose bytes are locked. It stays empty, and stays open: closing it would free every lock."""
         if self._lock_file is None:
-            path = own_path(self.root, f"{FOLDER}/asking.lock")
+            path = own_path(self.root, f"{FOLDER}/{LOCK}")
             ignore = f"{FOLDER}/.gitignore"
             if not os.path.lexists(self.root / ignore):
                 write_own(self.root, ignore, b"*\n")
@@ -245,7 +249,7 @@ class VerdictStore:
             what = f"its last line was torn, because it was not completely written; it is now in {aside.name}"
             self.problems.append(Problem(str(path), None, what, "delete that file", "warning"))
 
-    def _new_lines(self, path: Path) -> list[tuple[int, bytes]]:
+    def _new_lines(self, path: Path) -> Iterator[tuple[int, bytes]]:
         """Whole lines from where reading stopped, with their places. A torn last line waits for its end."""
         problems: list[Problem] = []
         if not is_regular(path, problems, self.root):
@@ -256,17 +260,26 @@ class VerdictStore:
                 if size < self._position[path]:  # another file has its name now
                     self._position[path] = 0
                 file.seek(self._position[path])
-                found = []
-                for line in file:
-                    if not line.endswith(b"\n") and torn(line):
-                        break
-                    found.append((self._position[path], line))
+                while line := file.readline(LONGEST_LINE + 1):
+                    place = self._position[path]
+                    if not line.endswith(b"\n"):
+                        if len(line) > LONGEST_LINE:
+                            raise self._bad_line(path, place, f"the line is longer than {LONGEST_LINE:,} bytes")
+                        if torn(line):
+                            return
                     self._position[path] += len(line)
-                return [(place, line) for place, line in found if line.strip()]
+                    if line.strip():
+                        yield place, line
         except FileNotFoundError:
-            return []
+            return
         except OSError as error:
             raise fail(path, f"cannot be read: {error.strerror}", "check the permissions") from error
+
+    def _bad_line(self, path: Path, place: int, what: str) -> InputError:
+        """The error for the line that begins at a byte."""
+        with path.open("rb") as file:
+            before = sum(file.read(min(_BLOCK, place - at)).count(b"\n") for at in range(0, place, _BLOCK))
+        return fail(path, what, "correct or delete the line; its verdict would be paid for again", before + 1)
 
     def _check_judge(self, path: Path, record: dict[str, Any]) -> None:
         """Every line of a ledger is of one judge."""

@@ -28,7 +28,8 @@ PRIOR: Final = np.array([[1.19, 3.56, 3.35], [14.21, 7.12, 0.88]])  # no, yes ×
 
 
 # The part of a label's log likelihood ratio that is new, without any human verdict, and how fast it falls with human
-# verdicts for each nugget; of more verdicts than that, it is not known (experiments/novelty.md).
+# verdicts for each nugget; of more verdicts than that, it is not known. Measured on SummHay, with the model of version
+# 0.1.0.
 NEW, FALL, MOST = 0.81, 5.0, 4.75
 
 

@@ -36,7 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
     )
-    where.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
+    where.add_argument(
+        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
+    )
     where.add_argument(
         "--width", type=options.width, metavar="W", help="stop when guesses alone make the interval no wider than W"
     )

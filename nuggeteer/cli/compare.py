@@ -19,7 +19,7 @@ EXAMPLES = """\
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a name or a file (default: all runs)")
     parser.add_argument(
-        "--measure", metavar="NAME", help="the measure that ranks the runs (default: f3; of a rubric, rubric)"
+        "--measure", metavar="NAME", help="the measure that ranks the runs (default: f3; rubric for a rubric)"
     )
     parser.add_argument(
         "--by",

@@ -13,7 +13,7 @@ EXAMPLES = """\
   nuggeteer convert trec-key pyramid.txt --into my-collection \\
       --columns qid,nugget,importance,text,votes
   nuggeteer convert trec-judgements j.txt --into my-collection \\
-      --columns qid,run,docid,rank,nuggets,text
+      --columns qid,run,docid,rank,nuggets,text --by-institution
   nuggeteer convert nuggetizer-assignments assignments.jsonl --into rag
   nuggeteer convert nuggetizer-assignments one.jsonl two.jsonl --into rag \\
       --as-truth
@@ -61,6 +61,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="the columns of a TREC file, or ROLE=COLUMN of rows (qa), separated by commas",
     )
+    parser.add_argument(
+        "--by-institution",
+        action="store_true",
+        help="of TREC's runs: those whose tags begin with the same letters (lcc05a, lcc05b) are one group",
+    )
     options.collection(parser)
     options.report(parser)
 
@@ -80,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         if args.as_truth:
             raise NuggeteerError("--as-truth goes with --into: it says what the verdicts of a file are")
+        if args.by_institution:
+            raise NuggeteerError("--by-institution goes with --into: it says which runs are a group")
         if args.files:
             raise NuggeteerError("with --out, leave out FILE: it writes the collection that --collection names")
         from nuggeteer.collection.folder import read_collection
@@ -106,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         raise NuggeteerError("name at least one file to read")
     columns = args.columns.split(",") if args.columns else None
-    done = convert_into(args.format, args.files, args.into, columns, args.as_truth, args.run)
+    done = convert_into(args.format, args.files, args.into, columns, args.as_truth, args.run, args.by_institution)
     for one in done:
         output.warn(one.problems)
     output.show(args, conversions, done)

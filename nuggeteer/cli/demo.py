@@ -5,8 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from collections.abc import Sequence
+from math import ceil, inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nuggeteer.collection.folder import Collection
+    from nuggeteer.history.nightly import Night
+
+READING, ROUNDS = 20, 3  # minutes of a sitting, where the program names none; sittings at most
 SUMMARY = "put a sample collection in a folder, score it, show what changed"
 EXAMPLES = """\
   nuggeteer demo
@@ -33,9 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.comparing.diff import diff_matched_runs
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
-    from nuggeteer.history.nightly import nightly
     from nuggeteer.reports import changes, html, scores
-    from nuggeteer.reports import nightly as night_report
     from nuggeteer.reports.terminal import console, plain
     from nuggeteer.scoring.scorer import Scorer
 
@@ -43,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     fresh = copy_sample(folder)
     collection = read_collection(folder)
     builds = [name for name in collection.run_names if name.startswith("build-")]
-    if len(builds) < 2 or not has_sample(collection):
+    if len(builds) != 3 or not has_sample(collection):
         raise NuggeteerError(f"{folder}: is not the sample collection; name a new folder")
     scorer = Scorer(collection)
     matched_runs = [scorer.read(name) for name in builds]
@@ -56,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
     scores.draw(out, scorer.scores(scorer.score(matched) for matched in matched_runs))
     morning = f"nightly --collection {here} {new} --against {old}"
     if fresh:  # else the history is the user's, and gets no build
-        out.print(Text("\nThe morning in one command\n", "bold"))
-        out.print(plain(f"$ {name} {morning}"), soft_wrap=True)
-        night_report.draw(out, nightly(collection, new, old), name, f" --collection {here}")
+        _mornings(out, collection, builds, name, here)
+        collection = read_collection(folder)
+        scorer = Scorer(collection)
+        matched_runs = [scorer.read(name) for name in builds]
     out.print(Text("\nWhat changed last night\n", "bold"))
     changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
@@ -76,3 +85,88 @@ def run(args: argparse.Namespace) -> int:
     ):
         out.print(plain(f"  {name} {command}"), Text(f"\n      {what}", "dim"), sep="", soft_wrap=True)
     return 0
+
+
+def _mornings(out: Console, collection: Collection, builds: Sequence[str], name: str, here: str) -> None:
+    """The nights of the sample, what a person judged in between, and what is true beside each decision."""
+    from rich.text import Text
+
+    from nuggeteer.collection.folder import read_collection
+    from nuggeteer.collection.sample import true_sample, unjudged
+    from nuggeteer.history.nightly import nightly
+    from nuggeteer.reports import nightly as report
+    from nuggeteer.reports.formatting import counted, signed
+    from nuggeteer.reports.terminal import plain
+    from nuggeteer.scoring.scorer import Scorer
+
+    truth = true_sample(collection)
+    scorer = Scorer(truth, ["f3"])
+    true = {build: scorer.score(scorer.read(build)).measures["f3"].value or 0.0 for build in builds}
+    first, last, tonight = builds
+
+    def morning(title: str, known: Collection, build: str, whole: bool = False) -> Night:
+        night = nightly(known, build)
+        out.print(Text(f"\n{title}\n", "bold"))
+        out.print(plain(f"$ {name} nightly --collection {here} {build}"), soft_wrap=True)
+        if whole:
+            report.draw(out, night, name, f" --collection {here}")
+        else:
+            report.draw_decision(out, night)
+        assert night.old
+        change = true[build] - true[night.old.run.name]
+        out.print(f"True, as whoever wrote the sample knows: {signed(change)}.", style="dim")
+        return night
+
+    bare = unjudged(collection)
+    nightly(bare, first)
+    morning("The first morning: nobody has judged anything yet", bare, last)
+    others = len(collection.judgements)
+    morning(f"The same morning, after {others} verdicts on four other systems' answers", collection, last)
+    read, minutes = _read_answers(collection, truth, [last])
+    collection = read_collection(collection.root)
+    out.print(f"\nA person reads all of {last}: {counted(read, 'verdict')}, {minutes:.0f} minutes.", highlight=False)
+    night = morning("The next morning", collection, tonight, whole=True)
+    for _ in range(ROUNDS):
+        if night.decision != "UNDECIDED":
+            break
+        minutes = ceil(night.needed.minutes) if night.needed and night.needed.minutes else READING
+        read, minutes = _read_answers(collection, truth, [tonight, last], minutes)
+        collection = read_collection(collection.root)
+        sitting = f"{counted(read, 'verdict')}, {minutes:.0f} minutes"
+        out.print(f"\nThe person reads what judge asks for: {sitting}.", highlight=False)
+        night = morning("The same morning, after reading", collection, tonight)
+
+
+def _read_answers(
+    collection: Collection, truth: Collection, runs: Sequence[str], most: float = inf
+) -> tuple[int, float]:
+    """Answer what `judge` asks for about a run, or about its difference from a second, as whoever wrote the sample
+    would, for so many minutes. Returns how many verdicts that were, and the minutes."""
+    import orjson
+
+    from nuggeteer.formats.append import append_bytes
+    from nuggeteer.judging.suggest import ReadingOrder
+    from nuggeteer.scoring.scorer import Scorer
+    from nuggeteer.text import verdict_form
+
+    yes = {(one.qid, one.nugget, verdict_form(one.text)) for one in truth.judgements if one.verdict}
+    scorer = Scorer(collection)
+    matched = [scorer.read(run) for run in runs]
+    against = matched[1] if len(matched) > 1 else None
+    lines, seconds = list[dict[str, object]](), 0.0
+    for card in ReadingOrder(scorer, matched[0], scorer.measures[0], against).cards:
+        if seconds + card.seconds > 60 * most:
+            break
+        seconds += card.seconds
+        for asked in card.suggestions:
+            nugget, run = scorer.key.nuggets[asked.nugget], matched[asked.run].run
+            question = int(scorer.key.question[asked.nugget])
+            own = run.texts[slice(*run.offsets[question : question + 2])]
+            whole = asked.scope == "answer"
+            texts = own if whole else (run.texts[asked.response],)
+            said = any((nugget.qid, nugget.nugget, verdict_form(text)) in yes for text in texts)
+            line = {"qid": nugget.qid, "nugget": nugget.nugget, "verdict": said, "run": run.name, "assessor": "reader"}
+            lines.append(line | {"text": run.answer(question) if whole else texts[0], "scope": asked.scope})
+    whole_lines = b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
+    append_bytes(collection.root / "judgements" / "reader.jsonl", whole_lines)
+    return len(lines), seconds / 60

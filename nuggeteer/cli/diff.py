@@ -29,13 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-if-worse",
         type=amount,
         metavar="X",
-        help="fail if NEW is worse by more than X: if the whole 95 %% interval is below −X",
-    )
-    gates.add_argument(
-        "--p",
-        type=share,
-        metavar="P",
-        help="with --fail-if-worse: fail if the difference is below −X and its p-value below P, instead",
+        help="fail if NEW is surely worse by more than X on these questions ([nightly] about)",
     )
     gates.add_argument(
         "--max-lost-vital", type=options.natural, metavar="N", help="fail if more than N vital nuggets are lost"
@@ -44,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--sure",
         type=share,
         metavar="P",
-        help="with --max-lost-vital: count only losses with at least this probability (default: 0.5)",
+        help="with --max-lost-vital: count only losses with at least this probability (default: 0.95)",
     )
     options.allow_empty(parser)
     options.model(parser)
@@ -83,15 +77,14 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from nuggeteer.comparing.diff import diff
-    from nuggeteer.comparing.gate import PROBABLE_LOSS, not_worse, vital_kept
+    from nuggeteer.comparing.gate import SURE, rule
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.causes import find_causes
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes
+    from nuggeteer.reports.change_words import in_lines
     from nuggeteer.text import escaped
 
-    if args.p is not None and args.fail_if_worse is None:
-        raise NuggeteerError("--p changes how --fail-if-worse decides; add --fail-if-worse")
     if args.sure is not None and args.max_lost_vital is None:
         raise NuggeteerError("--sure changes what --max-lost-vital counts; add --max-lost-vital")
     if args.json == "-" and args.markdown == "-":
@@ -101,28 +94,27 @@ def run(args: argparse.Namespace) -> int:
     explain = bool(args.explain or args.json)
     result = diff(collection, args.old, args.new, measures, seed=args.seed, jobs=args.jobs, explain=explain)
     causes = find_causes(collection, result, args.seed)
-    gates = []
-    if args.fail_if_worse is not None:
-        gates.append(not_worse(result, args.fail_if_worse, args.p))
-    if args.max_lost_vital is not None:
-        gates.append(vital_kept(result, args.max_lost_vital, PROBABLE_LOSS if args.sure is None else args.sure))
+    ruling = None
+    if args.fail_if_worse is not None or args.max_lost_vital is not None:
+        sure, about = SURE if args.sure is None else args.sure, collection.settings.nightly.about
+        ruling = rule(result, args.fail_if_worse, args.max_lost_vital, sure, about)
     output.warn(collection.problems)
     if args.junit:
         from nuggeteer.reports import junit
 
-        junit.write(args.junit, result, gates)
+        junit.write(args.junit, result, ruling)
     if args.markdown:
         from nuggeteer.reports import markdown
 
-        output.write_text(args.markdown, markdown.changes(result, gates))
+        output.write_text(args.markdown, markdown.changes(result, ruling))
     if args.json:
-        output.write_json(args.json, changes.as_json(result, gates, causes))
+        output.write_json(args.json, changes.as_json(result, ruling, causes))
     if "-" in (args.json, args.markdown):
-        for gate in gates:
-            print(escaped(str(gate)), file=sys.stderr)
+        for line in in_lines(ruling) if ruling else ():
+            print(escaped(line), file=sys.stderr)
     else:
         from nuggeteer.reports.terminal import console
 
-        changes.draw(console(), result, gates, args.all, args.explain, causes)
+        changes.draw(console(), result, ruling, args.all, args.explain, causes)
         output.sign(args, result.signature)
-    return 0 if all(gate.passed for gate in gates) else 1
+    return int(ruling is not None and ruling.decision == "FAIL")

@@ -12,6 +12,10 @@ EXAMPLES = """\
   nuggeteer doctor results.json
   nuggeteer doctor *.jsonl answers.csv.gz
   nuggeteer doctor my-collection
+
+exit code:
+  0  every file was read, also one of a kind that is not known
+  2  a file has an error, is empty, or cannot be read
 """
 
 
@@ -27,4 +31,4 @@ def run(args: argparse.Namespace) -> int:
 
     found = [examine(path, args.collection) for path in args.files]
     output.show(args, findings, found)
-    return 0 if all(finding.known for finding in found) else 2
+    return 2 if any(finding.broken for finding in found) else 0

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from nuggeteer.cli import options, output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nuggeteer.history.store import History
+    from nuggeteer.history.trend import Trend
 
 SUMMARY = "show recorded builds: the trend with its alarm, and each nugget over time"
 EXAMPLES = """\
@@ -17,7 +24,7 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--measure", metavar="NAME", help="the measure to show (default: f3; of a rubric, rubric)")
+    parser.add_argument("--measure", metavar="NAME", help="the measure to show (default: f3; rubric for a rubric)")
     parser.add_argument("--nugget", metavar="QID/NUGGET", help="show one nugget over the builds instead")
     parser.add_argument(
         "--limit",
@@ -35,6 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.jobs(parser)
 
 
+SOON = 10.0  # seconds
+
+
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.names import find_collection
     from nuggeteer.history.store import History
@@ -44,17 +54,56 @@ def run(args: argparse.Namespace) -> int:
 
     history = History.of(args.collection or find_collection())
     if args.rescore:
-        collection = options.read(args)
-        count = history.rescore(collection, args.seed, args.jobs)
+        count, _ = history.rescore(options.read(args), args.seed, args.jobs)
         if args.json != "-":
             output.say(f"{count} builds scored again" if count else "no build needs scoring again")
     found = trends(history, args.measure)
+    if not args.rescore and not history.problems and any(build.unlike for trend in found for build in trend.builds):
+        _score_again(args, history)
+        found = trends(history, args.measure)
     if args.nugget:
         stories = timelines_of(history, found, args.nugget)
         output.warn(history.problems)
         output.show(args, nugget_history, stories)
         return 0
     result = [(trend, nugget_timelines(history, trend.builds[-args.limit - 1 :])) for trend in found]
+    today = _decided_today(args, history, found) if not history.problems else {}
     output.warn(history.problems)
-    output.show(args, report, result, args.limit)
+    output.show(args, report, result, args.limit, today)
     return 0
+
+
+def _score_again(args: argparse.Namespace, history: History) -> None:
+    """Score builds of other days with today's verdicts, if that is soon done: new verdicts are the normal case."""
+    from nuggeteer.errors import NuggeteerError, Problem
+    from nuggeteer.reports.formatting import counted
+
+    try:
+        done, left = history.rescore(options.read(args), args.seed, args.jobs, seconds=SOON)
+    except NuggeteerError:  # the history can still be read
+        what = "its builds are shown as they were scored: the collection cannot be read, or the history not written"
+        output.warn([Problem(str(history.path), None, what, "nuggeteer history --rescore says why", "warning")])
+        return
+    if done and args.json != "-":
+        output.say(f"{counted(done, 'build')} scored again with what is known today; earlier scores are kept.")
+    if left:
+        what = f"{counted(left, 'build')} must still be scored again"
+        output.warn([Problem(str(history.path), None, what, "nuggeteer history --rescore does it", "warning")])
+
+
+def _decided_today(args: argparse.Namespace, history: History, found: Sequence[Trend]) -> dict[int, str]:
+    """By build, what today's verdicts decide, where that may differ from what was recorded."""
+    from nuggeteer.errors import NuggeteerError
+    from nuggeteer.history.ruling import ruled_again
+
+    shown = [build for trend in found for build in trend.builds[-args.limit :]]
+    if not any(build.ruling and build.ruling.signature != build.scoring.signature for build in shown):
+        return {}
+    try:
+        collection = options.read(args)
+        return {
+            build: ruling.title
+            for build, ruling in ruled_again(collection, history, found, shown, args.seed, args.jobs, SOON)
+        }
+    except NuggeteerError:
+        return {}

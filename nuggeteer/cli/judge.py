@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from nuggeteer.judging.state import JudgingState
     from nuggeteer.records import Run
 
-SUMMARY = "judge by hand, where a verdict narrows the score's interval most"
+SUMMARY = "judge by hand: read the answers that narrow the score's interval most"
 EXAMPLES = """\
-  nuggeteer judge build-103
+  nuggeteer judge build-103 --minutes 10
   nuggeteer judge build-103 --question rag-02 --assessor ann
   nuggeteer judge build-103 --against build-102 --width 0.1
   nuggeteer judge build-103 --list 5
   nuggeteer judge build-103 --plan 0.1
   nuggeteer judge build-103 --audit 50
-  nuggeteer judge build-103 --page for-ann.html --count 40
+  nuggeteer judge build-103 --page for-ann.html --minutes 20
   nuggeteer judge --import verdicts-build-103.jsonl --assessor ann
   nuggeteer judge --import verdicts.csv --assessor bob
   nuggeteer judge --log --assessor bob
@@ -33,9 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="OLD",
-        help="judge where a verdict says most about the difference from this run or recorded build",
+        help="read the answers that say most about the difference from this run or recorded build",
     )
-    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
+    parser.add_argument(
+        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
+    )
     parser.add_argument("--question", metavar="QID", help="judge this question only")
     parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(
@@ -44,10 +46,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the name to record verdicts under (default: $NUGGETEER_ASSESSOR, else the login name)",
     )
     parser.add_argument(
+        "--minutes", type=options.amount, metavar="M", help="end at the first answer that is done after M minutes"
+    )
+    parser.add_argument(
         "--width",
         type=options.width,
         metavar="W",
-        help="say how many verdicts are left until guesses alone make the interval no wider than W",
+        help="say how many minutes are left until guesses alone make the interval no wider than W",
+    )
+    parser.add_argument(
+        "--pairs", action="store_true", help="ask about one response and one nugget at a time, not about whole answers"
     )
     how = parser.add_argument_group("screen or page")
     how.add_argument(
@@ -65,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--count",
         type=options.positive,
         metavar="N",
-        help="with --page: ask for N verdicts (default: 50)",
+        help="with --page: ask for at least N verdicts (default: 50, or as many as --minutes takes)",
     )
     else_ = parser.add_argument_group("instead of judging where it narrows most")
     what = else_.add_mutually_exclusive_group()
@@ -73,7 +81,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--audit",
         type=options.positive,
         metavar="N",
-        help="judge N nuggets drawn at random, without seeing guesses; score --audited then needs no model",
+        help="judge what was drawn at random, as long as N nuggets take, without seeing guesses; score --audited then "
+        "needs no model",
     )
     what.add_argument(
         "--list",
@@ -81,10 +90,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=10,
         metavar="COUNT",
-        help="only list the pairs that it asks about next (default: 10)",
+        help="only list what it asks about next, at least COUNT verdicts (default: 10)",
     )
     what.add_argument(
-        "--plan", type=options.width, metavar="WIDTH", help="only say how many verdicts an interval of this width needs"
+        "--plan", type=options.width, metavar="WIDTH", help="only say how many minutes an interval of this width needs"
     )
     what.add_argument(
         "--import",
@@ -118,7 +127,9 @@ def run(args: argparse.Namespace) -> int:
     if args.run is None:
         raise NuggeteerError("judge needs a run, by name or by file")
     if args.page is not None:
-        return _page(_fitting(args, "--page", "run", "against", "measure", "question", "nugget", "page", "count"))
+        return _page(
+            _fitting(args, "--page", "run", "against", "measure", "question", "nugget", "page", "count", "minutes")
+        )
     if args.count is not None:
         raise NuggeteerError("--count needs --page: it says how many verdicts the page asks for")
     if args.list is not None:
@@ -128,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         raise NuggeteerError("--json needs --page, --list, --plan, --import or --log")
     if args.audit is not None:
-        _fitting(args, "--audit", "run", "measure", "assessor", "plain")
+        _fitting(args, "--audit", "run", "measure", "assessor", "plain", "minutes")
     return _judge(args)
 
 
@@ -136,7 +147,21 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
     """The command line, after refusing options that mean nothing here."""
     from nuggeteer.errors import NuggeteerError
 
-    for name in ("run", "against", "measure", "question", "nugget", "assessor", "width", "plain", "page", "count"):
+    names = (
+        "run",
+        "against",
+        "measure",
+        "question",
+        "nugget",
+        "assessor",
+        "minutes",
+        "width",
+        "pairs",
+        "plain",
+        "page",
+        "count",
+    )
+    for name in names:
         if name not in fits and getattr(args, name):
             raise NuggeteerError(f"{what} and {'a run' if name == 'run' else f'--{name}'} do not go together")
     return args
@@ -174,35 +199,25 @@ def _page(args: argparse.Namespace) -> int:
     if args.list is not None or args.plan is not None:
         raise NuggeteerError(f"--page and --{'plan' if args.list is None else 'list'} do not go together")
     if args.audit is not None:
-        _fitting(args, "--audit", "run", "measure", "page")
-    count = args.audit or args.count or sheet.COUNT
-    args.count = args.count or sheet.COUNT
+        _fitting(args, "--audit", "run", "measure", "page", "minutes")
     state = _state(args)
     output.warn(state.collection.problems)
-    made = sheet.make_sheet(state, count, Filter(args.question, args.nugget), state.audit(args.audit))
+    made = sheet.make_sheet(
+        state, Filter(args.question, args.nugget), args.count, args.minutes, state.audit(args.audit)
+    )
     if not made.asked:
         raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")
-    for pair in made.drawn:
-        state.drawn.record(pair)  # before anybody sees it
     sheet.write(args.page, made)
     output.show(args, report, made, args.page)
     return 0
 
 
 def _list(args: argparse.Namespace) -> int:
-    from nuggeteer.errors import InputError, Problem
     from nuggeteer.reports import suggestions
 
     state = _state(args)
     output.warn(state.collection.problems)
-    try:
-        for pair in state.suggested:
-            state.drawn.record(pair)  # so that `judge` asks for just these
-    except InputError as error:
-        problem = error.problems[0]
-        note = f"the pairs were not recorded, so their verdicts will count like those that nobody drew ({problem.what})"
-        output.warn([Problem(problem.file, None, note, problem.remedy, "warning")])
-    output.show(args, suggestions, state)
+    output.show(args, suggestions, state, args.list)
     return 0
 
 
@@ -216,15 +231,13 @@ def _plan(args: argparse.Namespace) -> int:
     return 0
 
 
-def _state(args: argparse.Namespace) -> JudgingState:
+def _state(args: argparse.Namespace, assessor: str | None = None) -> JudgingState:
     from nuggeteer.collection.names import find_collection
-    from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
+    from nuggeteer.judging.state import JudgingState, JudgingSubject
 
     root: Path = args.collection or find_collection()
     against = _old_run(root, args.run, args.against) if args.against else None
-    unguided = args.audit is not None or args.plan is not None
-    ahead = 0 if unguided else args.list or args.count or SUGGESTIONS_AHEAD
-    return JudgingState.read(JudgingSubject(root, args.run, against, args.measure, args.seed), ahead=ahead)
+    return JudgingState.read(JudgingSubject(root, args.run, against, args.measure, args.seed, assessor))
 
 
 def _old_run(root: Path, run: str, against: str) -> Run:
@@ -241,16 +254,18 @@ def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.judging.filters import Filter
     from nuggeteer.judging.session import Session
 
-    with output.waiting("Reading the collection, and finding what to judge first"):
-        state = _state(args)
-    ledger = Ledger(state.collection.root, args.assessor or default_assessor())
-    return Session(state, ledger, Filter(args.question, args.nugget), state.audit(args.audit))
+    assessor = args.assessor or default_assessor()
+    with output.waiting("Reading the collection, and finding what to read first"):
+        state = _state(args, assessor)
+    ledger, only = Ledger(state.collection.root, assessor), Filter(args.question, args.nugget)
+    return Session(state, ledger, only, state.audit(args.audit), args.pairs, args.minutes)
 
 
 def _judge(args: argparse.Namespace) -> int:
     import sys
 
     from nuggeteer.errors import NuggeteerError
+    from nuggeteer.reports.formatting import counted
     from nuggeteer.text import escaped
 
     session, failed = _session(args), 0
@@ -268,8 +283,9 @@ def _judge(args: argparse.Namespace) -> int:
     output.warn(session.ledger.problems)
     before = session.total - session.judged
     with_earlier = f", {session.total} with those of earlier sessions" if before > 0 else ""
-    verdicts = "1 verdict" if session.judged == 1 else f"{session.judged} verdicts"
-    print(escaped(f"{verdicts} by {session.ledger.assessor}{with_earlier}. Run the same command to go on."))
+    verdicts = f"{counted(session.judged, 'verdict')} by {session.ledger.assessor}{with_earlier}"
+    over = "The time is over. " if session.is_over else ""
+    print(escaped(f"{over}{verdicts}. Run the same command to go on."))
     if failed:
         raise NuggeteerError(f"not everything was written: {failed} of the lines failed")
     return 0

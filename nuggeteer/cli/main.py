@@ -11,38 +11,25 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
-from nuggeteer.text import escaped
+from nuggeteer.text import escaped, without_commands
 
-COMMANDS = (
-    "demo",
-    "nightly",
-    "check",
-    "doctor",
-    "score",
-    "diff",
-    "compare",
-    "thresholds",
-    "crossval",
-    "judge",
-    "ask",
-    "plan",
-    "history",
-    "report",
-    "convert",
-    "distill",
-    "agree",
-    "nuggetize",
-    "experiment",
-    "idf",
-    "simulate",
-    "mcp",
-)
+# By what users do. Those of the first line are enough for most mornings.
+GROUPS = {
+    "each morning": ("nightly", "score", "diff", "history", "report"),
+    "judging": ("judge", "ask", "plan", "agree"),
+    "setting up": ("demo", "doctor", "convert", "check", "idf", "mcp"),
+    "research": ("compare", "thresholds", "crossval", "experiment", "simulate"),
+    "GALE": ("nuggetize", "distill"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+WIDTH, INDENT = 80, " " * 14  # columns
 DESCRIPTION = """\
 Nuggeteer decides which facts (nuggets) each answer of a question-answering
 system contains: it reuses human judgements, guesses the rest from shared words
@@ -94,11 +81,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> _Parser:
-    result = _Parser(prog="nuggeteer", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    modules = {name: import_module(f"nuggeteer.cli.{name}") for name in COMMANDS}
+    result = _Parser(
+        prog="nuggeteer",
+        usage="nuggeteer [-h] [--version] COMMAND ...",
+        description=DESCRIPTION,
+        epilog=_listed({name: module.SUMMARY for name, module in modules.items()}),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     result.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = result.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name in COMMANDS:
-        module = import_module(f"nuggeteer.cli.{name}")
+    commands = result.add_subparsers(dest="command", metavar="COMMAND", prog="nuggeteer", help=argparse.SUPPRESS)
+    for name, module in modules.items():
         command = commands.add_parser(
             name,
             help=module.SUMMARY,
@@ -109,6 +102,17 @@ def parser() -> _Parser:
         module.arguments(command)
         command.set_defaults(perform=module.run)
     return result
+
+
+def _listed(summaries: Mapping[str, str]) -> str:
+    """All commands with what they do, by group."""
+    lines = []
+    for title, names in GROUPS.items():
+        lines += ["", f"{title}:"]
+        for name in names:
+            first = f"  {name}".ljust(len(INDENT))
+            lines += wrap(summaries[name], WIDTH, initial_indent=first, subsequent_indent=INDENT)
+    return "\n".join(lines[1:])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -132,9 +136,7 @@ def _told(error: Exception) -> int:
             for line in str(error).split("\n"):
                 _complain(f"nuggeteer: {escaped(line)}")
         case BrokenPipeError():
-            # The reader stopped reading (`| head`). Without this, Python would print an error when it leaves.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
+            return 0  # the reader stopped reading (`| head`)
         case OSError():  # a folder that may not be entered, a full disk
             _complain(escaped(f"nuggeteer: {error}"))
         case MemoryError():
@@ -183,14 +185,37 @@ def _command(argv: Sequence[str] | None) -> int:
     return code
 
 
+class _Log(io.TextIOWrapper):
+    """Output that a build server may read. Only here lines are whole: a text can be cut and wrapped after it was
+    escaped."""
+
+    def write(self, text: str) -> int:
+        super().write(without_commands(text))
+        return len(text)
+
+
 def run() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a job in the background ignores it
         signal.signal(signal.SIGINT, _interrupt)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it is closed
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            raw = os.fdopen(stream.fileno(), "wb", 0 if stream.write_through else -1, closefd=False)
+            log = _Log(raw, stream.encoding, stream.errors, None, stream.line_buffering, stream.write_through)
+            setattr(sys, name, log)
     # The matrices are small: a second thread of linear algebra, which is asked for before numpy is imported, costs more
     # than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # What a command makes it mostly keeps. Looking seldom for what can be thrown away takes 5 to 10 % off its time.
     gc.set_threshold(50_000, 20, 100)
-    sys.exit(main())
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try it again when it leaves, and exit with 120
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

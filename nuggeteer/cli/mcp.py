@@ -25,11 +25,11 @@ def run(args: argparse.Namespace) -> int:
     folder = args.collection or find_collection()
     require_collection(folder)
     try:
-        from nuggeteer.plugins.mcp import make_server
+        from nuggeteer.plugins.mcp import serve
     except ImportError as error:
         raise NuggeteerError("nuggeteer mcp needs the package mcp: install nuggeteer[mcp]") from error
     try:
-        make_server(folder).run("stdio")
+        serve(folder)
     except KeyboardInterrupt:
         print("nuggeteer: interrupted", file=sys.stderr, flush=True)
         os._exit(130)  # a thread that waits for the next line would keep the process; there is nothing to be saved

@@ -12,6 +12,7 @@ EXAMPLES = """\
   nuggeteer nightly tonight
   nuggeteer nightly runs/tonight.jsonl --label 4f2c1ab
   nuggeteer nightly tonight --against accepted --junit gates.xml
+  nuggeteer nightly tonight --site public
   nuggeteer nightly tonight --markdown summary.md --page tonight.html
 """
 
@@ -29,6 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--markdown", metavar="FILE", help="write a summary in GitHub's Markdown to FILE, or with - to standard output"
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write gates and vital nuggets lost as JUnit XML")
+    parser.add_argument(
+        "--site", type=Path, metavar="DIR", help="write the pages of nuggeteer report --site, whatever the decision"
+    )
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of nuggeteer report")
     options.allow_empty(parser)
     options.collection(parser)
@@ -75,6 +79,11 @@ def run(args: argparse.Namespace) -> int:
         from nuggeteer.reports import markdown
 
         output.write_text(markdown_file, markdown.night(night))
+    if args.site:
+        from nuggeteer.reports.html.site import write_site
+
+        with output.progress("pages") as progress:
+            write_site(args.site, collection, args.seed, args.jobs, output.write_status, progress)
     if args.json:
         output.write_json(args.json, report.as_json(night))
     if "-" not in (args.json, args.markdown):

@@ -28,7 +28,7 @@ def collection(parser: argparse.ArgumentParser) -> None:
 
 def allow_empty(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--allow-empty", action="store_true", help="score a run that answers nothing; else it is an error"
+        "--allow-empty", action="store_true", help="score a run even if it answers nothing (default: an error)"
     )
 
 
@@ -138,8 +138,7 @@ def model(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="NAME",
         dest="deciding_model",
-        help="the threshold model, in place of the one in nuggeteer.toml: a name as there, or package.module:make, "
-        "which is code of yours that then runs",
+        help="use this threshold model instead of the one in nuggeteer.toml; package.module:make runs code of yours",
     )
 
 
@@ -166,40 +165,38 @@ def read(args: argparse.Namespace) -> Collection:
 
 
 def _decided_by(collection: Collection, model: str) -> Collection:
-    """The collection, with this threshold model in place of that of its settings. Who names code on the command line
-    allows it to run, in worker processes too."""
-    import os
+    """The collection, with this threshold model in place of that of its settings. Naming code on the command line lets
+    it run, in worker processes too."""
     from dataclasses import replace
 
-    from nuggeteer.scoring.deciding import ALLOWED
-    from nuggeteer.settings import Threshold
+    from nuggeteer.settings import ALLOWED_MODELS, Threshold, allow
 
-    os.environ[ALLOWED] = ",".join(filter(None, [os.environ.get(ALLOWED), model]))
+    allow(ALLOWED_MODELS, model)
     threshold = Threshold(model, value=collection.settings.threshold.value)
     return replace(collection, settings=replace(collection.settings, threshold=threshold))
 
 
 def moment(text: str) -> str:
     """A time, in UTC unless it says otherwise, as verdicts have it."""
-    from datetime import UTC, datetime
+    from datetime import UTC
 
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write 2026-11-18 or 2026-11-18T09:30Z") from None
-    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    return time.strftime("%Y-%m-%dT%H:%M:%S")
+    from nuggeteer import fields
+
+    if (time := fields.moment(text)) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write 2026-11-18 or 2026-11-18T09:30Z")
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def matched_by(collection: Collection, matcher: str | None, judges: str | None = None) -> Collection:
     """The collection, with `matcher` and `judges` (names or files in it, separated by commas) in place of those in its
-    settings."""
+    settings. Who names code on the command line allows it to run."""
     from dataclasses import replace
 
-    from nuggeteer.settings import judge_files
+    from nuggeteer.settings import ALLOWED_MATCHERS, allow, judge_files
 
     match = collection.settings.match
     if matcher is not None:
+        allow(ALLOWED_MATCHERS, matcher)
         match = replace(match, matcher=matcher)
     if judges is not None:
         match = replace(match, judges=judge_files(collection.root, filter(None, judges.split(","))))

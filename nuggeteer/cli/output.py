@@ -65,7 +65,7 @@ def write_json(where: str, data: dict[str, Any]) -> None:
 
     body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if where == "-":
-        sys.stdout.buffer.write(re.sub(r"[^\n -~]", _harmless, body.decode()).encode())
+        sys.stdout.buffer.write(re.sub(r"[^\n -~]|#(?=#\w*\[)", _harmless, body.decode()).encode())
         sys.stdout.buffer.flush()
     else:
         write_whole(Path(where), lambda file: file.write(body))
@@ -93,7 +93,9 @@ def write_text(where: str, text: str) -> None:
 
 
 def _harmless(char: re.Match[str]) -> str:
-    """An escape that means the same to a reader of JSON, and nothing to a terminal."""
+    """An escape that means the same to a reader of JSON, and nothing to a terminal or a build server."""
+    if char[0] == "#":
+        return r"\u0023"
     return char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1]
 
 

@@ -10,7 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from nuggeteer.collection.folder import Collection
 
-SUMMARY = "plan how to narrow an interval: with how many verdicts, whose, at what price"
+SUMMARY = "plan how to narrow an interval: with whose verdicts, in how many minutes, at what price"
 EXAMPLES = """\
   nuggeteer plan --width 0.1
   nuggeteer plan build-103 --width 0.1 --judge mini --judge large
@@ -29,7 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--width", type=options.width, required=True, metavar="W", help="how wide guesses alone may make the interval"
     )
     parser.add_argument("--against", metavar="OLD", help="plan for the difference from this run")
-    parser.add_argument("--measure", metavar="NAME", help="the score to make surer (default: f3; of a rubric, rubric)")
+    parser.add_argument(
+        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
+    )
     parser.add_argument(
         "--judge",
         action="append",
@@ -41,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=options.amount,
         default=0.5,
         metavar="X",
-        help="what a person's verdict costs, in the currency of the settings (default: 0.5)",
+        help="what a minute of a person's reading costs, in the currency of the settings (default: 0.5)",
     )
     options.collection(parser)
     options.report(parser)

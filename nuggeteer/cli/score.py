@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="separated by commas: f3 (any β), recall, precision, pyramid_f3, macro_f3, rubric, "
         "AutoNuggetizer's vital_score, weighted_score, all_score; rubric and these three also strict_... "
-        "(default: f3 to macro_f3, and of a rubric rubric first)",
+        "(default: f3 to macro_f3; for a rubric, rubric first)",
     )
     parser.add_argument("--help-measures", action=_HelpMeasures, help="explain every measure and exit")
     parser.add_argument("--questions", action="store_true", help="show every question's scores too")
@@ -119,13 +119,7 @@ def run(args: argparse.Namespace) -> int:
         if undefined and "-" not in (args.json, args.leaderboard):
             output.say(f"{args.leaderboard}: without {undefined:,} undefined scores")
     if args.json:
-        data = scores.as_json(result)
-        if args.audited:
-            for run, audited in zip(data["runs"], audits, strict=True):
-                run["audited"] = report_audits.as_json(audited)
-        if args.record:
-            data["recorded"] = recording.as_json(recorded)
-        output.write_json(args.json, data)
+        output.write_json(args.json, scores.as_json(result, audits, recorded if args.record else None))
     if args.json != "-":
         from nuggeteer.reports.terminal import console
 

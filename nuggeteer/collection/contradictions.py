@@ -65,18 +65,23 @@ def near_contradictions(verdicts: Sequence[Verdict]) -> Iterator[Problem]:
 
 def _opposed(verdicts: Sequence[Verdict], same: Callable[[str], str]) -> Iterator[tuple[Verdict, Verdict]]:
     """Each verdict with the first opposite verdict before it on the same nugget and the `same` text or answer."""
-    verdicts_of: dict[tuple[str, str], set[bool]] = {}
-    for _, _, record in verdicts:
-        verdicts_of.setdefault((record.qid, record.nugget), set()).add(record.verdict)
-    split = {nugget for nugget, both in verdicts_of.items() if len(both) == 2}
-    first: dict[tuple[str, str, str, str, bool], Verdict] = {}
-    for verdict in verdicts:
-        _, _, record = verdict
-        if (record.qid, record.nugget) in split:
-            about = record.qid, record.nugget, record.scope, same(record.text)
-            first.setdefault((*about, record.verdict), verdict)
-            if earlier := first.get((*about, not record.verdict)):
-                yield verdict, earlier
+    about: dict[tuple[str, str, str], list[int]] = {}
+    for i, verdict in enumerate(verdicts):
+        record = verdict.record
+        about.setdefault((record.qid, record.nugget, record.scope), []).append(i)
+    found: list[tuple[int, int]] = []
+    for those in about.values():
+        if len({verdicts[i].record.verdict for i in those}) < 2:
+            continue
+        first: dict[tuple[str, bool], int] = {}
+        for i in those:
+            record = verdicts[i].record
+            text = same(record.text)
+            first.setdefault((text, record.verdict), i)
+            if (earlier := first.get((text, not record.verdict))) is not None:
+                found.append((i, earlier))
+    for i, earlier in sorted(found):
+        yield verdicts[i], verdicts[earlier]
 
 
 def idle_retractions(entries: Sequence[Anything], verdicts: Sequence[Verdict]) -> Iterator[Problem]:

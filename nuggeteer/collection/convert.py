@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from nuggeteer.collection.foreign import format_of
+from nuggeteer.collection.manifest import institution_of
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
@@ -43,12 +46,13 @@ def convert_into(
     columns: Sequence[str] | None = None,
     as_truth: bool = False,
     run: str | None = None,
+    by_institution: bool = False,
 ) -> list[Converted]:
     """Read foreign files into the collection in `folder`. Lines that were not understood go to `folder`/garbled.
 
     All files are read before any is written. If one of them cannot be read, nothing is written. With `as_truth`, the
     settings say that the verdicts are the standard, although a machine gave them. `run` is the name of the run whose
-    answers a file has, if the format does not say.
+    answers a file has, if the format does not say. With `by_institution`, runs whose tags begin alike are one group.
     """
     format_, folder, files = format_of(name), Path(folder), [Path(path) for path in paths]
     refuse_file(folder)
@@ -58,6 +62,8 @@ def convert_into(
         raise NuggeteerError(f"the format {name} has no verdicts of a machine; leave out --as-truth")
     if run is not None and not format_.dataset:
         raise NuggeteerError(f"the format {name} names its runs itself; leave out --run")
+    if by_institution and not format_.tags:
+        raise NuggeteerError(f"the runs of the format {name} have no tags of TREC; leave out --by-institution")
     read = partial(format_.read, columns=columns) if columns else format_.read
     present = _without_groups(read_bundle(folder) if folder.is_dir() else Bundle())
     if format_.read_together:
@@ -66,6 +72,10 @@ def convert_into(
         bundles = _read_datasets(partial(read, run=run), files, present)
     else:
         bundles = [read(path) for path in files]
+    if by_institution:
+        for bundle in bundles:
+            named = ((tag, info.group or institution_of(tag)) for tag, info in bundle.runs.items())
+            bundle.runs = {tag: structs.replace(bundle.runs[tag], group=group) for tag, group in named}
     problems = [problem for bundle in bundles for problem in bundle.problems]
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
@@ -77,7 +87,7 @@ def convert_into(
     new = not (folder.is_dir() and any(folder.iterdir()))
     if format_.whole_answers and (new or read_settings(folder / "nuggeteer.toml").answers.split == "sentences"):
         for bundle in bundles:  # its verdicts are not on single sentences
-            bundle.judgements = [replace(judgement, scope="answer") for judgement in bundle.judgements]
+            bundle.judgements = [structs.replace(judgement, scope="answer") for judgement in bundle.judgements]
     toml = folder / "nuggeteer.toml"
     settings = NEW_SETTINGS if new and format_.whole_answers else None
     if as_truth:

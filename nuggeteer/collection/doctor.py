@@ -1,7 +1,7 @@
 """What a file is, what it holds, and what can be done with it now.
 
-A file is one of our own, or of a format that can be converted. It is read whole, so that what is wrong with it is known
-before anything is written.
+A file is one of our own, or of a format that can be converted, or of no known kind. It is read whole, so that what is
+wrong with it is known before anything is written. `broken` says whether it can be read, not whether its kind is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nuggeteer.collection.own_files import OWN_FILES, Step, own_kind
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.jsonl import bare_name
-from nuggeteer.formats.objects import Opening, open_file
+from nuggeteer.formats.objects import Opening, open_file, read_objects
 
 # Files that lie where a collection has them, and folders of such files.
 IN_PLACE = (
@@ -48,10 +48,16 @@ class Finding:
     left_out: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     steps: tuple[Step, ...] = ()
+    unreadable: bool = False  # empty, or nothing that we could read whatever its kind
 
     @property
     def known(self) -> bool:
         return bool(self.steps)
+
+    @property
+    def broken(self) -> bool:
+        """Whether something in it has to be mended before it can be used."""
+        return self.unreadable or any(problem.severity == "error" for problem in self.problems)
 
 
 def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
@@ -61,7 +67,7 @@ def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
         return _folder(path)
     opening = open_file(path)
     if opening.kind == "empty":
-        return Finding(path, "an empty file")
+        return Finding(path, "an empty file", unreadable=True)
     folder = _named(Path(collection) if collection is not None else _nearest())
     if own := own_kind(opening):
         kind, problems = OWN_FILES[own], list[Problem]()
@@ -77,7 +83,12 @@ def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
         return Finding(path, kind.about, None, counts, problems=tuple(problems), steps=steps)
     if name := recognised(opening):
         return _foreign(path, name, FORMATS[name], folder)
-    return Finding(path, _unknown(opening))
+    bundle = Bundle()
+    if opening.kind in ("lines", "document"):
+        for _ in read_objects(path, bundle, kind=opening.kind):
+            pass
+    said, unreadable = _unknown(opening)
+    return Finding(path, said, problems=tuple(bundle.problems), unreadable=unreadable)
 
 
 def _in_place(path: Path, own: str, home: str) -> Step:
@@ -130,7 +141,8 @@ def _steps(path: Path, name: str, format_: Format, bundle: Bundle, folder: str) 
 
 def _folder(path: Path) -> Finding:
     if not holds_key(path):
-        return Finding(path, "a folder without nuggets.jsonl, which is no collection; name its files")
+        about = "a folder without nuggets.jsonl, which is no collection; name its files"
+        return Finding(path, about, unreadable=True)
     problems = tuple(check(path))
     counts = {
         "runs": len(run_files(path)),
@@ -177,26 +189,29 @@ KEYS = (
 KINDS: Final = "docs/reference/files.md says which kinds there are"
 
 
-def _unknown(opening: Opening) -> str:
-    """What a file of no known format may be."""
+def _unknown(opening: Opening) -> tuple[str, bool]:
+    """What a file of no known format may be, and whether it cannot be read at all."""
     for mark, said in BEGINNINGS:
         if opening.head.startswith(mark):
-            return said
+            return said, True
     for keys, said in KEYS:
         if keys <= opening.keys:
-            return said
+            return said, False
     if opening.kind == "zip" and b"xl/" in opening.head:
-        return "an Excel workbook; save its sheet as CSV UTF-8"
+        return "an Excel workbook; save its sheet as CSV UTF-8", True
     if opening.kind == "zip":
-        return "a zip archive of no known kind; unpack it, and name its files"
+        return "a zip archive of no known kind; unpack it, and name its files", True
     if opening.columns:
         columns = _some(opening.columns)
         hint = "if it has answers, name their columns: nuggeteer convert qa FILE --columns question=...,answer=..."
-        return f"a table with the columns {columns}, of no known kind; {hint}"
+        return f"a table with the columns {columns}, of no known kind; {hint}", False
     if opening.kind == "text":
-        binary = any(char < 9 for char in opening.head)
-        return "no text, or text that is not UTF-8" if binary else f"text of no known kind; {KINDS}"
-    return f"JSON with the keys {_some(sorted(opening.keys))}, of no known kind; {KINDS}"
+        if any(char < 9 for char in opening.head):
+            return "no text, or text that is not UTF-8", True
+        return f"text of no known kind; {KINDS}", False
+    if not opening.keys:
+        return "JSON of no known kind", False
+    return f"JSON with the keys {_some(sorted(opening.keys))}, of no known kind; {KINDS}", False
 
 
 def _some(names: list[str]) -> str:

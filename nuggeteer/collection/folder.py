@@ -7,7 +7,7 @@ warnings. `check` reads every file, including all runs, and returns all problems
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,13 +23,12 @@ from nuggeteer.collection.contradictions import (
     set_aside,
     unknown_runs,
 )
-from nuggeteer.collection.manifest import read_manifest, runs_without_file
+from nuggeteer.collection.manifest import alike_tags, read_manifest, runs_without_file
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
 from nuggeteer.formats.audits import read_audit
-from nuggeteer.formats.draws import DrawnPair, read_draws
 from nuggeteer.formats.jsonl import bare_name, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.matches import read_matches
@@ -47,9 +46,7 @@ class Collection(Shown):
     """Questions, nuggets, judgements and the manifest of a folder. Runs are read when asked for.
 
     `judgements` are the human verdicts that were not retracted, and those of machines whose verdicts are the standard
-    (`[judgements] as_truth`). Those of other machines are kept apart, in `machine`. `draws` are the pairs that `judge`
-    drew at random, whether judged or not.
-    """
+    (`[judgements] as_truth`). Those of other machines are kept apart, in `machine`."""
 
     root: Path
     key: AnswerKey
@@ -58,8 +55,7 @@ class Collection(Shown):
     settings: Settings
     problems: list[Problem] = field(default_factory=list)
     machine: tuple[Judgement, ...] = ()
-    allow_empty: bool = False  # whether a run without any answer is scored; else it is an error
-    draws: tuple[DrawnPair, ...] = ()
+    allow_empty: bool = False  # whether a run without any answer is scored; otherwise it is an error
 
     def _summary(self) -> str:
         key = f"{counted(len(self.key.questions), 'question')}, {counted(len(self.key.nuggets), 'nugget')}"
@@ -87,10 +83,11 @@ class Collection(Shown):
     def _run_files(self) -> dict[str, Path]:
         return run_files(self.root)
 
-    @property
+    @cached_property
     def judges(self) -> tuple[str, ...]:
         """The judges whose verdicts count as evidence: those that `[match] judges` names, as files or as machines, and
-        those that `nuggeteer ask` has asked."""
+        those that `nuggeteer ask` had asked when this was first wanted. One that begins while a command runs is heard
+        by the next command: this one's scores must all hear the same."""
         names = [judge.name for judge in self.settings.judges if judge.name == Path(judge.name).name]
         asked = [self.root / "judges" / f"{name}.jsonl" for name in names]
         inside = self.root.resolve()
@@ -167,7 +164,7 @@ class Collection(Shown):
     def _read_run(self, path: Path, problems: list[Problem], named: bool) -> Run:
         """The run in a file, which the user may have `named` and may then be anywhere."""
         root = None if named else self.root
-        if path in self._run_files.values():
+        if self._run_files.get(bare_name(path)) == path:
             stored(path, problems)
         return read_run(path, self._info(bare_name(path)), self.key, self.settings.answers.split, problems, root)
 
@@ -209,12 +206,15 @@ def check(root: Path | str) -> list[Problem]:
     """All problems in any file of a collection, in the order of files and lines."""
     problems: list[Problem] = []
     collection, entries = _read(Path(root), problems)
-    runs = []
-    for name in collection.run_names:
-        runs.append(collection._read_run(collection._run_files[name], problems, named=False))
-    _check_texts_of_judgements(collection, runs, problems)
+    judged = {(j.qid, verdict_form(j.text)) for j in collection.judgements if j.scope == "response"}
+    for path in [collection._run_files[name] for name in collection.run_names]:
+        run = collection._read_run(path, problems, named=False)
+        for question, text in zip(run.question.tolist(), run.texts, strict=True) if judged else ():
+            judged.discard((collection.key.questions[question].qid, verdict_form(text)))
+    _check_texts_of_judgements(collection, judged, problems)
     _check_judgements(collection, entries, problems)
     problems.extend(runs_without_file(collection.root / "runs.jsonl", collection.run_names))
+    problems.extend(alike_tags(collection.root / "runs.jsonl", collection.manifest))
     if table := collection.settings.match.table:
         try:
             read_table(table, collection.settings.match.language)
@@ -269,8 +269,7 @@ def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anythin
     machine = _in_order(verdict.record for verdict in verdicts if not counts_as_known(verdict.record, as_truth))
     names = {judgement.assessor for judgement in judgements if judgement.machine}
     problems.extend(_without_verdicts(root, [name for name in as_truth if name not in names]))
-    draws = tuple(read_draws(root / "judgements" / "draws", problems))
-    return Collection(root, key, judgements, manifest, settings, machine=machine, draws=draws), entries
+    return Collection(root, key, judgements, manifest, settings, machine=machine), entries
 
 
 def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
@@ -283,19 +282,22 @@ def _without_verdicts(root: Path, names: Sequence[str]) -> Iterator[Problem]:
 
 def _in_order(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
     """In an order of their own, whatever that of lines and files: sums depend on the order of what is added."""
+    about: dict[tuple[str, str], list[Judgement]] = {}  # sorted apart, for a million keys of sorting are large
+    for judgement in judgements:
+        about.setdefault((judgement.qid, judgement.nugget), []).append(judgement)
 
     def content(j: Judgement) -> tuple[object, ...]:
-        said = (j.qid, j.nugget, j.text, j.verdict, j.partial, j.contradicts, j.scope)
+        said = (j.text, j.verdict, j.partial, j.contradicts, j.scope)
         return *said, j.run or "", j.assessor or "", j.at or "", j.reason or "", "" if j.span is None else str(j.span)
 
-    return tuple(sorted(judgements, key=content))
+    return tuple(judgement for name in sorted(about) for judgement in sorted(about[name], key=content))
 
 
 def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> list[Anything]:
     """Every line about a nugget of the key, retracted or not."""
     entries = []
     for entry in read_folder(folder, problems):
-        file, line, record = entry
+        file, line, record = entry.file, entry.line, entry.record
         if (record.qid, record.nugget) not in key.nugget_position:
             what, remedy = f"unknown question {record.qid!r}", "the verdict is not used; correct the qid"
             if record.qid in key.position:
@@ -310,14 +312,9 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
     return entries
 
 
-def _check_texts_of_judgements(collection: Collection, runs: list[Run], problems: list[Problem]) -> None:
+def _check_texts_of_judgements(collection: Collection, unseen: Set[tuple[str, str]], problems: list[Problem]) -> None:
     """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
-    present = {
-        (collection.key.questions[q].qid, verdict_form(text))
-        for run in runs
-        for q, text in zip(run.question.tolist(), run.texts, strict=True)
-    }
-    absent = sum((j.qid, verdict_form(j.text)) not in present for j in collection.judgements if j.scope == "response")
+    absent = sum(j.scope == "response" and (j.qid, verdict_form(j.text)) in unseen for j in collection.judgements)
     if absent:
         what = f"{absent} judged texts are in none of the runs"
         remedy = "fine for old builds' answers; else check that no text was edited"

@@ -38,6 +38,7 @@ class Format:
     of_run: Callable[[Bundle, str], Iterable[Any]] | None = None
     of_key: Callable[[Bundle], Iterable[Any]] | None = None
     columns: bool = False
+    tags: bool = False  # its runs have the tags of TREC, which begin with the name of an institution
     whole_answers: bool = False  # what it has of runs are answers of any length; a new collection cuts them
     # Reads files together, for a key that they share or that the collection has.
     read_together: Callable[[Sequence[Path], Iterable[Nugget]], list[Bundle]] | None = None
@@ -53,7 +54,7 @@ FORMATS: Mapping[str, Format] = {
         "TREC QA answer key", trec_key.recognises, trec_key.read_key, of_key=trec_key.key_lines, columns=True
     ),
     "trec-run": Format(
-        "TREC QA run", trec_qa.recognises_run, trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True
+        "TREC QA run", trec_qa.recognises_run, trec_qa.read_runs, of_run=trec_qa.run_lines, columns=True, tags=True
     ),
     "trec-judgements": Format(
         "TREC QA judgement file",
@@ -61,6 +62,7 @@ FORMATS: Mapping[str, Format] = {
         trec_qa.read_judgements,
         of_run=trec_qa.judgement_lines,
         columns=True,
+        tags=True,
     ),
     "nuggetizer-nuggets": Format(
         "AutoNuggetizer nuggets",
@@ -188,7 +190,7 @@ def common_format(paths: Sequence[Path]) -> str:
     names = {path: recognised(open_file(path)) for path in paths}
     for path, name in names.items():
         if name is None:
-            raise NuggeteerError(f"{path}: of no format that can be converted; nuggeteer doctor says what it is")
+            raise NuggeteerError(f"{path} is in no format that convert can read; nuggeteer doctor says what it is")
         if name != names[paths[0]]:
             first = names[paths[0]]
             raise NuggeteerError(f"{path} is in the format {name}, and {paths[0]} in {first}; convert them one by one")

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.foreign import name_formats
 from nuggeteer.collection.ledger import Ledger
@@ -71,7 +73,7 @@ def import_verdicts(
     ledger = Ledger(collection.root, name)
     verdicts = [Entry(v.file, v.line, _own(v.record, name)) for v in content.verdicts]
     present = [entry for entry in read_folder(ledger.path.parent, []) if entry.record.assessor == name]
-    withdrawn = [Entry(r.file, r.line, replace(r.record, assessor=name)) for r in content.retractions]
+    withdrawn = [Entry(r.file, r.line, structs.replace(r.record, assessor=name)) for r in content.retractions]
     standing, earlier = unretracted(present), unretracted([*present, *withdrawn])
     gone = {verdict.record.pair for verdict in standing} - {verdict.record.pair for verdict in earlier}
     valid = unretracted([*(e for e in present if isinstance(e.record, Retraction)), *withdrawn, *verdicts])
@@ -133,7 +135,8 @@ def _read(path: Path, key: AnswerKey, split: Split, problems: list[Problem]) -> 
     if content.strip(_BLANKS).startswith(b"{") and torn(content):
         what = "the last line is incomplete"
         problems.append(Problem(str(path), None, what, "get the whole file, or delete the line"))
-    for file, line, record in found.verdicts:
+    for entry in found.verdicts:
+        file, line, record = entry.file, entry.line, entry.record
         if record.qid not in key.position:
             problems.append(Problem(file, line, f"unknown question {record.qid!r}", "correct the qid"))
         elif (record.qid, record.nugget) not in key.nugget_position:
@@ -161,7 +164,7 @@ def _assignments(path: Path, key: AnswerKey, split: Split, problems: list[Proble
             problems.append(Problem(str(path), line, f"unknown question {qid!r}", "correct the qid"))
     scope: Scope = "answer" if split == "sentences" else "response"
     verdicts = [
-        Entry(str(path), lines[j.run, j.qid], replace(j, assessor=None, scope=scope))
+        Entry(str(path), lines[j.run, j.qid], structs.replace(j, assessor=None, scope=scope))
         for j in bundle.judgements
         if j.qid in key.position
     ]
@@ -187,7 +190,7 @@ def _assessor_of(path: Path, verdicts: list[Verdict], assessor: str | None) -> s
 
 
 def _own(judgement: Judgement, assessor: str) -> Judgement:
-    return replace(judgement, assessor=assessor, extra={"source": "import", **judgement.extra})
+    return structs.replace(judgement, assessor=assessor, extra={"source": "import", **judgement.extra})
 
 
 def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem]) -> Iterator[Judgement]:

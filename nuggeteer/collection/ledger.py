@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.metadata import version
@@ -22,12 +21,13 @@ from types import MappingProxyType
 from typing import Any
 
 import orjson
+from msgspec.structs import replace
 
 from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.fields import as_written, moment
 from nuggeteer.formats.append import append, append_line
 from nuggeteer.formats.cache import own_path, write_own
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, WrongLine, as_line
-from nuggeteer.formats.fields import as_written, moment
 from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.records import Judgement, Pair, Retraction
 from nuggeteer.text import normalised

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nuggeteer.errors import InputError, Problem
-from nuggeteer.formats.fields import moment
+from nuggeteer.fields import moment
 from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.records import Judgement
 

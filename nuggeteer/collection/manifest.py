@@ -1,8 +1,13 @@
-"""Reads the manifest, `runs.jsonl`: the group of each run, and how it was judged."""
+"""Reads the manifest, `runs.jsonl`: the group of each run, and how it was judged.
+
+TREC's tags begin with the name of the institution that sent a run, often followed by the year and a letter: `lcc05a`.
+Runs of one institution are alike. If they are not in one group, each is guessed from the other's verdicts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from nuggeteer.errors import Problem, did_you_mean
@@ -10,6 +15,8 @@ from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.measures import ALL, is_measure
 from nuggeteer.records import RunInfo
+
+_SHOWN = 5
 
 
 def read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
@@ -24,6 +31,25 @@ def read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
                 lines.setdefault(name, line)
     problems.extend(_unknown_measures(path, lines))
     return manifest
+
+
+def institution_of(tag: str) -> str | None:
+    """The letters that a run's tag begins with, if digits follow: of `lcc05a`, `lcc`."""
+    found = re.match(r"([^\W\d_]{2,})\d", tag)
+    return found[1].casefold() if found else None
+
+
+def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]:
+    """Runs that look like those of one institution in one year, of which some are in no group."""
+    alike: dict[tuple[str, str], list[RunInfo]] = {}
+    for info in manifest.values():
+        if (name := institution_of(info.run)) and (year := re.match(r"\D+(\d\d)(?!\d)", info.run)):
+            alike.setdefault((name, year[1]), []).append(info)
+    for (name, _), runs in alike.items():
+        if len(runs) > 1 and not all(info.group for info in runs):
+            shown = ", ".join(info.run for info in runs[:_SHOWN]) + (", ..." if len(runs) > _SHOWN else "")
+            what = f"{shown} look like runs of one institution, and each is guessed from the verdicts on the others"
+            yield Problem(str(path), None, what, f'give each its group, such as "group": "{name}"', "warning")
 
 
 def runs_without_file(path: Path, names: Collection[str]) -> Iterator[Problem]:

@@ -176,7 +176,9 @@ OWN_FILES: Mapping[str, OwnFile] = {
         "an evaluation of distillers",
         lambda opening: (
             opening.every("type")
-            and {one["type"] for one in opening.objects} <= {"corpus", "query", "distiller", "nug", "nugget", "answer"}
+            and all(
+                one["type"] in ("corpus", "query", "distiller", "nug", "nugget", "answer") for one in opening.objects
+            )
         ),
         _objects("records"),
         lambda file, folder, opening: [("to score the distillers", f"nuggeteer distill {file}")],

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.fields import as_written
 from nuggeteer.formats.append import append_line
-from nuggeteer.formats.fields import as_written
 from nuggeteer.formats.handed_in import Proposed
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
 from nuggeteer.languages import ENGLISH, Language

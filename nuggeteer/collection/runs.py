@@ -47,7 +47,7 @@ def read_run(
             response = canonical.RESPONSES.checked(str(path), line, record, problems)
             if response is None:
                 continue
-            qid, text, docid, rank, _ = response
+            qid, text, docid, rank = response.qid, response.text, response.docid, response.rank
             place = position.get(qid)
         if rank is not None:
             if rank <= last_rank.get(qid, rank - 1):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.names import refuse_file
 from nuggeteer.errors import fail
+from nuggeteer.formats.judgements import read_file, unretracted
+from nuggeteer.records import RunInfo
 
 
 def sample_folder() -> Path:
@@ -16,6 +21,23 @@ def sample_folder() -> Path:
     package = Path(__file__).parent.parent
     installed = package / "sample"
     return installed if installed.is_dir() else package.parent / "judgements" / "sample"
+
+
+def true_sample(collection: Collection) -> Collection:
+    """The sample with all that is true of its builds, which its folder does not say. No guess sees it."""
+    package = Path(__file__).parent.parent
+    installed = package / "truth"
+    folder = installed if installed.is_dir() else package.parent / "judgements" / "truth"
+    said = [entry.record for entry in unretracted(list(read_file(folder / "builds.jsonl", [])))]
+    every = {run: RunInfo(run, "build", "every") for run in {line.run for line in said} if run}
+    verdicts = (*collection.judgements, *said)
+    return replace(collection, judgements=verdicts, manifest={**collection.manifest, **every})
+
+
+def unjudged(collection: Collection) -> Collection:
+    """A collection before anybody has judged anything."""
+    manifest = {name: structs.replace(info, judged="none") for name, info in collection.manifest.items()}
+    return replace(collection, judgements=(), manifest=manifest)
 
 
 def has_sample(collection: Collection) -> bool:

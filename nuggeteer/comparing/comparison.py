@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,15 +11,17 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
 from nuggeteer.comparing.correlations import Correlation, Official, against_official, answers_of, correlate, pooled
+from nuggeteer.comparing.diff import change_of
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import Answers, Measure, applicable, parse
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import Scores
 from nuggeteer.statistics.correlation import NORMAL_REACH
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals
 from nuggeteer.statistics.tukey import Tukey, tukey_test
 from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
@@ -61,6 +63,7 @@ class Standing(Shown):
     variance: Variance
     tukey: Tukey
     groups: tuple[Ints, ...]
+    change: Interval | None = None  # of two runs, from the first to the second, as `diff` says it
 
     @property
     def pairs(self) -> Iterator[PairOfRuns]:
@@ -71,6 +74,8 @@ class Standing(Shown):
             critical = float(tukey.critical[a, b])
             above = None if self.above is None else float(self.above[a, b])
             ends = difference - critical, difference + critical
+            if self.change and self.change.low is not None and self.change.high is not None:
+                ends = (self.change.low, self.change.high) if a else (-self.change.high, -self.change.low)
             yield PairOfRuns(a, b, difference, *ends, float(tukey.p[a, b]), above, bool(significant[a, b]))
 
     def alike(self, run: int) -> tuple[int, int]:
@@ -171,12 +176,15 @@ def compare(
     wanted = list({measure.name: measure for measure in parsed}.values())
     applicable(wanted[:1], collection.key)
     scorer = Scorer(collection, wanted, seed=seed, jobs=jobs)
-    scores = scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
+    matched = [scorer.read(run) for run in loaded] if len(loaded) == 2 else []
+    scores = scorer.scores(scorer.score(run) for run in matched or map(scorer.read, loaded))
     values: dict[str, list[Vector]] = {measure.name: [] for measure in scores.measures}
     for answers in answers_of(scores):
         for measure in scores.measures:
             values[measure.name].append(np.atleast_2d(measure(answers)))
-    standings = tuple(_standing(scores, measure, values[measure.name], scorer.resamples) for measure in scores.measures)
+    standings = tuple(_standing(scorer, scores, measure, values[measure.name]) for measure in scores.measures)
+    if len(matched) == 2:
+        standings = tuple(_as_diff(scorer, standing, matched) for standing in standings)
     if standings[0].questions == 0:
         raise NuggeteerError(f"{wanted[0]} is undefined in every question; rank by another measure")
     return Comparison(
@@ -204,22 +212,36 @@ def mean_draws(values: Vector, resamples: Vector) -> Vector:
     return np.asarray((counts * values[:, defined]).sum(axis=1)[size > 0] / size[size > 0])
 
 
-def _standing(scores: Scores, measure: Measure, values: Sequence[Vector], resamples: Vector) -> Standing:
+def _standing(scorer: Scorer, scores: Scores, measure: Measure, values: Sequence[Vector]) -> Standing:
     variance = analyse_variance(_defined(values))
     enough = variance.size >= MIN_QUESTIONS
     tukey = tukey_test(variance.means, variance.error, variance.freedom if enough else 0)
     ranks = above = None
     if enough:
-        draws = np.stack([mean_draws(own, resamples) for own in values])
-        # Resampled means vary less than Student's t, and with few questions much less.
-        widened = student_reach(variance.size) / NORMAL_REACH * np.sqrt(variance.size / (variance.size - 1))
-        centre = draws.mean(axis=1, keepdims=True)
-        draws = centre + widened * (draws - centre)
+        draws = np.stack([mean_draws(own, scorer.resamples) for own in values])
+        if scorer.interval == "t":
+            # Resampled means vary less than Student's t, and with few questions much less.
+            widened = student_reach(variance.size) / NORMAL_REACH * np.sqrt(variance.size / (variance.size - 1))
+            centre = draws.mean(axis=1, keepdims=True)
+            draws = centre + widened * (draws - centre)
         ranks = rank_intervals(draws.T)
         above = np.stack([np.mean((run > draws) + (run == draws) / 2, axis=1) for run in draws])
     means = np.array([run.measures[measure.name].value for run in scores.runs], dtype=float)
     order = np.argsort(-means, kind="stable")
     return Standing(measure, variance.size, order, ranks, above, variance, tukey, tuple(tukey.groups()))
+
+
+def _as_diff(scorer: Scorer, standing: Standing, matched: Sequence[MatchedRun]) -> Standing:
+    """Of two runs, there is one difference: with the interval and the p of `diff`, which knows more of two builds than
+    a test of means does."""
+    found = change_of(scorer, matched[0], matched[1], standing.measure)
+    change = found.interval
+    if change.value is None or change.low is None or change.high is None or found.p is None:
+        return standing
+    critical = change.value - change.low if change.value > 0 else change.high - change.value
+    off = 1 - np.eye(2)
+    tukey = Tukey(np.array([0.0, change.value]), critical * off, 1 + (found.p - 1) * off)
+    return replace(standing, tukey=tukey, groups=tuple(tukey.groups()), change=change)
 
 
 def _slices(scores: Scores, by: str, values: dict[str, list[Vector]]) -> Slices:

@@ -36,7 +36,7 @@ class Zeros:
 @dataclass(frozen=True)
 class Correlation:
     """How two measures agree: on single answers, and on the means of runs. `by_question` is the interval of Pearson's r
-    over answers which allows for that those to one question resemble each other."""
+    over answers. It allows for answers to one question being alike."""
 
     measures: tuple[Measure, Measure]
     answers: ScoreAgreement

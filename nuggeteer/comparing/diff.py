@@ -1,7 +1,8 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
 Scores come from the draws that score each run by itself. In each of them a text that both return has one verdict, so
-identical answers never differ. How probable each change is, `joint` says. Swapping old and new changes only the sign.
+identical answers never differ. What the words of both say of their difference, `builds` adds. Swapping old and new
+changes only the sign.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Literal
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
+from nuggeteer.comparing.builds import moved_draws
 from nuggeteer.comparing.changes import Delta, NuggetChange
-from nuggeteer.comparing.joint import joint_chances
 from nuggeteer.comparing.sightings import explained, of_groups, sightings_of
+from nuggeteer.comparing.strange import StrangeAnswers, strange_night
 from nuggeteer.display import Framed
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
@@ -56,6 +58,8 @@ class Diff(Framed):
     gain: Vector
     loss: Vector
     identical: Bools
+    anyone_judged: bool  # whether people have judged anything of the collection
+    strange: tuple[StrangeAnswers, ...]  # what must be read first
     signature: str
     notes: tuple[str, ...] = ()
     as_truth: tuple[str, ...] = ()
@@ -166,7 +170,7 @@ def diff_matched_runs(
     key = scorer.key
     alike, identical = _same_texts(key, old, new)
     before, after = _decided(scorer, old, new, new_outcome)
-    same = bool(identical.all())
+    same = Same(alike, bool(identical.all()))
     deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
 
     found = before.outcome.found & key.counted, after.outcome.found & key.counted
@@ -181,9 +185,14 @@ def diff_matched_runs(
         for kind in ("gained", "lost"):
             chance[kind][alike[key.question]] = 0.0
     else:
-        outcomes = before.outcome, after.outcome
-        joint = joint_chances(key, (old, new), outcomes, (before.drawn, after.drawn), alike, scorer.material.settings)
-        chance = {"gained": joint.gained, "lost": joint.lost, "kept": joint.kept}
+        drawn = before.drawn, after.drawn
+        chance = {
+            "gained": (~drawn[0] & drawn[1]).mean(axis=0),
+            "lost": (drawn[0] & ~drawn[1]).mean(axis=0),
+            "kept": (drawn[0] & drawn[1]).mean(axis=0),
+        }
+        for kind in ("gained", "lost"):
+            chance[kind][alike[key.question]] = 0.0
     for each in chance.values():
         each[~key.counted] = 0.0
     shown = np.flatnonzero(before.outcome.found | after.outcome.found)
@@ -211,7 +220,7 @@ def diff_matched_runs(
         ]
 
     scorer.keep_words()
-    changed = sorted([*changes("gained"), *changes("lost")], key=_by_weight)
+    changed = sorted([*changes("gained"), *changes("lost")], key=by_weight)
     return Diff(
         key,
         old.run,
@@ -226,6 +235,8 @@ def diff_matched_runs(
         chance["gained"],
         chance["lost"],
         identical,
+        bool(scorer.known.texts),
+        strange_night(key, scorer.collection.settings.match, old, new),
         str(scorer.signature),
         scorer.notes,
         tuple(scorer.collection.machine_truth),
@@ -234,8 +245,27 @@ def diff_matched_runs(
 
 def change_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Delta:
     """How much a score changed, as in `diff_matched_runs`, without what changed."""
-    _, identical = _same_texts(scorer.key, old, new)
-    return _delta(scorer, measure, *_decided(scorer, old, new), bool(identical.all()))
+    alike, identical = _same_texts(scorer.key, old, new)
+    return _delta(scorer, measure, *_decided(scorer, old, new), Same(alike, bool(identical.all())))
+
+
+def drawn_change(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Vector:
+    """The changes of a score by question, draws × questions; one row if all is known."""
+    alike, _ = _same_texts(scorer.key, old, new)
+    before, after = _decided(scorer, old, new)
+    values = [
+        np.atleast_2d(measure(side.decided_answers if side.drawn_answers is None else side.drawn_answers))
+        for side in (before, after)
+    ]
+    return moved_draws(scorer, old, new, alike, values[1] - values[0])
+
+
+@dataclass(frozen=True)
+class Same:
+    """The questions to which two runs give the `alike` answers, and whether `all` answers are the same."""
+
+    alike: Bools
+    all: bool
 
 
 @dataclass(frozen=True)
@@ -292,8 +322,8 @@ def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
     ]
 
 
-def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, same: bool) -> Delta:
-    """The difference by a measure; `same` means that both runs give the same answers."""
+def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, same: Same) -> Delta:
+    """The difference by a measure."""
     hard = [measure(side.decided_answers) for side in (old, new)]
     certain = bool(old.outcome.known.all() and new.outcome.known.all())
     if certain or old.drawn_answers is None or new.drawn_answers is None:
@@ -301,14 +331,21 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         difference = hard[1] - hard[0]
     else:
         values = measure(old.drawn_answers), measure(new.drawn_answers)
-        drawn, expected = values[1] - values[0], [each.mean(axis=0) for each in values]
+        drawn = moved_draws(scorer, old.matched, new.matched, same.alike, values[1] - values[0])
         difference = drawn.mean(axis=0)
+        expected = [each.mean(axis=0) for each in values]
+        rest = difference - (expected[1] - expected[0])
+        # What the words of both say is of each as far as it is in doubt: what is known does not move.
+        doubt = [np.broadcast_to(each.var(axis=0), difference.shape) for each in values]
+        both = doubt[0] + doubt[1]
+        share = [np.divide(own, both, out=np.full(len(rest), 0.5), where=both > 0) for own in doubt]
+        expected = [expected[0] - rest * share[0], expected[1] + rest * share[1]]
     widest = 1 - measure.least(scorer.key)
     scale = Scale(-widest, widest)
-    interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, scale)
+    interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, scale, scorer.interval, scorer.seed)
     defined = ~np.isnan(difference)
     p = p_of_no_difference(interval, int(defined.sum()), scale)
-    if same and interval.value is not None:
+    if same.all and interval.value is not None:
         interval, p = Interval(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0)), 1.0
     means = [float(each[defined].mean()) if defined.any() else None for each in expected]
     return Delta(
@@ -319,8 +356,8 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         p,
         number_or_none(randomisation(difference[:, None], scorer.seed)[0]) if p is not None else None,
         number_or_none(bootstrap_p(difference, scorer.seed)) if p is not None else None,
-        expected[0],
-        expected[1],
+        np.clip(expected[0], 1 - widest, 1.0),
+        np.clip(expected[1], 1 - widest, 1.0),
     )
 
 
@@ -339,7 +376,7 @@ def _effect(measure: Measure, side: DecidedRun, which: Ints) -> Vector:
     return np.asarray(np.nan_to_num(whole - measure(side.answers(without))[turn, question]))
 
 
-def _by_weight(change: NuggetChange) -> tuple[bool, bool, float, float]:
+def by_weight(change: NuggetChange) -> tuple[bool, bool, float, float]:
     probability = 1.0 if change.probability is None else change.probability
     effect = abs(change.effect) if change.forbidden else change.effect
     return not change.contradicted, not (change.vital or change.forbidden), -effect * probability, -probability

@@ -1,8 +1,15 @@
-"""Gates: rules that a diff passes or fails, each with its reason in one line."""
+"""The gates: whether a build may ship, with the reason in one line. Every door asks here: `nightly`, `diff`, pytest,
+JUnit, Markdown, the pages, the history and the servers.
+
+A gate asks about *these questions*: a suite is fixed, so only verdicts that nobody gave are unknown, and when all is
+read the answer is exact. What the change means for questions like these stands in a second line. With
+`about = "all"` the gate asks about such questions.
+
+No build passes on guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,111 +17,134 @@ import numpy as np
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.display import p_value
-from nuggeteer.errors import NuggeteerError
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING
+from nuggeteer.settings import About
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING, Interval
 
-PROBABLE_LOSS = 0.5
+SURE = 0.95  # how probable a loss must be to fail a gate, unless somebody says otherwise
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
+Basis = Literal["read", "guessed", "nobody"]  # somebody read some of tonight's answers; only earlier ones; none at all
+NOBODY = "Nobody has judged any answer yet, so nothing can pass. nuggeteer judge asks for the most telling verdicts"
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A rule applied: whether it holds, and why in one line. `lost` are the nuggets that it counted.
-
-    A gate that is not `decided` passes, because it only fails on evidence."""
+    """A rule applied. `lost` are the nuggets that it counted, and `beyond` is what it means for other questions."""
 
     rule: str
-    passed: bool
+    decision: Decision
     why: str
     lost: tuple[NuggetChange, ...] = ()
-    decided: bool = True
+    beyond: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.decision}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """All gates of a change together. `strange` says what is unlike other nights and must be looked at before anything
+    passes."""
+
+    gates: tuple[Gate, ...]
+    basis: Basis
+    strange: tuple[str, ...] = ()
 
     @property
     def decision(self) -> Decision:
-        return "UNDECIDED" if not self.decided else "PASS" if self.passed else "FAIL"
+        """One gate that fails decides; otherwise each must pass, somebody must have judged something, and the night
+        must not be strange."""
+        decisions = {gate.decision for gate in self.gates}
+        if "FAIL" in decisions:
+            return "FAIL"
+        passes = decisions == {"PASS"} and self.basis != "nobody" and not self.strange
+        return "PASS" if passes else "UNDECIDED"
 
-    def __str__(self) -> str:
-        return f"gate {'passed' if self.passed else 'failed'}: {self.why}"
+    @property
+    def title(self) -> str:
+        return title_of(self.decision, self.basis)
+
+    @property
+    def reason(self) -> str:
+        if self.decision == "UNDECIDED":
+            if self.basis == "nobody":
+                return f"{NOBODY}."
+            if self.strange:
+                return f"{self.strange[0]} Read a few of these answers first: nuggeteer judge begins with them."
+        return " ".join(f"{gate.why}." for gate in self.gates if gate.decision == self.decision)
 
 
-def decide(gates: Sequence[Gate]) -> Decision:
-    """Of all gates together: one that fails decides; otherwise each must be decided."""
-    decisions = {gate.decision for gate in gates}
-    return "FAIL" if "FAIL" in decisions else "UNDECIDED" if "UNDECIDED" in decisions else "PASS"
+def title_of(decision: Decision, basis: Basis | None) -> str:
+    """The decision; and if nobody read any of the answers, that too."""
+    return "PASS (guessed)" if decision == "PASS" and basis == "guessed" else decision
 
 
-def not_worse(diff: Diff, by: float = 0.0, p: float | None = None) -> Gate:
-    """Fails if the headline measure is lower by more than `by` and not just by chance: the whole 95 % interval of the
-    difference is below −`by`. With `p`, fails if the difference is below −`by` and its p-value below `p`."""
+def rule(
+    diff: Diff,
+    by: float | None = None,
+    most: int | None = None,
+    sure: float = SURE,
+    about: About = "these",
+) -> Ruling:
+    """The gates of a change: the headline measure is not worse by more than `by`, and no more than `most` vital nuggets
+    are lost with a probability of at least `sure`. A gate that nobody asks for (None) is left out."""
+    gates = []
+    if by is not None:
+        gates.append(_not_worse(diff, by, about))
+    if most is not None:
+        gates.append(_kept(diff, most, sure))
+    return Ruling(tuple(gates), basis_of(diff), tuple(one.what for one in diff.strange))
+
+
+def basis_of(diff: Diff) -> Basis:
+    """What people have read of it."""
+    if not diff.anyone_judged:
+        return "nobody"
+    return "read" if diff.new.pairs_known else "guessed"
+
+
+def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     delta = diff.headline
     title, interval = delta.measure.title, delta.interval
-    rule = f"{title} not worse by more than {by:g}"
-    if _changed_alike(diff.headline):
-        passed = (interval.value or 0.0) >= -by
-        why = _same_change(diff.headline)
-    elif interval.value is None or interval.low is None or interval.high is None or delta.p is None:
-        raise NuggeteerError(f"{_no_interval(title)}: whether it is worse cannot be decided")
-    elif p is None:
-        passed = interval.high >= -by
-        limits = f"{signed(interval.low)} to {signed(interval.high, -by)}"
-        why = f"95 % interval of the change {limits}, {'not all' if passed else 'all'} of it below {_limit(by)}"
-    elif interval.value >= -by:
-        passed = True
-        why = f"change {signed(interval.value, -by)}, not below {_limit(by)}"
-    else:
-        passed = delta.p >= p
-        why = f"change {signed(interval.value, -by)}, below {_limit(by)}, and p {p_value(delta.p)}"
-        why += f", {'not ' if passed else ''}below {p:g}"
-    return Gate(rule, passed, f"{title} {delta.old:.3f} → {delta.new:.3f}, {why}")
+    rule_, worse = f"{title} not worse by more than {by:g}", f"worse by more than {by:g}" if by else "worse"
+    if _changed_alike(delta):
+        change = interval.value or 0.0
+        return Gate(
+            rule_, "PASS" if change >= -by else "FAIL", f"{title} changed by {signed(change)} in every question"
+        )
+    ends = interval.judging if about == "these" else _whole(interval)
+    if ends is None:
+        return Gate(rule_, "UNDECIDED", _no_interval(title, about, interval))
+    low, high = ends
+    decision: Decision = "PASS" if low >= -by else "FAIL" if high < -by else "UNDECIDED"
+    verb = {"PASS": "is not", "FAIL": "is", "UNDECIDED": "may be"}[decision]
+    where = "on these questions" if about == "these" else "for questions like these"
+    why = f"{title} {verb} {worse} {where}: the change is {_between(low, high, -by)}"
+    return Gate(rule_, decision, why, (), _beyond(delta, by, about))
 
 
-def vital_kept(diff: Diff, most: int = 0, sure: float = PROBABLE_LOSS) -> Gate:
-    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`. A forbidden nugget that
-    is claimed now counts like one.
-
-    A loss guessed by a model without probabilities counts as certain."""
-    possible = [change for change in (*diff.lost, *diff.claimed, *diff.doubtful) if change.worse]
-    lost = tuple(change for change in possible if change.probability is None or change.probability >= sure)
-    names = ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:5])
-    more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-    unsure = len(possible) - len(lost)
-    why = f"{_losses(diff, len(lost))} with a probability of at least {sure:g}, {most} allowed"
-    why += f": {names}{more}" if lost else ""
-    why += f" ({unsure} less sure)" if unsure else ""
-    return Gate(f"at most {_losses(diff, most)}", len(lost) <= most, why, lost)
+def _beyond(delta: Delta, by: float, about: About) -> str:
+    """What the change means for other questions, if the gate is about these."""
+    ends = _whole(delta.interval)
+    if about == "all" or ends is None:
+        return ""
+    return f"For questions like these, the change is {_between(*ends, -by)}"
 
 
-def surely_not_worse(diff: Diff, by: float) -> Gate:
-    """Passes if the whole 95 % interval of the change of the headline measure is at or above −`by`, fails if all of it
-    is below, and is undecided otherwise."""
-    title, interval = diff.headline.measure.title, diff.headline.interval
-    rule = f"{title} not worse by more than {by:g}"
-    if _changed_alike(diff.headline):
-        return Gate(rule, (interval.value or 0.0) >= -by, f"{title}: {_same_change(diff.headline)}")
-    if interval.low is None or interval.high is None:
-        return Gate(rule, True, _no_interval(title), decided=False)
-    worse = f"worse by more than {by:g}" if by else "worse"
-    is_worse = "may or may not be" if interval.low < -by <= interval.high else "is" if interval.high < -by else "is not"
-    limits = f"{signed(interval.low, -by)} and {signed(interval.high, -by)}"
-    why = f"{title} {is_worse} {worse}: the change is between {limits}"
-    return Gate(rule, interval.high >= -by, why, decided=is_worse != "may or may not be")
-
-
-def surely_kept(diff: Diff, most: int, sure: float) -> Gate:
-    """Fails if more than `most` vital nuggets are lost with a probability of at least `sure`. Passes if no more than
-    `most` are lost with a probability above 1 − `sure`. Otherwise it is undecided. A forbidden nugget that is claimed
-    now counts like a vital one lost."""
-    gate = vital_kept(diff, most, sure)
+def _kept(diff: Diff, most: int, sure: float) -> Gate:
+    """A forbidden nugget that is claimed now counts like a vital one lost. A loss guessed by a model without
+    probabilities counts as certain."""
+    worse = [change for change in (*diff.lost, *diff.claimed, *diff.doubtful) if change.worse]
+    lost = tuple(change for change in worse if change.probability is None or change.probability >= sure)
     possible = len(possibly_lost(diff, sure))
-    doubtful = max(possible - len(gate.lost), 0)
-    be = "is" if len(gate.lost) == 1 else "are"
-    why = f"{_losses(diff, len(gate.lost), f'{be} surely ')}" + (f" and {doubtful} possibly" if doubtful else "")
+    doubtful = max(possible - len(lost), 0)
+    why = _losses(diff, len(lost), "surely " if sure > 0.9 else "probably ")
+    why += f" and {doubtful} possibly" if doubtful else ""
     why += f"; {most} {'is' if most == 1 else 'are'} allowed"
-    if gate.lost:
-        why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in gate.lost[:3])
-        why += f" and {len(gate.lost) - 3} more)" if len(gate.lost) > 3 else ")"
-    return Gate(gate.rule, gate.passed, why, gate.lost, decided=not gate.passed or possible <= most)
+    if lost:
+        why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:3])
+        why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"
+    decision: Decision = "FAIL" if len(lost) > most else "PASS" if possible <= most else "UNDECIDED"
+    return Gate(f"at most {_losses(diff, most)}", decision, why, lost)
 
 
 def possibly_lost(diff: Diff, sure: float) -> list[int]:
@@ -129,27 +159,34 @@ def possibly_lost(diff: Diff, sure: float) -> list[int]:
 
 
 def _changed_alike(delta: Delta) -> bool:
-    """Whether all of several questions changed by the same amount, which leaves no interval and no doubt."""
+    """Whether all of several questions changed by the same amount, which leaves no doubt."""
     changes = delta.by_question[~np.isnan(delta.by_question)]
     alike = len(changes) >= MIN_QUESTIONS and float(np.ptp(changes)) < ROUNDING
     return alike and delta.interval.low is None
 
 
-def _same_change(delta: Delta) -> str:
-    return f"the change is {signed(delta.interval.value or 0.0)} in every question"
+def _whole(interval: Interval) -> tuple[float, float] | None:
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
 
 
-def _no_interval(title: str) -> str:
+def _no_interval(title: str, about: About, interval: Interval) -> str:
+    if interval.value is None:
+        return f"{title} is undefined in every question"
+    if about == "these":
+        return f"{title} is guessed by a threshold that cannot say how sure it is"
     return f"{title} has no interval here, because that takes {MIN_QUESTIONS} questions for which it is defined"
 
 
-def _losses(diff: Diff, nuggets: int, are: str = "") -> str:
-    lost = f"{nuggets} vital nugget{'' if nuggets == 1 else 's'} {are}lost"
+def _losses(diff: Diff, nuggets: int, how: str = "") -> str:
+    lost = f"{nuggets} vital nugget{'' if nuggets == 1 else 's'} {how}lost"
     return f"{lost} or forbidden one{'' if nuggets == 1 else 's'} claimed" if diff.key.forbidden.any() else lost
 
 
-def _limit(by: float) -> str:
-    return f"−{by:g}" if by else "0"
+def _between(low: float, high: float, limit: float) -> str:
+    """A range of changes; a single one if it is exact."""
+    if high - low < ROUNDING:
+        return signed(low, limit)
+    return f"between {signed(low, limit)} and {signed(high, limit)}"
 
 
 def signed(value: float, limit: float | None = None) -> str:

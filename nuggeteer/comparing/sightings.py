@@ -118,9 +118,9 @@ def _nearest(matched: MatchedRun, shown: Ints, nuggets: int) -> Ints:
     """The first response with the highest match score for each of these nuggets; −1 without an answer."""
     wanted = np.zeros(nuggets, dtype=bool)
     wanted[shown] = True
-    where = np.flatnonzero(wanted[matched.pairs.nugget])
-    order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
-    own, first = np.unique(matched.pairs.nugget[where][order], return_index=True)
+    where = np.flatnonzero(wanted[matched.nugget])
+    order = np.lexsort((where, -matched.scores[where], matched.nugget[where]))
+    own, first = np.unique(matched.nugget[where][order], return_index=True)
     result = np.full(nuggets, -1, dtype=np.int64)
     result[own] = np.searchsorted(matched.begin, where[order][first], side="right") - 1
     return result

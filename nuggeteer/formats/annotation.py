@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.fields import WrongField, identifier
+from nuggeteer.fields import WrongField, identifier
 
 Spans = tuple[tuple[int, int], ...]
 CONDITIONS = ("medium", "language", "structure")  # in the order of the paper's table

@@ -15,14 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.fields import Id, WrongField
 from nuggeteer.formats.annotation import HEADS, Extent, Snippet, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
 from nuggeteer.formats.brat import read_brat, write_brat
 from nuggeteer.formats.canonical import Layout
-from nuggeteer.formats.fields import WrongField, identifier, string
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
 
 
@@ -70,7 +72,7 @@ def write_snippets(path: Path, snippets: Sequence[Snippet]) -> list[str]:
         return []
     if path.suffix == ".txt":
         write_brackets(path, snippets)
-        return extra_keys
+        return ["other keys"] if any(snippet.extra.keys() - {"citations"} for snippet in snippets) else []
     if path.suffix:
         raise NuggeteerError(f"{path}: name a .txt file (double brackets), a .jsonl file (offsets) or a folder (brat)")
     write_brat(path, snippets)
@@ -118,14 +120,15 @@ def _snippet(text: str, nuggets: tuple[Extent, ...], **fields: Any) -> Snippet:
     return Snippet(text=text, nuggets=nuggets, **fields)
 
 
-SNIPPETS = Layout(
-    _snippet,
-    ("snippet", "text", "nuggets"),
-    {
-        "snippet": identifier,
-        "text": string,
-        "nuggets": _nuggets,
-        "qid": identifier,
-        **dict.fromkeys(HEADS, identifier),
-    },
-)
+class _Line(Struct):
+    snippet: Id
+    text: str
+    nuggets: Annotated[Any, Meta(extra={"check": _nuggets})]
+    qid: Id | None = None
+    medium: Id | None = None
+    language: Id | None = None
+    structure: Id | None = None
+    distiller: Id | None = None
+
+
+SNIPPETS = Layout(_Line, _snippet)

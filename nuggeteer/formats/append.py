@@ -11,17 +11,19 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
-from nuggeteer.errors import InputError, NuggeteerError, fail
-from nuggeteer.formats.jsonl import BOM
+from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.formats.cache import check_names
+from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, read_jsonl
 
 PATIENCE: Final = 30.0  # seconds to wait for a lock
 READERS_PATIENCE: Final = 1.0  # seconds that reading waits for whoever writes
@@ -45,7 +47,7 @@ def append(
 def append_bytes(path: Path, data: bytes, flush: bool = True) -> Path | None:
     """Append whole lines, like `append`, but read only the last line of the file, however large it is. What is not
     flushed survives the end of the process, and not a power cut."""
-    return _append(path, _last_line, lambda _: data, flush)
+    return _append(path, partial(last_line, path), lambda _: data, flush)
 
 
 def _append(
@@ -66,6 +68,9 @@ def _append(
                     file.truncate(size)
                     before = before[: -len(rest)]
                 added = lines(before)
+                if len(added) > LONGEST_LINE and max(map(len, added.split(b"\n"))) > LONGEST_LINE:
+                    what = f"nothing was written: a line would be longer than {LONGEST_LINE:,} bytes"
+                    raise fail(path, what, "shorten its text")
                 if before and not before.endswith(b"\n"):
                     added = b"\n" + added
                 _write(file, path, added, size, flush)
@@ -99,10 +104,37 @@ def append_line(path: Path, line: dict[str, object]) -> Path | None:
     return append_bytes(path, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _last_line(file: FileIO) -> bytes:
-    """The last line and the end of the line before it."""
+def read_appended(
+    path: Path, problems: list[Problem], keys: Collection[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """As `read_jsonl`, while no other program writes a line. A torn last line is only a warning: its writing was never
+    confirmed."""
+    earlier = len(problems)
+    with quiet(path):
+        yield from read_jsonl(path, problems, keys)
+        wrong = [problem.line for problem in problems[earlier:] if problem.severity == "error" and problem.line]
+        if wrong and _is_torn(path):
+            what = "the last line is torn: it was not completely written, and its writing was never confirmed"
+            remedy = "the next line that is written moves it to a separate file; if this file is a copy, copy it again"
+            rest = [problem for problem in problems[earlier:] if problem.line != max(wrong)]
+            problems[earlier:] = [*rest, Problem(str(path), max(wrong), what, remedy, "warning")]
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line is torn. Nobody appends to a compressed file."""
+    try:
+        with FileIO(path) as file:
+            return os.pread(file.fileno(), len(GZIP), 0) != GZIP and bool(torn(last_line(path, file)))
+    except (OSError, InputError):
+        return False
+
+
+def last_line(path: Path, file: FileIO) -> bytes:
+    """The last line and the end of the line before it. Raises `InputError` if it is too long."""
     found, position = b"", os.fstat(file.fileno()).st_size
     while position and b"\n" not in found[:-1]:
+        if len(found) > LONGEST_LINE:
+            raise fail(path, f"its last line is longer than {LONGEST_LINE:,} bytes", "shorten or delete it")
         step = min(position, _BLOCK)
         position -= step
         found = os.pread(file.fileno(), step, position) + found
@@ -141,8 +173,10 @@ def _locked(path: Path) -> Iterator[FileIO]:
         descriptor, made = _open(path)
         with FileIO(descriptor, "r+") as file:
             try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
                     raise fail(path, "this is not a regular file", "remove it, or choose another name")
+                check_names(path, status)
                 _lock(descriptor, path)
                 if _is_named(file, path):
                     yield file

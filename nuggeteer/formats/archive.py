@@ -12,33 +12,44 @@ import zipfile
 import zlib
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from nuggeteer.errors import InputError, fail
 from nuggeteer.formats.jsonl import UNPACKED, UNPACKED_TIMES
 from nuggeteer.formats.objects import LARGEST
 
-DIRECTORY = 50_000_000  # bytes of the largest directory of members
+DIRECTORY = 20_000_000  # bytes of the largest directory of members
 ZSTANDARD = 93  # the method's number in zip files
-_END = b"PK\x05\x06"
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD)  # the others of zipfile unpack without bound
+_END, _LARGE_END, _LARGE_LOCATOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _LOCAL = struct.Struct("<4s22xHH")  # a member's head: its mark, the lengths of its name and of what follows that
 
 
 class Archive:
-    """An open archive. `names` are its members, each once."""
+    """An open archive; use it as a context. `names` are its members, each once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._left = max(UNPACKED, UNPACKED_TIMES * path.stat().st_size)
+        self._file = path.open("rb")
         try:
-            with path.open("rb") as file:
-                if _directory(file) > DIRECTORY:
-                    raise fail(path, f"its directory has more than {DIRECTORY:,} bytes", "name another file")
-            with zipfile.ZipFile(path) as archive:
-                self._members = {member.filename: member for member in archive.infolist()}
-        except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile, struct.error) as error:
-            raise self._damaged() from error
+            if _directory(self._file) > DIRECTORY:
+                raise fail(path, f"its directory has more than {DIRECTORY:,} bytes", "name another file")
+            self._archive = zipfile.ZipFile(self._file)
+        except BaseException as error:
+            self._file.close()
+            if isinstance(error, OSError | ValueError | NotImplementedError | zipfile.BadZipFile | struct.error):
+                raise self._damaged() from error
+            raise
+        self._members = {member.filename: member for member in self._archive.infolist()}
         self.names = list(self._members)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._archive.close()
+        self._file.close()
 
     def read(self, name: str) -> bytes:
         """The bytes of a member."""
@@ -59,16 +70,17 @@ class Archive:
         return content
 
     def _unpacked(self, member: zipfile.ZipInfo, most: int) -> bytes:
+        if member.compress_type not in METHODS:
+            raise NotImplementedError
         if member.compress_type != ZSTANDARD:
-            with zipfile.ZipFile(self.path) as archive, archive.open(member) as file:
+            with self._archive.open(member) as file:
                 return file.read(most)
-        with self.path.open("rb") as raw:
-            raw.seek(member.header_offset)
-            mark, name, extra = _LOCAL.unpack(raw.read(_LOCAL.size))
-            if mark != b"PK\x03\x04":
-                raise zipfile.BadZipFile
-            raw.seek(name + extra, io.SEEK_CUR)
-            return self._zstandard(raw.read(min(member.compress_size, LARGEST)), most)
+        self._file.seek(member.header_offset)
+        mark, name, extra = _LOCAL.unpack(self._file.read(_LOCAL.size))
+        if mark != b"PK\x03\x04":
+            raise zipfile.BadZipFile
+        self._file.seek(name + extra, io.SEEK_CUR)
+        return self._zstandard(self._file.read(min(member.compress_size, LARGEST)), most)
 
     def _zstandard(self, packed: bytes, most: int) -> bytes:
         try:
@@ -88,11 +100,13 @@ class Archive:
 
 
 def _directory(file: BinaryIO) -> int:
-    """The size of the directory, as the archive says."""
+    """The size of the directory, as the archive says: at its end or, of a large one, in a record before that."""
     end = file.seek(0, io.SEEK_END)
-    file.seek(max(0, end - (1 << 16) - 22))
+    file.seek(max(0, end - (1 << 16) - 22 - 76))
     last = file.read()
     at = last.rfind(_END)
     if at < 0 or at + 22 > len(last):
         raise zipfile.BadZipFile
+    if last[max(0, at - 20) :].startswith(_LARGE_LOCATOR) and last[max(0, at - 76) :].startswith(_LARGE_END):
+        return int.from_bytes(last[at - 36 : at - 28], "little")
     return int.from_bytes(last[at + 12 : at + 16], "little")

@@ -1,10 +1,11 @@
 """The random sample of an audit: `judgements/audits/ID.jsonl`, which is written once and never changed.
 
-    first line     audit, run, responses, key, measure, planned, seed, at, signature, expected, digest
+    first line     audit, run, responses, key, measure, planned, seed, at, signature, expected, by, digest
     other lines    qid, nugget, guess, size: one for each nugget that could be drawn, in the order of the draw
 
-Among the nuggets that were left, each was drawn with the probability size / (sum of their sizes). `digest` is a hash of
-all lines after the first. It shows if somebody changed the sample later.
+What was drawn is single nuggets or whole answers (`by`). The nuggets of an answer stand together and have its size.
+Among what was left, each was drawn with the probability size / (sum of their sizes). `digest` is a hash of all lines
+after the first. It shows if somebody changed the sample later.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import orjson
 
 from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
+
+By = Literal["nugget", "answer"]
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,13 @@ class Head:
     at: str
     signature: str
     expected: Mapping[str, tuple[float, float, float]]
+    by: By = "nugget"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A nugget that could be drawn, with the guessed probability that the answer has it, and its size in the draw."""
+    """A nugget that could be drawn, with the guessed probability that the answer has it, and the size in the draw, its
+    own or its answer's."""
 
     qid: str
     nugget: str
@@ -89,7 +94,7 @@ def read_audit(path: Path) -> tuple[Head, list[Unit]]:
         head, digest = _head(rows[0])
         units = [_unit(row) for row in rows[1:]]
         whole = digest == _digest(orjson.dumps(row) for row in rows[1:])
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         whole = False
     if not whole:
         raise fail(path, "the audit was changed after it was drawn", "restore the original file")
@@ -101,11 +106,13 @@ def _digest(lines: Iterable[bytes]) -> str:
 
 
 def _head(row: dict[str, Any]) -> tuple[Head, str]:
-    row = dict(row)
+    row = {"by": "nugget", **row}  # the first audits had no other
     digest = row.pop("digest")
     expected = {str(name): tuple(map(_number, values)) for name, values in row.pop("expected").items()}
     names = ("audit", "run", "responses", "key", "measure", "at", "signature")
-    if set(row) != {*names, "planned", "seed"} or not all(isinstance(row[name], str) for name in names):
+    if set(row) != {*names, "planned", "seed", "by"} or not all(isinstance(row[name], str) for name in names):
+        raise ValueError
+    if row["by"] not in get_args(By):
         raise ValueError
     if not all(isinstance(row[name], int) and row[name] >= 0 for name in ("planned", "seed")):
         raise ValueError

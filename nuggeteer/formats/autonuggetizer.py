@@ -27,10 +27,12 @@ an importance or an assignment that was missing is written as "" or null.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
+
+from msgspec import structs
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats.bundle import USED, Bundle, as_id, as_json, kept
@@ -139,7 +141,7 @@ def _complete(key: dict[str, list[Nugget]], answer: _Answer, bundle: Bundle) -> 
     for nugget, place in zip(answer.nuggets, places(answer.texts, own), strict=True):
         if place is None:
             name = str(len(own) + 1)
-            own.append(replace(nugget, nugget=name))
+            own.append(structs.replace(nugget, nugget=name))
             what = f"{nugget.descriptions[0]!r:.80} is not in the longest list of {answer.qid}; it is nugget {name} now"
             remedy = "fine if lists lack nuggets; if not, convert the file of nuggets first, into a new collection"
             bundle.problems.append(Problem(str(answer.path), answer.number, what, remedy, "warning"))

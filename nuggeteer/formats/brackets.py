@@ -14,12 +14,17 @@ r"""Nuggets in double brackets, as the GALE papers print them (Babko-Malaya 2008
     CONSEQUENCE: [[Russia invited Hamas leaders]] to Moscow [[for talks]]
     CONSEQUENCE-LOC: Russia invited Hamas leaders [[to Moscow]]
 
+    Snippet 4: The officer was killed late Sunday on the motorway, north of the capital
+    Chunk 1: The officer was killed late Sunday on the motorway
+    Citation 1 (doc7): he was ambushed late Sunday on a motorway
+
 The brackets of a line are the pieces of one nugget. If each bracket is followed by one of the paper's ten types, as in
 the last line, each is a nugget of its own. A nugget belongs to the snippet above it, and repeats the snippet's text;
 white space may differ. The numbers of nuggets have no meaning. A category in capitals in place of `Nugget` is the
 nugget's type, and its line may repeat a part of the snippet that occurs once. `Query`, `Distiller`, `Medium`,
 `Language` and `Structure` hold for all snippets below, until the next line of that name. With nothing after the colon,
-they end. A line `Nuggets:` has no meaning.
+they end. A line `Nuggets:` has no meaning. `Citation NAME (DOCID)` says which document the snippet above cites and what
+it quotes of it, and `Chunk NAME` which words of the snippet that is for; without a document's id, NAME is it.
 
 `\[`, `\]`, `\\` and `\-` stand for these characters themselves, and `\n`, `\r`, `\t` and `\s` for a line feed, a
 carriage return, a tab and a space. A single bracket is an ordinary character.
@@ -29,14 +34,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import Problem, fail
+from nuggeteer.fields import WrongField, identifier
 from nuggeteer.formats.annotation import HEADS, Extent, Snippet, Spans, type_name, wrong_spans
-from nuggeteer.formats.fields import WrongField, identifier
 from nuggeteer.formats.jsonl import read_lines, write_whole
 
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
@@ -46,6 +51,7 @@ _HEAD = re.compile(r"(Query|Distiller|Medium|Language|Structure)\s*:\s*(.*)", re
 _SNIPPET = re.compile(r"Snippet\s++((?:\\.|[^\\:])*+):\s?(.*)", re.DOTALL)
 _NUGGET = re.compile(r"Nuggets?\s*+[\w-]*+\s*+(?:\(([^()]*+)\)\s*+)?[:.]\s?(.*)", re.DOTALL)
 _CATEGORY = re.compile(r"([A-Z][A-Z0-9/_-]*+)\s*+:\s?(.*)", re.DOTALL)
+_CITED = re.compile(r"(Chunk|Citation)\s++([\w.-]++)\s*+(?:\(([^()]*+)\)\s*+)?:\s?(.*)", re.DOTALL)
 _TITLE = re.compile(r"Nuggets?\s*+:\s*+")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "s": " "}
 _KEEP = {"\n": r"\n", "\r": r"\r", "\\": r"\\", "[": r"\[", "]": r"\]"}
@@ -137,6 +143,7 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
     head: dict[str, str | None] = {}
     snippets: list[Snippet] = []
     nuggets: list[list[Extent]] = []
+    cited: list[dict[str, dict[str, str]]] = []
     for number, raw in read_lines(path, found):
         try:
             line = raw.decode("utf-8")
@@ -157,6 +164,11 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
                 conditions: dict[str, Any] = {name: head.get(name) for name in HEADS}
                 snippets.append(replace(snippet, **conditions))
                 nuggets.append([])
+                cited.append({})
+            elif match := _CITED.fullmatch(line):
+                if not snippets:
+                    raise WrongField("a citation before any snippet", "write 'Snippet NAME: text' above it")
+                _cite(cited[-1], *match.groups())
             elif _TITLE.fullmatch(line):
                 continue
             elif match := _NUGGET.fullmatch(line) or _CATEGORY.fullmatch(line):
@@ -167,14 +179,39 @@ def read_brackets(path: Path, problems: list[Problem]) -> list[Snippet]:
                 nuggets[-1] += _nuggets(marked, kind, snippets[-1].text, category)
             else:
                 raise WrongField(
-                    "the line does not start with Snippet, Nugget, Query, Distiller, Medium, Language or Structure",
+                    "the line does not start with Snippet, Nugget, Chunk, Citation, Query, Distiller, Medium, Language"
+                    " or Structure",
                     "write 'Snippet NAME: text' or 'Nugget: text with [[brackets]]', each on one line",
                 )
         except WrongField as wrong:
             found.append(Problem(str(path), number, *wrong.args))
     # Blank lines are allowed between lines.
     problems += [problem for problem in found if not problem.what.startswith("blank line")]
-    return [replace(snippet, nuggets=tuple(own)) for snippet, own in zip(snippets, nuggets, strict=True)]
+    result = []
+    for snippet, own, citations in zip(snippets, nuggets, cited, strict=True):
+        extra = {**snippet.extra, "citations": list(citations.values())} if citations else snippet.extra
+        for name, citation in citations.items():
+            if "docid" not in citation:
+                what = f"nothing is cited for chunk {name!r}"
+                problems.append(snippet.problem(what, f"write 'Citation {name}: ...'"))
+        result.append(replace(snippet, nuggets=tuple(own), extra=extra))
+    return result
+
+
+def _cite(citations: dict[str, dict[str, str]], what: str, name: str, docid: str | None, marked: str) -> None:
+    """Add a line on a citation of this name to those of a snippet."""
+    text, marks = unmark(marked)
+    if marks:
+        raise WrongField(f"a {what.lower()} has no double brackets", r"write them in Nugget lines, or write \[")
+    own = citations.setdefault(name, {})
+    if ("chunk" if what == "Chunk" else "docid") in own:
+        raise WrongField(f"{what} {name} a second time", "give it another name")
+    if what == "Chunk":
+        own["chunk"] = text
+        return
+    own["docid"] = identifier(docid if docid is not None else name)
+    if text.strip():
+        own["quote"] = text.strip()
 
 
 def _nuggets(marked: str, kind: str | None, text: str, part: bool = False) -> list[Extent]:
@@ -198,6 +235,17 @@ def _nuggets(marked: str, kind: str | None, text: str, part: bool = False) -> li
     return found
 
 
+def _citations(snippet: Snippet) -> Iterator[str]:
+    """The lines that say what a snippet cites."""
+    listed = snippet.extra.get("citations")
+    for number, one in enumerate(listed if isinstance(listed, list) else (), 1):
+        own = one if isinstance(one, dict) else {"docid": one}
+        docid, quote, chunk = (str(own.get(key) or "") for key in ("docid", "quote", "chunk"))
+        if chunk:
+            yield f"Chunk {number}: {mark(chunk, ())}"
+        yield f"Citation {number} ({docid}): {mark(quote, ())}".rstrip()
+
+
 def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
     """Write snippets in this notation."""
     lines: list[str] = []
@@ -213,6 +261,7 @@ def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
         for number, nugget in enumerate(snippet.nuggets, 1):
             kind = f" ({nugget.type})" if nugget.type else ""
             lines.append(f"Nugget {number}{kind}: {mark(snippet.text, nugget.spans)}")
+        lines += _citations(snippet)
     try:
         body = "".join(f"{line}\n" for line in lines).encode()
     except UnicodeEncodeError as error:

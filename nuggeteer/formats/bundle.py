@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import orjson
 
+from nuggeteer.display import counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
@@ -74,6 +75,21 @@ class Bundle:
         """A warning about a line, or about an object of a document that has no lines of its own."""
         place, what = (line, what) if self.counted == "line" or line is None else (None, f"object {line}: {what}")
         self.problems.append(Problem(str(path), place, what, remedy, "warning"))
+
+    def warn_of_questions(self, path: Path, qids: Sequence[str], what: str, remedy: str) -> None:
+        """A warning about questions that have something in common, if there are any."""
+        if qids:
+            shown = ", ".join(qids[:_SHOWN]) + (", ..." if len(qids) > _SHOWN else "")
+            self.warn(path, None, f"{counted(len(qids), 'question')} {what}: {shown}", remedy)
+
+    def warn_of_empty_answers(self, path: Path) -> None:
+        """A warning about answers without a word, so that nobody takes the 0 of a lost answer for the system's."""
+        words = Counter[tuple[str, str]]()
+        for run, responses in self.responses.items():
+            for response in responses:
+                words[run, response.qid] += bool(response.text.strip())
+        empty = [qid for (_, qid), count in words.items() if not count]
+        self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
 
 
 def as_id(value: Any) -> str | None:
@@ -231,6 +247,9 @@ class _Target:
         return fits
 
     def _before(self, path: Path) -> bytes:
+        problems: list[Problem] = []
+        if not is_regular(path, problems, self.folder):
+            raise InputError(problems)
         return (path.read_bytes() if path.is_file() else b"") + self._planned.get(path, b"")
 
 

@@ -1,6 +1,6 @@
 """Files that Nuggeteer makes by itself in a collection, and how its caches are guarded.
 
-A collection may come from somebody else. So nothing here is written through a link that it holds, and a cache counts
+A collection may come from somebody else. So nothing is written through a link that it holds, and a cache counts
 only if this user made it: its first line has a keyed hash (HMAC) of everything below. The key is random and lies in the
 user's state folder, `$XDG_STATE_HOME/nuggeteer/key` or `~/.local/state/nuggeteer/key`. Where no key can be kept, no
 cache is used. A cache is checked before it is parsed, and what is larger than it can be is not read. Within
@@ -58,6 +58,13 @@ def own_path(root: Path, name: str) -> Path:
     return path
 
 
+def check_names(path: Path, status: os.stat_result) -> None:
+    """Raises `InputError` if a file that we write to has a second name (a hard link), which may lie anywhere."""
+    if status.st_nlink > 1:
+        what = "has another name elsewhere (a hard link), and nothing is written there"
+        raise fail(path, what, f"make it a file of its own: cp {path.name} copy && mv copy {path.name}")
+
+
 def write_own(root: Path, name: str, content: bytes) -> Path:
     """Write a file of ours, all or nothing. If a link has its name, the link is replaced, not what it leads to."""
     if only_reads():
@@ -106,7 +113,7 @@ def _read_regular(path: Path, largest: int) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > largest:
             raise DamagedFile(f"{path} is not a regular file of at most {largest:,} bytes")
-        return file.read(largest)
+        return file.read(status.st_size)  # not what it could be: so much memory would be taken at once
 
 
 def _hash(key: bytes, name: str, content: bytes) -> bytes:

@@ -1,67 +1,67 @@
-"""The files of a collection: the keys of each line, and how lines are read and written.
+"""The lines of a collection's files: how each record of `records` is read, and written.
 
-    questions.jsonl     qid, text, kind?, target?, template?
-    nuggets.jsonl       qid, nugget, text | descriptions | any_of | all_of, importance?, weight?, votes?, tags?
-    runs.jsonl          run, group?, judged?, official?
-    runs/NAME.jsonl     qid, text, docid?, rank?
-    judgements/*.jsonl  qid, nugget, text, verdict, partial?, docid?, run?, assessor?, at?, reason?, span?, machine?,
-                        scope?, contradicts?
-    or-a-retraction     qid, nugget, text, assessor, at, run?, reason?, scope?, retracted
-
-Other keys are kept unchanged in `extra`. A retraction has no `verdict`, so a program that does not know retractions
-fails on it and does not misread it as a verdict.
+Keys that no field has are kept unchanged in `extra`. A retraction has no `verdict`, so a program that does not know
+retractions fails on it and does not misread it as a verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from typing import Annotated, Any, Generic, TypeVar, cast, get_type_hints
 
+from msgspec import NODEFAULT, Struct, ValidationError, convert, structs
+from msgspec.structs import force_setattr
+
+from nuggeteer import fields
 from nuggeteer.errors import Problem
-from nuggeteer.formats import fields
-from nuggeteer.formats.fields import WrongField
+from nuggeteer.fields import WrongField, about, check_of
 from nuggeteer.formats.jsonl import read_jsonl
-from nuggeteer.records import (
-    NO_EXTRA,
-    Importance,
-    Judged,
-    Judgement,
-    Nugget,
-    Question,
-    Response,
-    Retraction,
-    RunInfo,
-)
+from nuggeteer.records import NO_EXTRA, Judgement, Nugget, Question, Response, Retraction, RunInfo
 
 Record = TypeVar("Record")
+
+
+_SHAPES = 1000  # sequences of keys that are remembered
 
 
 class WrongLine(Exception):
     """A line with wrong fields: (what is wrong, what to do) for each of them."""
 
 
-def _retraction(retracted: None, extra: Mapping[str, Any], **values: Any) -> Retraction:
-    if "verdict" in extra:
-        raise WrongField("a line has 'retracted' and 'verdict'", "keep only one of them")
-    return Retraction(extra=extra, **values)
-
-
 class Layout(Generic[Record]):
-    """One kind of line: its required keys, the checks of all its keys, and the record that it becomes. A key in
-    `presumed` is taken to have that value where it is missing, and a warning says on how many lines."""
+    """One kind of line, as its record declares it: the record's fields, and in their place or beside them `also` the
+    keys that `make` turns into fields. A field that has no default is required.
+
+    A key in `presumed` is taken to have that value where it is missing, and a warning says on how many lines. `rules`
+    say in JSON Schema what holds between the fields."""
 
     def __init__(
         self,
-        make: Callable[..., Record],
-        required: tuple[str, ...],
-        checks: Mapping[str, Callable[[Any], Any]],
+        declared: type[Any],
+        make: Callable[..., Record] | None = None,
+        also: Mapping[str, Any] = NO_EXTRA,
+        optional: Collection[str] = (),
         presumed: Mapping[str, str] = NO_EXTRA,
+        rules: Mapping[str, Any] = NO_EXTRA,
     ) -> None:
-        self.make = make
-        self.required, self._required = required, frozenset(required)
-        self.checks = checks
-        self.presumed = presumed
+        hints = get_type_hints(declared, include_extras=True)
+        defaults = {name: one.default for name, one in signature(declared).parameters.items()}
+        own = {key: hints[key] for key in defaults if key != "extra"}
+        first = {key: kind for key, kind in own.items() if defaults[key] is Parameter.empty and key not in optional}
+        self.declared: Mapping[str, Any] = {**first, **also, **own}
+        self.checks = {key: check_of(kind) for key, kind in self.declared.items()}
+        self.make: Callable[..., Record] = make or declared
+        self.presumed, self.rules = presumed, rules
+        known = {*optional, *presumed}
+        self.required = tuple(
+            key for key in self.declared if defaults.get(key, Parameter.empty) is Parameter.empty and key not in known
+        )
+        self._ids = [key for key in self.required if self.checks[key] is fields.identifier]
+        self._others: dict[tuple[str, ...], list[str]] = {}
+        self._whole: Any = declared if make is None and issubclass(declared, Struct) else None
 
     def read(
         self, path: Path, problems: list[Problem], excused: Callable[[Record], bool] = lambda record: False
@@ -93,6 +93,28 @@ class Layout(Generic[Record]):
 
     def parse(self, line: dict[str, Any]) -> Record:
         """Make a record from a line's object; raises `WrongLine`."""
+        if self._whole is not None:
+            try:
+                return self._at_once(line)
+            except (ValidationError, KeyError, TypeError, WrongField):
+                pass
+        return self._by_fields(line)
+
+    def _at_once(self, line: dict[str, Any]) -> Record:
+        """The record of a good line. Raises an error for any other, and for some that `_by_fields` understands."""
+        for key in self._ids:
+            line[key] = fields.known_identifier(line[key])
+        record = convert(line, self._whole)
+        names = tuple(line)  # the lines of a file have the same, mostly
+        if (others := self._others.get(names)) is None:
+            if len(self._others) > _SHAPES:
+                self._others.clear()
+            others = self._others[names] = [key for key in names if key not in self.checks]
+        if others:
+            force_setattr(record, "extra", _shared([(key, line[key]) for key in others]))
+        return cast(Record, record)
+
+    def _by_fields(self, line: dict[str, Any]) -> Record:
         known: dict[str, Any] = dict(self.presumed)
         extra: dict[str, Any] = {}
         wrong: list[tuple[str, str]] = []
@@ -106,14 +128,26 @@ class Layout(Generic[Record]):
                 except WrongField as error:
                     what, remedy = error.args
                     wrong.append((f"{key!r} {what}", remedy))
-        if not line.keys() >= self._required:
-            wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
+        wrong += [(f"no {key!r}", f"add the key {key!r}") for key in self.required if key not in line]
         if not wrong:
             try:
                 return self.make(**known, extra=extra or NO_EXTRA)
             except WrongField as error:
                 wrong.append(error.args)
         raise WrongLine(*wrong)
+
+
+def _shared(extra: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    """One object for all equal ones, if they hold only texts: a million verdicts were written by the same version."""
+    for _, value in extra:
+        if type(value) is not str:
+            return dict(extra)
+    return _once(*extra)
+
+
+@lru_cache(maxsize=256)
+def _once(*items: tuple[str, str]) -> Mapping[str, Any]:
+    return dict(items)
 
 
 def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None, **values: Any) -> Nugget:
@@ -134,105 +168,82 @@ def _nugget(text: str | None = None, descriptions: tuple[str, ...] | None = None
     return Nugget(descriptions=() if groups else descriptions or (text or "",), **values)
 
 
-QUESTIONS = Layout(
-    Question,
-    ("qid", "text"),
-    {
-        "qid": fields.identifier,
-        "text": fields.string,
-        "kind": fields.string,
-        "target": fields.string,
-        "template": fields.string,
-    },
-)
+def _retraction(retracted: bool, extra: Mapping[str, Any], **values: Any) -> Retraction:
+    if "verdict" in extra:
+        raise WrongField("a line has 'retracted' and 'verdict'", "keep only one of them")
+    return Retraction(extra=extra, **values)
+
+
+# What a nugget has exactly one of, and what it has of the others.
+_SOME = {"type": "array", "minItems": 1}
+_DESCRIBED = {"text": {"type": "string"}, "descriptions": _SOME, "any_of": _SOME, "all_of": _SOME}
+_NOTHING = {"anyOf": [{"type": "null"}, {"maxItems": 0}]}
+_NEGATIVE = {"type": "number", "exclusiveMaximum": 0}
+
+QUESTIONS = Layout[Question](Question)
 NUGGETS = Layout(
+    Nugget,
     _nugget,
-    ("qid", "nugget"),
-    {
-        "qid": fields.identifier,
-        "nugget": fields.identifier,
-        "text": fields.string,
-        "descriptions": fields.strings,
-        "any_of": fields.identifiers,
-        "all_of": fields.identifiers,
-        "importance": fields.one_of(*get_args(Importance)),
-        "weight": fields.weight,
-        "votes": fields.votes,
-        "tags": fields.strings,
-    },
-    {"importance": "vital"},
-)
-MANIFEST = Layout(
-    RunInfo,
-    ("run",),
-    {
-        "run": fields.identifier,
-        "group": fields.string,
-        "judged": fields.one_of(*get_args(Judged)),
-        "official": fields.scores,
+    {"text": Annotated[str, about("The fact in words.")]},
+    optional=("text", "descriptions"),
+    presumed={"importance": "vital"},
+    rules={
+        "oneOf": [
+            {
+                "properties": {**dict.fromkeys(_DESCRIBED, _NOTHING), "text": {"type": "null"}, key: value},
+                "required": [key],
+            }
+            for key, value in _DESCRIBED.items()
+        ],
+        "if": {
+            "anyOf": [
+                {"properties": {"weight": _NEGATIVE}, "required": ["weight"]},
+                {"properties": {"importance": {"const": "forbidden"}}, "required": ["importance"]},
+            ]
+        },
+        "then": {"properties": {"weight": {"exclusiveMaximum": 0}, "votes": {"maxProperties": 0}}},
     },
 )
-RESPONSES = Layout(
-    Response,
-    ("qid", "text"),
-    {"qid": fields.identifier, "text": fields.string, "docid": fields.string, "rank": fields.whole_number},
-)
-JUDGEMENTS = Layout(
+MANIFEST = Layout[RunInfo](RunInfo)
+RESPONSES = Layout[Response](Response)
+JUDGEMENTS = Layout[Judgement](
     Judgement,
-    ("qid", "nugget", "text", "verdict"),
-    {
-        "qid": fields.identifier,
-        "nugget": fields.identifier,
-        "text": fields.string,
-        "verdict": fields.boolean,
-        "partial": fields.boolean,
-        "docid": fields.string,
-        "run": fields.string,
-        "assessor": fields.string,
-        "at": fields.string,
-        "reason": fields.string,
-        "span": fields.anything,
-        "machine": fields.boolean,
-        "scope": fields.one_of("response", "answer"),
-        "contradicts": fields.boolean,
+    rules={
+        "not": {
+            "anyOf": [
+                {"properties": {key: {"const": True} for key in two}, "required": two}
+                for two in (["verdict", "partial"], ["verdict", "contradicts"], ["partial", "contradicts"])
+            ]
+        }
     },
 )
 RETRACTIONS = Layout(
+    Retraction,
     _retraction,
-    ("qid", "nugget", "text", "assessor", "at", "retracted"),
-    {
-        "qid": fields.identifier,
-        "nugget": fields.identifier,
-        "text": fields.string,
-        "assessor": fields.string,
-        "at": fields.time,
-        "run": fields.string,
-        "reason": fields.string,
-        "scope": fields.one_of("response", "answer"),
-        "retracted": fields.true,
-    },
+    {"retracted": Annotated[fields.Yes, about("Makes the line a retraction, which has no `verdict`.")]},
+    rules={"not": {"required": ["verdict"]}},
 )
-
-
-_DEFAULTS = (("partial", False), ("contradicts", False), ("machine", False), ("scope", "response"), ("judged", "none"))
 
 
 def as_line(record: Question | Nugget | RunInfo | Response | Judgement | Retraction) -> dict[str, Any]:
     """A record as the object of its line, without keys that have their default value."""
     line: dict[str, Any] = {}
-    for key in record.__match_args__:
+    for key, default in _DEFAULTS[type(record)].items():
         value = getattr(record, key)
-        if key == "extra" or value is None or (key, value) in _DEFAULTS:
+        if value == default and type(value) is type(default):
             continue
-        if key == "descriptions" and not value:
-            continue
-        if key == "descriptions":
-            key, value = ("text", value[0]) if len(value) == 1 else (key, list(value))
-        elif key in ("tags", "votes", "official", "any_of", "all_of"):
-            if not value:
-                continue
-            value = dict(value) if key in ("votes", "official") else list(value)
-        line[key] = value
+        if key == "descriptions" and len(value) == 1:
+            key, value = "text", value[0]
+        line[key] = list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
     if isinstance(record, Retraction):
         line["retracted"] = True
     return {**line, **record.extra}
+
+
+def _defaults(declared: type[Any]) -> dict[str, Any]:
+    found = {one.name: one for one in structs.fields(declared) if one.name != "extra"}
+    return {name: {} if one.default_factory is not NODEFAULT else one.default for name, one in found.items()}
+
+
+_DEFAULTS = {kind: _defaults(kind) for kind in (Question, Nugget, RunInfo, Response, Judgement, Retraction)}
+_DEFAULTS[Nugget]["descriptions"] = ()  # of a group

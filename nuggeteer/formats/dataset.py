@@ -8,6 +8,7 @@
 - A right answer (a reference) becomes the nuggets of a question that has none: one for each sentence; several right
   answers are the descriptions of one nugget. A reference that is a letter of a choice, or only yes or no, states no
   fact and is left out. The nuggets have `"source": "reference"`.
+- An answer or a question without words is kept, and a warning counts these. So does one that is missing.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Dataset:
         self._answered: set[tuple[str, str]] = set()
         self._again: Counter[str] = Counter()
         self._new = 0  # questions that the collection does not have
+        self._unanswered: list[str] = []
         self._verdicts: dict[Pair, list[Judgement]] = {}
 
     def question(self, text: str, qid: Any = None, otherwise: Any = None) -> str | None:
@@ -59,7 +61,8 @@ class Dataset:
             self._new += name not in self.present.questions
             text = text if text.strip() else getattr(self.present.questions.get(name), "text", "")
             self.bundle.add_question(Question(name, text, kind="rag"))
-        self._by_text.setdefault(same, name)
+        if same:
+            self._by_text.setdefault(same, name)
         return name
 
     def _new_id(self) -> str:
@@ -80,6 +83,10 @@ class Dataset:
             self.bundle.runs.setdefault(name, RunInfo(name))
         self.bundle.responses.setdefault(name, []).append(Response(qid, text, docid, extra=extra))
         return name
+
+    def no_answer(self, qid: str) -> None:
+        """Remember that a question has no answer where it should have one: null, or nothing at all."""
+        self._unanswered.append(qid)
 
     def scope(self, run: str, qid: str, text: str) -> Scope | None:
         """What a text is of the answer that the collection's run of that name has: the whole, one response, or none."""
@@ -146,7 +153,17 @@ class Dataset:
         for run, times in self._again.items():
             what = f"{run} answers {times} questions again; these answers are the runs {run}-2 and so on"
             self.bundle.warn(self.path, None, what, "fine if the questions were asked several times")
+        self._warn_of_nothing()
         return self.bundle
+
+    def _warn_of_nothing(self) -> None:
+        """Say what has no words, so that nobody takes a 0 for the system's."""
+        without = [question.qid for question in self.bundle.questions.values() if not question.text.strip()]
+        remedy = "who judges will see the answers alone; add the questions"
+        self.bundle.warn_of_questions(self.path, without, "without a text", remedy)
+        self.bundle.warn_of_empty_answers(self.path)
+        remedy = "it scores 0; add what the system said"
+        self.bundle.warn_of_questions(self.path, self._unanswered, "whose answer is null or missing", remedy)
 
 
 def text_of(value: Any) -> str | None:

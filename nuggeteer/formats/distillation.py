@@ -23,12 +23,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard
+
+from msgspec import Meta
 
 from nuggeteer.errors import InputError, Problem
-from nuggeteer.formats.annotation import CONDITIONS
+from nuggeteer.fields import Id, WrongField
 from nuggeteer.formats.canonical import Layout, WrongLine
-from nuggeteer.formats.fields import WrongField, boolean, identifier, one_of, string, strings
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
 from nuggeteer.records import NO_EXTRA
 
@@ -38,12 +39,49 @@ NO_DENSITY = (
 ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 counts as 1, although floating-point numbers add up to a little less or more
 
 
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _size(value: Any) -> float:
+    if not _is_number(value) or value < 0:
+        raise WrongField("is not a number from 0 up", "write a number, without quotes")
+    return value
+
+
+def _size_above_zero(value: Any) -> float:
+    if not _is_number(value) or value <= 0:
+        raise WrongField("is not a number above 0", "write a number, without quotes")
+    return value
+
+
+def _relevance(value: Any) -> float:
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise WrongField("is not a number from 0 to 1", "write how relevant the nug's meaning is to the query")
+    return float(value)
+
+
+def _degrees(value: Any) -> dict[str, float]:
+    if not isinstance(value, dict) or not all(_is_number(v) and 0 <= v <= 1 for v in value.values()):
+        raise WrongField("must map each nug to a degree from 0 to 1", 'write {"nug": 1.0}')
+    if math.fsum(value.values()) > 1 + ROUNDING:
+        what = f"has degrees of membership that add up to {math.fsum(value.values()):g}"
+        raise WrongField(what, "lower them: a nugget counts at most once over all its nugs")
+    return {nug: float(degree) for nug, degree in value.items()}
+
+
+Size = Annotated[float, Meta(ge=0, extra={"check": _size})]
+SizeAboveZero = Annotated[float, Meta(gt=0, extra={"check": _size_above_zero})]
+Relevance = Annotated[float, Meta(ge=0, le=1, extra={"check": _relevance})]
+Degrees = Annotated[Mapping[str, float], Meta(extra={"check": _degrees})]
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """What holds for all queries: the number of other nugs, and how many characters of irrelevant text hold one."""
 
-    other: float | None = None
-    characters_per_nug: float | None = None
+    other: Size | None = None
+    characters_per_nug: SizeAboveZero | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -51,11 +89,11 @@ class Corpus:
 class Query:
     """A query that the distillers answered."""
 
-    qid: str
+    qid: Id
     text: str
-    medium: str | None = None
-    language: str | None = None
-    structure: str | None = None
+    medium: Id | None = None
+    language: Id | None = None
+    structure: Id | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -63,9 +101,9 @@ class Query:
 class Distiller:
     """A system or a person that answered the queries, and how many characters of its irrelevant text hold one nug."""
 
-    distiller: str
+    distiller: Id
     kind: Literal["machine", "human"] | None = None
-    characters_per_nug: float | None = None
+    characters_per_nug: SizeAboveZero | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,9 +111,9 @@ class Distiller:
 class Nug:
     """A class of nuggets with the same meaning, which is that of the most precise nugget."""
 
-    qid: str
-    nug: str
-    relevance: float
+    qid: Id
+    nug: Id
+    relevance: Relevance
     text: str | None = None
     support: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
@@ -87,10 +125,10 @@ class Nug:
 class DistilledNugget:
     """One nugget of a distiller's answer, with its degree of membership in each nug; None until it was sorted."""
 
-    qid: str
-    distiller: str
+    qid: Id
+    distiller: Id
     text: str
-    nugs: Mapping[str, float] | None = None
+    nugs: Degrees | None = None
     citations: tuple[str, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -99,9 +137,9 @@ class DistilledNugget:
 class DistilledAnswer:
     """The rest of a distiller's answer: the characters of irrelevant text."""
 
-    qid: str
-    distiller: str
-    irrelevant: float
+    qid: Id
+    distiller: Id
+    irrelevant: Size
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -165,70 +203,13 @@ def write_distillation(path: Path, distillation: Distillation) -> int:
 # Lines.
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _size(value: Any) -> float:
-    if not _is_number(value) or value < 0:
-        raise WrongField("is not a number from 0 up", "write a number, without quotes")
-    return value
-
-
-def _size_above_zero(value: Any) -> float:
-    if not _is_number(value) or value <= 0:
-        raise WrongField("is not a number above 0", "write a number, without quotes")
-    return value
-
-
-def _relevance(value: Any) -> float:
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise WrongField("is not a number from 0 to 1", "write how relevant the nug's meaning is to the query")
-    return float(value)
-
-
-def _degrees(value: Any) -> dict[str, float]:
-    if not isinstance(value, dict) or not all(_is_number(v) and 0 <= v <= 1 for v in value.values()):
-        raise WrongField("must map each nug to a degree from 0 to 1", 'write {"nug": 1.0}')
-    if math.fsum(value.values()) > 1 + ROUNDING:
-        what = f"has degrees of membership that add up to {math.fsum(value.values()):g}"
-        raise WrongField(what, "lower them: a nugget counts at most once over all its nugs")
-    return {nug: float(degree) for nug, degree in value.items()}
-
-
 LAYOUTS: dict[str, Layout[Any]] = {
-    "corpus": Layout(Corpus, (), {"other": _size, "characters_per_nug": _size_above_zero}),
-    "query": Layout(
-        Query, ("qid", "text"), {"qid": identifier, "text": string, **dict.fromkeys(CONDITIONS, identifier)}
-    ),
-    "distiller": Layout(
-        Distiller,
-        ("distiller",),
-        {"distiller": identifier, "kind": one_of("machine", "human"), "characters_per_nug": _size_above_zero},
-    ),
-    "nug": Layout(
-        Nug,
-        ("qid", "nug", "relevance"),
-        {
-            "qid": identifier,
-            "nug": identifier,
-            "relevance": _relevance,
-            "text": string,
-            "support": strings,
-            "tags": strings,
-            "proposed": boolean,
-        },
-    ),
-    "nugget": Layout(
-        DistilledNugget,
-        ("qid", "distiller", "text"),
-        {"qid": identifier, "distiller": identifier, "text": string, "nugs": _degrees, "citations": strings},
-    ),
-    "answer": Layout(
-        DistilledAnswer,
-        ("qid", "distiller", "irrelevant"),
-        {"qid": identifier, "distiller": identifier, "irrelevant": _size},
-    ),
+    "corpus": Layout(Corpus),
+    "query": Layout(Query),
+    "distiller": Layout(Distiller),
+    "nug": Layout(Nug),
+    "nugget": Layout(DistilledNugget),
+    "answer": Layout(DistilledAnswer),
 }
 _KEYS = {"type", *(key for layout in LAYOUTS.values() for key in layout.checks)}
 _TYPE = {layout.make: name for name, layout in LAYOUTS.items()}

@@ -6,25 +6,28 @@ NAME.jsonl      docid, text    one document per line
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Struct
 
 from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.fields import Id, about
 from nuggeteer.formats.canonical import Layout
-from nuggeteer.formats.fields import identifier, string
 from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.formats.objects import read_whole
+from nuggeteer.records import NO_EXTRA, Extra
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
-    docid: str
-    text: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
+class Document(Struct, frozen=True):
+    """A document that distillers cite."""
+
+    docid: Annotated[Id, about("What distillers call it.")]
+    text: Annotated[str, about("All of it.")]
+    extra: Extra = NO_EXTRA
 
 
-DOCUMENTS = Layout(_Document, ("docid", "text"), {"docid": identifier, "text": string})
+DOCUMENTS = Layout[Document](Document)
 
 
 def read_documents(path: Path) -> dict[str, str]:
@@ -34,7 +37,7 @@ def read_documents(path: Path) -> dict[str, str]:
     if path.is_dir():
         for file in sorted(path.glob("*.txt")):
             if is_regular(file, problems, path):
-                found[file.stem] = file.read_text(encoding="utf-8", errors="replace")
+                found[file.stem] = read_whole(file).decode("utf-8", "replace")
     else:
         for number, document in DOCUMENTS.read(path, problems):
             if document.docid in found:

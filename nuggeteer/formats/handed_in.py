@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal
 
 import orjson
+from msgspec import Struct
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats import fields
+from nuggeteer.fields import Time, Yes, about
 from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, Layout, WrongLine
 from nuggeteer.formats.jsonl import BOM, read_jsonl
 from nuggeteer.formats.judgements import KEYS, Entry
-from nuggeteer.records import Importance, Judgement, Retraction
+from nuggeteer.records import Judgement, QuestionId, Retraction
 
 NOBODY = "nobody"  # stands in a retraction until the assessor is known
 
@@ -30,19 +31,20 @@ class Proposed:
     line: dict[str, Any]
 
 
+class _Proposal(Struct):
+    qid: QuestionId
+    text: Annotated[str, about("The fact in words.")]
+    importance: Annotated[Literal["vital", "okay"], about("How much it matters.")]
+    run: Annotated[str, about("The run that the assessor read.")]
+    at: Annotated[Time, about("When.")]
+    proposed: Annotated[Yes, about("Makes it a proposal.")]
+    docid: Annotated[str | None, about("The document of the response.")] = None
+
+
 PROPOSED = Layout(
+    _Proposal,
     lambda extra, **known: Proposed({**known, **extra}),
-    ("qid", "text", "importance", "from", "run", "at", "proposed"),
-    {
-        "qid": fields.identifier,
-        "text": fields.string,
-        "importance": fields.one_of(*get_args(Importance)[:2]),
-        "from": fields.string,
-        "run": fields.string,
-        "docid": fields.string,
-        "at": fields.time,
-        "proposed": fields.true,
-    },
+    {"from": Annotated[str, about("The response that the assessor read.")]},
 )
 
 

@@ -6,13 +6,14 @@
 A sample's input is the question: a text, or the last message of the user. Its target is a reference, which becomes
 nuggets (`dataset`). The run is called TASK-MODEL; later epochs are the runs TASK-MODEL-2 and so on. Scores and metadata
 are kept and used by nothing: they are about whole answers. Transcripts (messages, events, what tools said) are left
-out, and so are samples without an output; both are counted. A text that the log keeps among its attachments is taken
+out, and so are samples without an output; both are counted. A warning says that the evaluation did not end well, by the
+log's status, and which samples ended with an error. A text that the log keeps among its attachments is taken
 from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from nuggeteer.errors import InputError, fail
 from nuggeteer.formats.archive import Archive
 from nuggeteer.formats.bundle import Bundle, as_id, as_json
 from nuggeteer.formats.dataset import Dataset
+from nuggeteer.formats.jsonl import parsed
 from nuggeteer.formats.objects import Opening, open_file, read_document
 
 HEADERS = ("header.json", "_journal/start.json")
@@ -33,7 +35,8 @@ def recognises(opening: Opening) -> bool:
     """Whether it is a log of Inspect."""
     if opening.kind == "zip":
         try:
-            return not set(HEADERS).isdisjoint(Archive(opening.path).names)
+            with Archive(opening.path) as archive:
+                return not set(HEADERS).isdisjoint(archive.names)
         except InputError:
             return False
     return len(opening.objects) == 1 and {"eval", "status", "version"} <= set(opening.objects[0])
@@ -49,19 +52,35 @@ def read_log(
     about = header.get("eval") if isinstance(header.get("eval"), dict) else {}
     named = [text for key in ("task", "model") if isinstance(text := (about or {}).get(key), str)]
     name = run or "-".join(named).replace("/", "-").replace("\\", "-").strip(". ") or "inspect"
-    found = list(samples)
-    numbered = sorted(enumerate(found, 1), key=lambda one: _epoch(one[1]))
+    _warn_of_status(path, header, bundle)
+    numbered = sorted(enumerate(samples, 1), key=lambda one: _epoch(one[1]))
+    failed: list[str] = []
     for number, sample in numbered:
         if not isinstance(sample, dict):
             bundle.not_understood(path, number, as_json(sample), "a sample that is no object")
             continue
-        _add(path, number, sample, name, run is None, data, bundle)
+        qid = _add(path, number, sample, name, run is None, data, bundle)
+        if qid is not None and sample.get("error"):
+            failed.append(qid)
+    bundle.warn_of_questions(path, failed, "whose sample ended with an error", "its answer may be cut off")
     return data.finish()
+
+
+def _warn_of_status(path: Path, header: dict[str, Any], bundle: Bundle) -> None:
+    """Say it if an evaluation failed or was not finished: then questions are missing, or answers."""
+    status, error = header.get("status"), header.get("error")
+    if status == "success":
+        return
+    said = error.get("message") if isinstance(error, dict) else None
+    why = f": {said.strip().splitlines()[0]:.100}" if isinstance(said, str) and said.strip() else ""
+    what = f"its status is {status!r:.40}{why}" if isinstance(status, str) else "the evaluation was not finished"
+    bundle.warn(path, None, what, "answers may be missing or cut off; run it again, or go on with those that are there")
 
 
 def _add(
     path: Path, number: int, sample: dict[str, Any], run: str, system: bool, data: Dataset, bundle: Bundle
-) -> None:
+) -> str | None:
+    """Add a sample. Returns the id of its question, if it has one."""
     attached = sample.get("attachments")
     attached = attached if isinstance(attached, dict) else {}
     asked, more = _asked(sample.get("input"), attached)
@@ -70,7 +89,7 @@ def _add(
     if qid is None:
         raw = as_json({key: sample.get(key) for key in ("id", "epoch", "input", "target", "output")})
         bundle.not_understood(path, number, raw, "no input with a text, and no valid id")
-        return
+        return None
     bundle.left_out["earlier messages of an input"] += more
     bundle.left_out["transcripts"] += bool(sample.get("messages") or sample.get("events"))
     targets = sample.get("target")
@@ -81,27 +100,27 @@ def _add(
     answer = _answer(sample.get("output"), attached)
     if answer is None:
         bundle.left_out["samples without an output"] += 1
-        return
+        return qid
     bundle.unused.update(rest.keys())
     extra: dict[str, Any] = {"as_found": rest} if rest else {}
     data.answer(run, qid, answer, system=system, **extra)
+    return qid
 
 
-def _archive(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
-    archive = Archive(path)
-
+def _archive(path: Path) -> tuple[dict[str, Any], list[Any]]:
     def member(name: str) -> Any:
         try:
-            return orjson.loads(archive.read(name))
+            return parsed(archive.read(name))
         except orjson.JSONDecodeError as error:
             raise fail(path, f"its member {name!r:.80} is not JSON", "write the log again") from error
 
-    found = next((name for name in HEADERS if name in archive.names), None)
-    if found is None:
-        raise fail(path, f"is a zip archive without {HEADERS[0]}, and no log of Inspect", "name another file")
-    header = member(found)
-    names = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
-    return header if isinstance(header, dict) else {}, (_short(member(name)) for name in names)
+    with Archive(path) as archive:
+        found = next((name for name in HEADERS if name in archive.names), None)
+        if found is None:
+            raise fail(path, f"is a zip archive without {HEADERS[0]}, and no log of Inspect", "name another file")
+        header = member(found)
+        names = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+        return header if isinstance(header, dict) else {}, [_short(member(name)) for name in names]
 
 
 def _short(sample: Any) -> dict[str, Any]:
@@ -114,10 +133,10 @@ def _short(sample: Any) -> dict[str, Any]:
     }
 
 
-def _document(path: Path) -> tuple[dict[str, Any], Iterator[Any]]:
+def _document(path: Path) -> tuple[dict[str, Any], list[Any]]:
     document = read_document(path)
     samples = document.get("samples") if isinstance(document, dict) else None
-    return document if isinstance(document, dict) else {}, iter(samples if isinstance(samples, list) else [])
+    return document if isinstance(document, dict) else {}, samples if isinstance(samples, list) else []
 
 
 def _epoch(sample: Any) -> int:

@@ -33,9 +33,33 @@ LONGEST_LINE = 10_000_000
 # What a compressed file may unpack to: so many bytes, or so many times its own size. Answers of systems shrink to a
 # third or a tenth; a file that shrinks to less than a hundredth holds nothing to score.
 UNPACKED, UNPACKED_TIMES = 10_000_000, 100
+DEEPEST = 100  # lists and objects within each other
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b\x08"  # how a file that is compressed with gzip begins
+_CONTAINERS = {dict, list}
+_TOO_DEEP = "lists or objects are nested too deeply"
 _find_keys = re.compile(rb'"\s*:').findall  # every key, and what looks like one inside a string
+
+
+class TooDeep(orjson.JSONDecodeError):
+    """Lists or objects within each other, more of them than Python can compare or show."""
+
+
+def parsed(content: bytes) -> Any:
+    """The value of a JSON text. Raises `orjson.JSONDecodeError`."""
+    value = orjson.loads(content)
+    if content.count(b"[") + content.count(b"{") > DEEPEST and is_deep(value):
+        raise TooDeep(_TOO_DEEP, "", 0)
+    return value
+
+
+def is_deep(value: Any) -> bool:
+    """Whether lists and objects are nested more than `DEEPEST` deep."""
+    within = [value]
+    for _ in range(DEEPEST):
+        inner = [one.values() if isinstance(one, dict) else one for one in within if isinstance(one, dict | list)]
+        within = [one for some in inner for one in some]
+    return bool(within)
 
 
 def read_lines(path: Path, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
@@ -158,6 +182,13 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
     for number, line in read_lines(path, problems):
         try:
             record = orjson.loads(line)
+            if isinstance(record, dict) and _CONTAINERS.isdisjoint(map(type, record.values())):
+                # What is written out as it was read has no key twice. It is quicker to write it than to find its keys.
+                if orjson.dumps(record) == line:
+                    yield number, record
+                    continue
+            elif is_deep(record):
+                raise TooDeep(_TOO_DEEP, "", 0)
         except orjson.JSONDecodeError as error:
             problems.append(_not_json(path, number, line, error))
             continue
@@ -165,14 +196,10 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
             what = f"the line is not a JSON object {{...}} but {type(record).__name__}"
             problems.append(Problem(str(path), number, what, "write one object per line"))
             continue
-        # As many colons as keys: none is repeated. It is quicker to count them than to find what looks like a key.
+        # As many colons as keys: none is repeated.
         if line.count(b":") > len(record) and len(_find_keys(line)) > len(record):
-            try:
-                found = len(_find_keys(line)) > _keys_in(record)
-                outermost, inside = _repeated_keys(line) if found else ([], [])
-            except RecursionError:
-                problems.append(Problem(str(path), number, "lists or objects are nested too deeply", "flatten them"))
-                continue
+            found = len(_find_keys(line)) > _keys_in(record)
+            outermost, inside = _repeated_keys(line) if found else ([], [])
             for key in outermost + inside:
                 what = f"the key {key!r} occurs twice in one object"
                 severity: Literal["error", "warning"]
@@ -184,6 +211,8 @@ def read_jsonl(path: Path, problems: list[Problem], keys: Collection[str] = ()) 
 
 
 def _not_json(path: Path, number: int, line: bytes, error: orjson.JSONDecodeError) -> Problem:
+    if isinstance(error, TooDeep):
+        return Problem(str(path), number, error.msg, "flatten them")
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as bad:

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nuggeteer.fields import moment
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.dataset import Dataset, rest_of, text_of
-from nuggeteer.formats.fields import moment
 from nuggeteer.formats.jsonl import bare_name
 from nuggeteer.formats.nugget_lists import BETWEEN
 from nuggeteer.formats.objects import Opening, read_objects
@@ -140,7 +140,8 @@ def _flat_task(number: int, task: dict[str, Any], raw: str) -> Record:
 
 
 def _responses(record: dict[str, Any], bundle: Bundle) -> Iterator[Label]:
-    bundle.left_out["suggestions"] += len(record.get("suggestions") or ())
+    suggested = record.get("suggestions")
+    bundle.left_out["suggestions"] += len(suggested) if isinstance(suggested, list | dict) else 0
     responses = record.get("responses")
     for name, given in responses.items() if isinstance(responses, dict) else ():
         for one in _list(given):

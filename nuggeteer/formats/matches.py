@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.fields import WrongField
-from nuggeteer.formats.jsonl import is_regular, read_jsonl
+from nuggeteer.fields import WrongField
+from nuggeteer.formats.append import read_appended
+from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.formats.nugget_lists import NOT_ASSIGNED, places
 from nuggeteer.records import AnswerKey, Nugget
 from nuggeteer.text import normalised
@@ -58,7 +59,7 @@ class Match(NamedTuple):
 def read_matches(path: Path, key: AnswerKey, problems: list[Problem], every: bool = False) -> list[Match]:
     """The scores in a file, each pair once; or every line, in their order."""
     reader = _Reader(key, problems, str(path))
-    for reader.line, record in read_jsonl(path, problems, KEYS) if is_regular(path, problems) else ():
+    for reader.line, record in read_appended(path, problems, KEYS) if is_regular(path, problems) else ():
         try:
             if "nuggets" in record:
                 reader.assignments(record)

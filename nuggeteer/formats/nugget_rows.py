@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nuggeteer.fields import WrongField, weight
 from nuggeteer.formats.bundle import Bundle, as_id, kept
 from nuggeteer.formats.dataset import Dataset, rest_of, text_of
-from nuggeteer.formats.fields import WrongField, weight
 from nuggeteer.formats.objects import Opening, open_file, read_objects
 from nuggeteer.formats.roles import roles_of
 from nuggeteer.records import Importance, Nugget, Question

@@ -23,7 +23,7 @@ import orjson
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.bundle import Bundle, as_json
-from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, UNPACKED, UNPACKED_TIMES, read_jsonl
+from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, UNPACKED, UNPACKED_TIMES, parsed, read_jsonl
 
 LARGEST = 500_000_000  # bytes of a file that is read whole
 HEAD = 1 << 16  # bytes that show what a file is
@@ -31,7 +31,8 @@ SHOWN = 50  # objects that show it
 ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t"
 _BLANKS = b" \t\r\n"
-_FORMULA = re.compile(r"'*[=+@\t\r-]")  # how a cell begins that a spreadsheet would compute, or that is marked as text
+# How a cell begins that a spreadsheet would compute, in some languages also in wide letters, or that is marked as text.
+_FORMULA = re.compile(r"'*[=+@\t\r\n＝＋＠－-]")
 
 Kind = Literal["lines", "document", "zip", "text", "empty"]
 
@@ -138,13 +139,7 @@ def read_objects(
     try:
         kind = kind or (open_file(path).kind if can_be_opened_again(path) else "lines")
         for number, one in _numbered(path, bundle, keys, inside, kind):
-            try:
-                raw = as_json(one)
-            except NuggeteerError:
-                what = "lists or objects are nested too deeply"
-                bundle.problems.append(Problem(str(path), number, what, "flatten them"))
-            else:
-                yield number, one, raw
+            yield number, one, as_json(one)
     except InputError as error:
         bundle.problems.extend(error.problems)
     if not number and not bundle.problems:
@@ -188,7 +183,7 @@ def read_document(path: Path) -> Any:
     """A JSON document: a list or an object. None for what is read better as JSON Lines: lines that go wrong later."""
     content = read_whole(path)
     try:
-        document = orjson.loads(content.removeprefix(BOM))
+        document = parsed(content.removeprefix(BOM))
     except orjson.JSONDecodeError as error:
         first = content.removeprefix(BOM).strip(_BLANKS).partition(b"\n")[0].rstrip(_BLANKS)
         if len(first) > 1 and first.startswith(b"{") and first.endswith(b"}"):
@@ -240,7 +235,7 @@ def _rows(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple
         number = rows.line_num
         for cells in rows:
             begins, number = number + 1, rows.line_num
-            cells = [cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell for cell in cells]
+            cells = list(map(_as_meant, cells))
             row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell.strip()}
             if len(cells) > len(columns) and any(map(str.strip, cells[len(columns) :])):
                 what = f"{len(cells)} cells, but only {len(columns)} columns"
@@ -257,17 +252,26 @@ def as_table(rows: Sequence[Mapping[str, Any]], delimiter: str) -> bytes:
     """Rows as a table. Cells that are no text are JSON.
 
     A text that a spreadsheet would take for a formula has `'` before it, as spreadsheets have it for a text."""
-    text = io.StringIO(newline="")
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.DictWriter(text, columns, delimiter=delimiter, lineterminator="\n")
-    writer.writeheader()
+    table = [columns]
     for row in rows:
-        cells = {key: cell if isinstance(cell, str) else as_json(cell) for key, cell in row.items() if cell is not None}
-        writer.writerow({key: f"'{cell}" if _FORMULA.match(cell) else cell for key, cell in cells.items()})
+        cells = (row.get(column) for column in columns)
+        table.append(["" if cell is None else cell if isinstance(cell, str) else as_json(cell) for cell in cells])
+    text = io.StringIO(newline="")
+    # Python puts no quotes around a carriage return, at which a spreadsheet begins a new row.
+    returns = any("\r" in cell for cells in table for cell in cells)
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+    writer.writerows([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells] for cells in table)
     try:
         return text.getvalue().encode()
     except UnicodeEncodeError as error:
         raise NuggeteerError("a text is not valid Unicode; remove its lone surrogates") from error
+
+
+def _as_meant(cell: str) -> str:
+    """A cell without the mark of a text that `as_table` gave to it."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _first_row(content: bytes) -> str:
@@ -285,5 +289,5 @@ def columns_of(first: str) -> tuple[list[str], str]:
         except csv.Error:
             continue
         if len(cells) > max(len(best), 1) and sum(map(bool, map(str.strip, cells))) > 1:
-            best, delimiter = [cell.strip() for cell in cells], one
+            best, delimiter = [_as_meant(cell.strip()) for cell in cells], one
     return best, delimiter

@@ -72,6 +72,8 @@ def read_answers(
             called = "-".join(filter(None, (run, own))) or bare_name(path)
             docid = text_of(present(row, roles, "docid"))
             data.answer(called, name, text_of(answer) or "", docid, own is not None, **rest)
+        elif "answer" in roles:
+            data.no_answer(name)
     return data.finish()
 
 

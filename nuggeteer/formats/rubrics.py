@@ -20,8 +20,9 @@ from typing import Any
 
 import orjson
 
+from nuggeteer.fields import WrongField, weight
 from nuggeteer.formats.bundle import Bundle, as_id, kept
-from nuggeteer.formats.fields import WrongField, weight
+from nuggeteer.formats.jsonl import parsed
 from nuggeteer.formats.nugget_lists import BETWEEN
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Nugget, Question
@@ -63,7 +64,7 @@ def read_rubrics(path: Path) -> Bundle:
 def _listed(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(value, str):
         try:
-            value = orjson.loads(value)
+            value = parsed(value.encode())
         except orjson.JSONDecodeError:
             return None
     good = isinstance(value, list) and all(isinstance(one, dict) for one in value)

@@ -1,56 +1,4 @@
-"""The file of settings, `nuggeteer.toml`: how it is read, and what is wrong with one.
-
-[match]
-matcher = "learned"    # or "ngram", "pourpre", "qaviar", "rouge", "external", or the name of an installed one
-language = "en"        # of answers and nuggets, by its code: "de" for German, "ja" for Japanese; 42 in all
-n = 2                  # longest n-gram: 1, 2 or 3
-stem = false           # in other languages than English true, where there are stems
-weights = "idf"        # or "unit"
-stopwords = "keep"     # or "remove"
-idf = "wordfreq"       # or "pool", or the path of a table in this folder that `nuggeteer idf` wrote
-informative = "descriptions" # or "responses": n-grams of other nuggets' judged responses weigh less ("ngram" only)
-marked = false         # true: words that assessors marked (judge, key m) describe their nuggets too
-rouge = "rouge1"       # for the matcher "rouge": or "rouge2", "rougeL"
-external = ""          # for the matcher "external": the path of a file of scores or verdicts in it
-missing = "error"      # for "external": or "mean", so that pairs without a score get the mean of the others
-judges = []            # language models: files of their verdicts in this folder, or names of machines in judgements/
-
-[threshold]
-model = "smooth"       # fitted on the judgements; or "coin", "global", "question", "nugget", "nugget-errors", "pooled",
-                       # "fixed", the name of an installed one, or "package.module:make" (needs NUGGETEER_MODELS)
-engine = "exact"       # or "pymc", which samples "global", "question", "nugget", "nugget-errors" or "smooth"
-value = 0.2            # for "fixed": a response with a higher match score is guessed to carry the nugget
-
-[answers]
-split = "none"         # or "sentences": each record of a run is cut into sentences, list items, headings, table rows
-
-[judgements]
-as_truth = []          # machines whose verdicts are the standard to score by, as if people had given them
-
-[nightly]
-measure = ""           # the score that is compared with the last night's: "f3" or, of a rubric, "rubric"
-fail_if_worse = 0.05   # by how much it may fall
-max_lost_vital = "any" # or how many vital nuggets may be lost
-sure = 0.95            # how probable a loss must be to be counted
-undecided = 0          # the exit code when the gates are undecided; or 1
-markdown = ""          # where to write a summary: a file *.md in this folder
-junit = ""             # where to write JUnit XML: *.xml
-page = ""              # where to write the HTML page: *.html
-
-[judge.example]        # a language model for `nuggeteer ask`; as many as you like, each with a name of its own
-url = "http://127.0.0.1:8080/v1" # an OpenAI-compatible endpoint
-model = "example"      # what the endpoint calls the model
-revision = ""          # your own mark of a version; another revision is another judge
-prompt = "assign-1"    # or the path of a template of yours in this folder: *.txt
-key_env = ""           # the environment variable that holds the key; the key itself stands in no file
-network = false        # true: the endpoint may be on another machine
-input_price = 0.0      # of a million tokens
-output_price = 0.0
-concurrency = 4        # requests at once
-requests_per_minute = 0 # at most; 0 for no limit
-max_tokens = 1024      # of a reply
-timeout = 60.0         # seconds to wait for a reply
-"""
+"""The file of settings, `nuggeteer.toml`: how it is read, and what is wrong with one."""
 
 from __future__ import annotations
 
@@ -62,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
+
+from msgspec import convert
 
 from nuggeteer.errors import InputError, Problem, did_you_mean, fail
 from nuggeteer.languages import ENGLISH, LANGUAGES, WITHOUT_STOP_WORDS, has_stemmer, title
@@ -71,19 +21,13 @@ from nuggeteer.settings import (
     SAMPLED,
     THRESHOLDS,
     AnswerSettings,
-    Engine,
-    Informative,
     JudgementSettings,
     JudgeSettings,
     Match,
-    Missing,
     NightlySettings,
-    Rouge,
+    ScoreSettings,
     Settings,
-    Split,
-    Stopwords,
     Threshold,
-    Weights,
     installed_matchers,
     installed_models,
     judge_files,
@@ -123,7 +67,7 @@ def read_settings(path: Path) -> Settings:
     ]
     if problems:
         raise InputError(problems)
-    match, threshold = Match(**table.get("match", {})), Threshold(**table.get("threshold", {}))
+    match, threshold = convert(table.get("match", {}), Match), convert(table.get("threshold", {}), Threshold)
     nightly = table.get("nightly", {})
     files = {name: str(path.parent / nightly[name]) for name in ("markdown", "junit", "page") if nightly.get(name)}
     if match.language != ENGLISH and "stem" not in table["match"]:
@@ -133,10 +77,12 @@ def read_settings(path: Path) -> Settings:
     if match.external:
         match = replace(match, external=str(path.parent / match.external))
     match = replace(match, judges=judge_files(path.parent, match.judges))
-    answers = AnswerSettings(**table.get("answers", {}))
-    judgements = JudgementSettings(tuple(table.get("judgements", {}).get("as_truth", ())))
+    answers = convert(table.get("answers", {}), AnswerSettings)
+    judgements = convert(table.get("judgements", {}), JudgementSettings)
     judges = tuple(_judge(path.parent, name, values) for name, values in table.get("judge", {}).items())
-    return Settings(match, threshold, answers, NightlySettings(**{**nightly, **files}), judgements, judges)
+    scores = convert(table.get("score", {}), ScoreSettings)
+    nights = convert({**nightly, **files}, NightlySettings)
+    return Settings(match, threshold, answers, scores, nights, judgements, judges)
 
 
 def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes | None:
@@ -158,12 +104,10 @@ def with_truth(path: Path, machine: str, before: bytes | None = None) -> bytes |
 
 
 def _judge(folder: Path, name: str, values: dict[str, Any]) -> JudgeSettings:
-    """A judge's settings; whole numbers as the fractions that some are."""
+    """A judge's settings."""
     prompt = values.get("prompt", "")
-    known: dict[str, Any] = {key: float(value) if key in _FRACTIONS else value for key, value in values.items()}
-    if prompt.endswith(".txt"):
-        known["prompt"] = str(folder / prompt)
-    return JudgeSettings(name, **known)
+    template = {"prompt": str(folder / prompt)} if prompt.endswith(".txt") else {}
+    return convert({**values, **template, "name": name}, JudgeSettings)
 
 
 def _outside(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
@@ -221,51 +165,32 @@ _FILES = {
     "match": {"idf": "", "external": ""},
     "nightly": {"markdown": ".md", "junit": ".xml", "page": ".html"},
 }
-_ALLOWED: dict[str, tuple[Any, ...]] = {
-    "n": (1, 2, 3),
-    "weights": get_args(Weights),
-    "stopwords": get_args(Stopwords),
-    "engine": get_args(Engine),
-    "rouge": get_args(Rouge),
-    "split": get_args(Split),
-    "missing": get_args(Missing),
-    "informative": get_args(Informative),
-    "undecided": (0, 1),
+SECTIONS: dict[str, type[Any]] = {
+    "match": Match,
+    "threshold": Threshold,
+    "answers": AnswerSettings,
+    "judgements": JudgementSettings,
+    "score": ScoreSettings,
+    "nightly": NightlySettings,
 }
-# The least and the most of a number.
-_LIMITS: dict[str, tuple[float, float]] = {
-    "value": (0, 1),
-    "fail_if_worse": (0, 1),
-    "sure": (0.5, 1),
-    "input_price": (0, 1_000_000),
-    "output_price": (0, 1_000_000),
-    "concurrency": (1, 256),
-    "requests_per_minute": (0, 1_000_000),
-    "max_tokens": (16, 1_000_000),
-    "timeout": (1, 3600),
+_KINDS: dict[str, Any] = {
+    key: kind
+    for section in (JudgeSettings, *SECTIONS.values())
+    for key, kind in get_type_hints(section, include_extras=True).items()
 }
 _LISTS = {"as_truth": "autonuggetizer", "judges": "judges/gpt-4o.jsonl"}  # settings that are lists, with an example
-_FRACTIONS = ("input_price", "output_price", "timeout")  # also where a whole number is written
-_Section = Match | Threshold | AnswerSettings | NightlySettings | JudgementSettings | JudgeSettings
 
 
 def _problems(path: Path, table: dict[str, Any]) -> Iterator[Problem]:
-    sections: dict[str, _Section] = {
-        "match": Match(),
-        "threshold": Threshold(),
-        "answers": AnswerSettings(),
-        "nightly": NightlySettings(),
-        "judgements": JudgementSettings(),
-    }
     for section, values in table.items():
         if section == "judge" and isinstance(values, dict):
             for name, own in values.items():
                 yield from _problems_of_judge(path, name, own)
-        elif section not in sections or not isinstance(values, dict):
-            known = ", ".join(f"[{name}]" for name in (*sections, "judge.NAME"))
+        elif section not in SECTIONS or not isinstance(values, dict):
+            known = ", ".join(f"[{name}]" for name in (*SECTIONS, "judge.NAME"))
             yield Problem(str(path), None, f"unknown section {section!r}", f"the sections are {known}")
         else:
-            yield from _problems_of_section(path, section, values, asdict(sections[section]))
+            yield from _problems_of_section(path, section, values, asdict(SECTIONS[section]()))
 
 
 def _problems_of_judge(path: Path, name: str, values: Any) -> Iterator[Problem]:
@@ -305,11 +230,14 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     wanted = type(default)
     if type(value) is not wanted and not (wanted is float and type(value) is int):
         return f"write a {wanted.__name__}, for example {default!r}"
-    if default in _ALLOWED.get(key, ()) and value not in _ALLOWED[key]:
-        return f"write {' or '.join(map(repr, _ALLOWED[key]))}"
-    if key == "matcher" and value not in (known := (*MATCHERS, *installed_matchers())):
+    kind = _KINDS.get(key, Any)
+    allowed = get_args(getattr(kind, "__origin__", kind))
+    if default in allowed and value not in allowed:
+        return f"write {' or '.join(map(repr, allowed))}"
+    if key == "matcher" and ":" not in value and value not in (known := (*MATCHERS, *installed_matchers())):
         meant = did_you_mean(str(value), known)
-        return f"{meant}write {' or '.join(map(repr, known))}, or install the package that provides it"
+        named = " or ".join(map(repr, known))
+        return f"{meant}write {named}, install the package that provides it, or write 'package.module:make'"
     if key == "language" and value not in LANGUAGES:
         names = {code: code for code in LANGUAGES} | {name: code for code, (name, _) in LANGUAGES.items()}
         meant = did_you_mean(value, names).removeprefix("did you mean ").rstrip("? ")
@@ -318,8 +246,9 @@ def wrong_setting(key: str, value: Any, default: Any) -> str | None:
     if key == "model" and default == "smooth" and ":" not in value:
         known = (*THRESHOLDS, *installed_models())
         return None if value in known else f"write {' or '.join(map(repr, known))}, or 'package.module:make'"
-    if key in _LIMITS and not _LIMITS[key][0] <= value <= _LIMITS[key][1]:
-        return "write a number from {} to {}".format(*_LIMITS[key])
+    limits = [(meta.ge, meta.le) for meta in getattr(kind, "__metadata__", ()) if meta.le is not None]
+    if limits and not limits[0][0] <= value <= limits[0][1]:
+        return "write a number from {} to {}".format(*limits[0])
     return None
 
 

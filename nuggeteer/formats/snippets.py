@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from nuggeteer.errors import InputError, Problem, fail
-from nuggeteer.formats.annotation import CONDITIONS, Snippet, Spans, wrong_spans
+from nuggeteer.fields import Id, WrongField
+from nuggeteer.formats.annotation import Snippet, Spans, wrong_spans
 from nuggeteer.formats.canonical import Layout
-from nuggeteer.formats.fields import WrongField, identifier, one_of, string
 from nuggeteer.formats.jsonl import read_lines
 
 Verdict = Literal["relevant", "irrelevant", "redundant"]
@@ -143,28 +145,27 @@ def _text(text: str, snippet: str = "", **fields: Any) -> Snippet:
     return Snippet(snippet, text, extra=extra, **fields)
 
 
-TEXTS = Layout(
-    _text,
-    ("text",),
-    {
-        "text": string,
-        "snippet": identifier,
-        "query": string,
-        "template": string,
-        **dict.fromkeys(("qid", *CONDITIONS), identifier),
-    },
-)
-JUDGED = Layout(
-    _judged,
-    ("qid", "distiller", "text", "judged"),
-    {
-        "qid": identifier,
-        "distiller": identifier,
-        "text": string,
-        "judged": one_of(*get_args(Verdict)),
-        "relevant": _located,
-        "query": string,
-        "template": string,
-        **dict.fromkeys(CONDITIONS, identifier),
-    },
-)
+class _Conditions(Struct, kw_only=True):
+    query: str | None = None
+    template: str | None = None
+    medium: Id | None = None
+    language: Id | None = None
+    structure: Id | None = None
+
+
+class _Text(_Conditions):
+    text: str
+    snippet: Id | None = None
+    qid: Id | None = None
+
+
+class _Judged(_Conditions):
+    qid: Id
+    distiller: Id
+    text: str
+    judged: Verdict
+    relevant: Annotated[Any, Meta(extra={"check": _located})] = ()
+
+
+TEXTS = Layout(_Text, _text)
+JUDGED = Layout(_Judged, _judged)

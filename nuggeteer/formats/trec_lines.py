@@ -27,7 +27,7 @@ _PATTERNS = {
 
 def layout(columns: Sequence[str], needed: Iterable[str]) -> re.Pattern[str]:
     """A line of these columns; the text may be missing."""
-    known = {*_PATTERNS, "qid", "run", "docid", "text", "_"}
+    known = {*_PATTERNS, "qid", "run", "group", "docid", "text", "_"}
     wrong = [c for c in columns if c not in known] or [c for c in needed if c not in columns]
     wrong = wrong or [f"{c} twice" for c in known - {"_"} if columns.count(c) > 1]
     if wrong or columns[-1] != "text":
@@ -63,7 +63,7 @@ def fields_of(pattern: re.Pattern[str], line: str) -> dict[str, str] | None:
     """A line's columns by name, without empty ones; None if the line does not fit or an id is not valid."""
     row = pattern.fullmatch(line)
     fields = {name: value for name, value in row.groupdict().items() if value} if row else {}
-    good = all(as_id(fields[name]) for name in ("qid", "run") if name in fields)
+    good = all(as_id(fields[name]) for name in ("qid", "run", "group") if name in fields)
     return fields if row and good else None
 
 

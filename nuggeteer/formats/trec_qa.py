@@ -9,7 +9,7 @@ Nuggets are separated by commas. `-` stands for no nugget, and `NIL` for no doci
 and the files of some years were not available when this was written. `columns` sets a different order, for example
 `_,qid,run,docid,rank,nuggets,text` (`_` is skipped). According to NIST, runs of 2005 are `qid,run,docid,text` and
 judgements are `qid,run,item,docid,text`, followed by lines `qid run item nugget`, each of which marks a nugget in the
-response with that item number.
+response with that item number. A column `group` names the institution of a run.
 
 These are accepted: tabs or blanks, blank lines, lines that start with `#`, and a response without text. Lines that are
 not UTF-8 are read as Windows-1252. Every other line is kept aside and reported.
@@ -70,7 +70,8 @@ def read_runs(path: Path, columns: Sequence[str] = RUN_COLUMNS) -> Bundle:
         if fields is None:
             bundle.not_understood(path, number, raw, f"not a response ({' '.join(columns)})")
             continue
-        bundle.add_response(RunInfo(fields.get("run") or bare_name(path)), _response(fields))
+        run = fields.get("run") or bare_name(path)
+        bundle.add_response(RunInfo(run, fields.get("group")), _response(fields))
     return bundle
 
 
@@ -98,7 +99,7 @@ def read_judgements(path: Path, columns: Sequence[str] = JUDGEMENT_COLUMNS) -> B
             continue
         if not mark:
             items[item] = _response(fields)
-            bundle.add_response(RunInfo(run, judged="best"), items[item])
+            bundle.add_response(RunInfo(run, fields.get("group"), judged="best"), items[item])
         response, nuggets = items[item], fields.get("nugget") or fields.get("nuggets", NONE)
         for nugget in dict.fromkeys(nuggets.split(",") if nuggets != NONE else []):
             bundle.judgements.append(

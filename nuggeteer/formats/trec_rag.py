@@ -65,6 +65,7 @@ def read_answers(path: Path) -> Bundle:
             whole = {}
         if whole:
             bundle.add_response(RunInfo(run), Response(qid, "", extra=whole))
+    bundle.warn_of_empty_answers(path)
     return bundle
 
 

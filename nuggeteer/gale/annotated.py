@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
 from nuggeteer.formats.distillation import DistilledAnswer, DistilledNugget, Distiller, NumberedLine, Query
-from nuggeteer.gale.annotation import union
+from nuggeteer.gale.annotation import letters, union
 from nuggeteer.text import length
 
-_WORD = re.compile(r"\S+")
+_WORD, _LETTERS = re.compile(r"\S+"), re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,19 @@ def _queries(snippets: Sequence[Snippet], notes: list[str]) -> Iterator[tuple[Qu
 
 
 def _nuggets(snippet: Snippet) -> Iterator[DistilledNugget]:
-    citations, quotes = _citations(snippet)
+    cited = _cited(snippet)
     for nugget in snippet.nuggets:
         extra: dict[str, Any] = {"snippet": snippet.snippet, **({"kind": nugget.type} if nugget.type else {})}
-        extra |= {"quotes": quotes} if quotes else {}
+        citations = None
+        if cited is not None:
+            inside = letters(snippet.text, nugget)
+            whole = [one for one in cited if one.chunk is None or inside <= one.chunk]
+            named = {one.docid for one in whole}
+            partly = [one for one in cited if one.chunk and one.docid not in named and not inside.isdisjoint(one.chunk)]
+            citations = tuple(dict.fromkeys(one.docid for one in whole))
+            quotes = {one.docid: one.quote for one in (*whole, *partly) if one.quote is not None}
+            extra |= {"quotes": quotes} if quotes else {}
+            extra |= {"partly": sorted({one.docid for one in partly})} if partly and not whole else {}
         qid, distiller = _answer(snippet)
         yield DistilledNugget(qid, distiller, _words(snippet.text, nugget), citations=citations, extra=extra)
 
@@ -160,20 +170,45 @@ def _words(text: str, nugget: Extent) -> str:
     return " ".join(" ".join(text[start:end] for start, end in nugget.spans).split())
 
 
-def _citations(snippet: Snippet) -> tuple[tuple[str, ...] | None, Mapping[str, str]]:
-    """The documents that a snippet cites, and what it quotes of each."""
+@dataclass(frozen=True)
+class _Cited:
+    """A document that a snippet cites, what it quotes of it, and the letters of the snippet's chunk that it is cited
+    for; None for all of it."""
+
+    docid: str
+    quote: str | None
+    chunk: frozenset[int] | None
+
+
+def _cited(snippet: Snippet) -> list[_Cited] | None:
+    """What a snippet cites; None if nothing is said of that."""
     listed = snippet.extra.get("citations")
     if listed is None:
-        return None, {}
-    if not isinstance(listed, list):
-        listed = [None]
-    documents, quotes = [], {}
-    for one in listed:
-        docid = one.get("docid") if isinstance(one, dict) else one
+        return None
+    found = []
+    for one in listed if isinstance(listed, list) else [None]:
+        own = one if isinstance(one, dict) else {"docid": one}
+        docid, quote, chunk = own.get("docid"), own.get("quote"), own.get("chunk")
         if not isinstance(docid, str):
             what = "a citation is neither a document's id nor an object with one"
             raise InputError([snippet.problem(what, 'write "citations": ["d1", {"docid": "d2", "quote": "..."}]')])
-        documents.append(docid)
-        if isinstance(one, dict) and isinstance(one.get("quote"), str):
-            quotes[docid] = one["quote"]
-    return tuple(dict.fromkeys(documents)), quotes
+        letters_of_chunk = None
+        if chunk is not None:
+            letters_of_chunk = _letters_of_chunk(snippet.text, chunk) if isinstance(chunk, str) else None
+            if not letters_of_chunk:
+                what = f"the chunk of the citation of {docid} is no excerpt of the snippet"
+                raise InputError([snippet.problem(what, "copy words of the snippet, in their order")])
+        found.append(_Cited(docid, quote if isinstance(quote, str) else None, letters_of_chunk))
+    return found
+
+
+def _letters_of_chunk(text: str, chunk: str) -> frozenset[int] | None:
+    """Where in a text the words of a chunk stand, which leaves some of them out; None if they do not."""
+    places = [match.span() for match in _LETTERS.finditer(text)]
+    words = [text[start:end].casefold() for start, end in places]
+    wanted = [match[0].casefold() for match in _LETTERS.finditer(chunk)]
+    blocks = SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks()
+    if sum(block.size for block in blocks) < len(wanted):
+        return None
+    taken = (places[i] for block in blocks for i in range(block.a, block.a + block.size))
+    return frozenset(i for start, end in taken for i in range(start, end))

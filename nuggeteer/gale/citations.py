@@ -2,6 +2,9 @@
 
 A citation supports a nugget if the document says what the nugget says. Words tell only so much: a passage that is
 quoted is in the document or not, and of a nugget's words, weighed by idf, a share is. A person decides.
+
+Where citations name chunks of the snippet, each supports the nuggets inside its chunk. A nugget of which every chunk
+has only a part is supported by none of them, until it is split.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ DOUBTFUL = 0.5  # a document with less of a nugget's words
 @dataclass(frozen=True)
 class Citation:
     """One document that a distiller cites for one nugget. `quoted` is None without a quotation, and both it and `share`
-    are None without the document's text."""
+    are None without the document's text. `partly` says that it is cited for a part of the nugget only."""
 
     qid: str
     distiller: str
@@ -28,11 +31,17 @@ class Citation:
     docid: str
     quoted: bool | None
     share: float | None
+    partly: bool = False
 
     @property
     def doubtful(self) -> bool:
-        """Whether the document lacks the quotation or, without one, most of the nugget's words."""
-        return self.quoted is False or (self.quoted is None and self.share is not None and self.share < DOUBTFUL)
+        """Whether the document lacks the quotation or, without one, most of the nugget's words, or is not cited for the
+        whole nugget."""
+        return (
+            self.partly
+            or self.quoted is False
+            or (self.quoted is None and self.share is not None and self.share < DOUBTFUL)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,12 +72,14 @@ def check_citations(distillation: Distillation, documents: Mapping[str, str]) ->
         weights = {word: idf[word] for word in set(words(nugget.text))}
         total = sum(weights.values())
         quotes = nugget.extra.get("quotes")
-        for docid in nugget.citations or ():
+        partly = nugget.extra.get("partly")
+        parts = [docid for docid in partly if isinstance(docid, str)] if isinstance(partly, list) else []
+        for docid in (*(nugget.citations or ()), *parts):
             quoted, share = None, None
             if docid in texts:
                 quote = quotes.get(docid) if isinstance(quotes, dict) else None
                 quoted = normalised(quote) in texts[docid] if isinstance(quote, str) else None
                 has = sum(weight for word, weight in weights.items() if word in vocabulary[docid])
                 share = has / total if total else None
-            found.append(Citation(nugget.qid, nugget.distiller, nugget.text, docid, quoted, share))
+            found.append(Citation(nugget.qid, nugget.distiller, nugget.text, docid, quoted, share, docid in parts))
     return CheckedCitations(tuple(found))

@@ -12,7 +12,20 @@ from functools import cached_property
 from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING
 
-from nuggeteer.gale.phrases import NOTHING, OBJECTS, SUBJECTS, Phrases, Tokens, listed, subjects, union, whole, within
+from nuggeteer.gale.phrases import (
+    NOTHING,
+    OBJECTS,
+    SUBJECTS,
+    Phrases,
+    Tokens,
+    greets,
+    listed,
+    subjects,
+    subordinate,
+    union,
+    whole,
+    within,
+)
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -58,11 +71,16 @@ class Clauses:
         """Whether it shares the auxiliary of the verb that it is conjoined to, as in "was shot and killed"."""
         if any(child.dep_ in ("aux", "auxpass") for child in token.children):
             return False
-        while token.dep_ == "conj" and token.tag_ == token.head.tag_:
+        while token.dep_ == "conj" and (token.tag_ == token.head.tag_ or self._mistagged(token)):
             token = token.head
             if finite(token):
                 return True
         return False
+
+    def _mistagged(self, token: Token) -> bool:
+        """Whether it is the past tense of a verb whose forms are alike, after another: "patrolled and set up"."""
+        no_helper = not any(child.dep_ in ("aux", "auxpass") for child in token.head.children)
+        return token.tag_ in ("VB", "VBN", "VBP") and token.head.tag_ in FINITE and no_helper
 
     def says(self, token: Token) -> bool:
         """Whether a token is a finite verb of saying."""
@@ -79,11 +97,12 @@ class Clauses:
 
     def clause(self, verb: Token) -> list[Tokens]:
         """The verb with its arguments in their maximal extent, once for each way to choose among conjuncts."""
-        own = (whole(verb) - self._outside_core(verb)) | self.antecedent(verb)
+        own = (subordinate(verb) - self._outside_core(verb)) | self.antecedent(verb)
         if verb.dep_ == "conj" and not subjects(verb):
             own |= self._shared(verb)
         heads = [child for child in verb.children if self._is_split(child)]
-        objects = [c for child in verb.children if child.dep_ in ("prep", "agent") for c in child.children]
+        agents = ("prep",) if self._joint(verb, SUBJECTS) else ("prep", "agent")
+        objects = [c for child in verb.children if child.dep_ in agents for c in child.children]
         heads += [child for child in objects if child.dep_ == "pobj" and child.i in own and any(conjuncts(child))]
         ways = [[(whole(head), part) for part in parts(head, conjuncts(head))] for head in heads]
         chosen = list(islice(product(*ways), MOST_CHOICES + 1))
@@ -98,12 +117,17 @@ class Clauses:
         return frozenset(range(verb.head.left_edge.i, verb.head.i + 1))
 
     def _is_split(self, child: Token) -> bool:
-        """Whether each conjunct of an argument makes a nugget. Subjects of verbs such as "meet" do not."""
+        """Whether each conjunct of an argument makes a nugget. Subjects of verbs such as "meet" do not, nor do those
+        who sign a treaty with each other."""
         if next(conjuncts(child), None) is None:
             return False
         if child.dep_ in ("nsubj", "nsubjpass"):
-            return child.head.lemma_.lower() not in listed("together")
+            return child.head.lemma_.lower() not in listed("together") and not self._joint(child.head, OBJECTS)
         return child.dep_ in OBJECTS
+
+    def _joint(self, verb: Token, roles: tuple[str, ...]) -> bool:
+        """Whether it is about something that several have with each other, such as a treaty."""
+        return any(child.dep_ in roles and child.lemma_.lower() in listed("joint") for child in verb.children)
 
     def _shared(self, verb: Token) -> Tokens:
         """The subject and the auxiliaries that a conjoined verb shares with the first verb."""
@@ -126,6 +150,10 @@ class Clauses:
                 or _opens_sentence(child)
             ):
                 result.add(child.i)
+            elif child.dep_ in ("aux", "auxpass"):
+                result |= {c.i for c in child.children if c.dep_ in ("discourse", "intj")}  # "have, uh, left"
+            elif child.dep_ == "npadvmod" and child.i < verb.i and greets(child):
+                result |= whole(child)
         for kind, tokens in self.phrases.modifiers:
             if verb.i not in tokens and (kind != "MOD" or tokens <= whole(verb)):
                 result |= tokens
@@ -161,8 +189,14 @@ class Clauses:
         for clause in statements:
             conjoined = [conjunct for conjunct in conjuncts(clause) if subjects(conjunct)]
             if conjoined and not quoted:
-                return [own - (whole(clause) - part) for part in parts(clause, conjoined)]
+                return [own - (whole(clause) - self._without_conjunction(p)) for p in parts(clause, conjoined)]
         return [own]
+
+    def _without_conjunction(self, part: Tokens) -> Tokens:
+        """Without the "and" in "and that he was ill"; in "and he was ill" it stays, as in the papers."""
+        first = min(part)
+        both = self.doc[first].dep_ == "cc" and first + 1 in part and self.doc[first + 1].dep_ == "mark"
+        return part - {first} if both else part
 
     def _outside_statement(self, verb: Token, utterance: Tokens) -> Tokens:
         """Modifiers of the verb of saying itself, and clauses that are conjoined to it."""
@@ -184,8 +218,13 @@ def _opens_sentence(token: Token) -> bool:
 
 
 def finite(verb: Token) -> bool:
-    """Whether a verb is finite or has a finite auxiliary."""
-    helpers = (child for child in verb.children if child.dep_ in ("aux", "auxpass"))
+    """Whether a verb is finite or has a finite auxiliary. A participle with a subject and without an auxiliary is a
+    past tense that the tagger took for one, as in "the factory closed"."""
+    helpers = [child for child in verb.children if child.dep_ in ("aux", "auxpass")]
+    if not helpers and verb.tag_ == "VBN":
+        opened = any(child.dep_ == "mark" or child.tag_ in ("WP", "WDT", "WRB") for child in verb.children)
+        subject = any(child.dep_ == "nsubj" and child.i < verb.i for child in verb.children)
+        return subject and (opened or verb.dep_ in ("ROOT", "conj"))
     return verb.tag_ in FINITE or any(child.tag_ in (*FINITE, "MD") for child in helpers)
 
 

@@ -37,12 +37,14 @@ _TIME = re.compile(
             rf"\b(?:last|next|this|the previous|the following) (?:{_UNIT}|{_DAY}|{_MONTH}|weekend|spring|summer|autumn"
             r"|fall|winter|night|morning|evening|afternoon)\b",
             rf"\b{_COUNT} {_UNIT} (?:ago|later|earlier|from now)\b",
+            rf"\b(?:every|each) (?:other )?(?:{_UNIT}|{_FULL_DAY}|{_MONTH}|weekend|spring|summer|autumn|fall|winter"
+            r"|night|morning|evening|afternoon)\b",
         )
     )
 )
 _AGE = re.compile(
     r"\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ](?:year|month|week)s?[- ]old\b"
-    r"|\baged \d{1,3}\b"
+    r"|\baged \d{1,3}\b|\bat (?:the )?age (?:of )?\d{1,3}\b"
 )
 _DISTANCE = re.compile(
     r"(?:\b(?:some|about|around|nearly|almost|roughly) )?"
@@ -50,6 +52,8 @@ _DISTANCE = re.compile(
     r"(?:(?:north|south)(?:-?(?:east|west))?|east|west|outside|away)(?: (?:of|from))?\b",
     re.IGNORECASE,
 )
+
+_RESULT = re.compile(r"(?<![\w–-])\d{1,3}[-–]\d{1,3}(?![\w–-])")
 
 Spans = list[tuple[int, int]]
 
@@ -67,6 +71,15 @@ def ages(text: str) -> Spans:
 def distances(text: str) -> Spans:
     """The spans of distances from a place: some 55 kilometers (33 miles) north of."""
     return _found(_DISTANCE, text)
+
+
+def results(text: str) -> Spans:
+    """The spans of results of games and votes: 2-1."""
+    return _found(_RESULT, text)
+
+
+def is_result(word: str) -> bool:
+    return _RESULT.fullmatch(word) is not None
 
 
 def _found(pattern: re.Pattern[str], text: str) -> Spans:

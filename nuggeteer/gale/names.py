@@ -13,9 +13,10 @@ from nuggeteer.gale import expressions
 from nuggeteer.gale.phrases import listed
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc, Span, Token
 
 TIMES = ("DATE", "TIME")
+MISTAKEN = ("GPE", "LOC", "FAC", "NORP", "ORG")  # what the tagger takes a surname for
 NAMES = ("PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "WORK_OF_ART")
 
 
@@ -24,15 +25,84 @@ def correct(doc: Doc) -> None:
     written = [doc.char_span(*span, alignment_mode="expand") for span in expressions.times(doc.text)]
     times = {i for span in written if span is not None for i in range(span.start, span.end)}
     kept = [span for span in doc.ents if span.label_ in TIMES or times.isdisjoint(range(span.start, span.end))]
+    kept = [_with_direction(_without_result(span)) for span in kept]
     named = {i for span in kept for i in range(span.start, span.end)}
     single = (doc[token.i : token.i + 1] for token in doc if token.pos_ == "PROPN" and token.i not in named)
     unseen = [_named(span, span.start, "GPE") for span in single if _leads_to_place(span)]
     doc.ents = (*map(_corrected, kept), *unseen)
+    _find_persons(doc)
+
+
+def _find_persons(doc: Doc) -> None:
+    """One word that the tagger took for a place, a people or a body, or did not see as a name, is a person where only a
+    person can be meant, and wherever else the text has it."""
+    alone = [doc[token.i : token.i + 1] for token in doc if _is_unseen(token)]
+    persons = {span[-1].text for span in doc.ents if span.label_ == "PERSON" and len(span) > 1}
+    persons |= {span.text for span in (*doc.ents, *alone) if _is_person(span)}
+    found = [_named(span, span.start, "PERSON") for span in alone if span.text in persons]
+    mistaken = (span.label_ in MISTAKEN and span.text in persons for span in doc.ents)
+    named = (
+        _named(span, span.start, "PERSON") if wrong else span for span, wrong in zip(doc.ents, mistaken, strict=True)
+    )
+    doc.ents = (*named, *found)
+
+
+def _is_unseen(token: Token) -> bool:
+    """Whether it is a name of one word that the tagger does not know."""
+    among = token.dep_ == "compound" or any(child.dep_ == "compound" for child in token.children)
+    return token.tag_ == "NNP" and not token.ent_type_ and not among
+
+
+def _is_person(span: Span) -> bool:
+    token = span.root
+    if span.label_ not in (*MISTAKEN, "") or token.tag_ != "NNP":
+        return False
+    if any(word.text in listed("states") for word in span):
+        return False
+    with_them = token.dep_ == "pobj" and token.head.lower_ == "with" and span.label_ == "GPE"
+    if with_them and token.head.head.lemma_.lower() in listed("together"):
+        return True
+    if len(span) > 1:
+        return False
+    if any(child.dep_ == "appos" and child.like_num for child in token.children):
+        return True  # "Menon, 43, was born in Pune"
+    first = token.head if token.dep_ == "conj" else token
+    verb = first.head.lemma_.lower()
+    if first.dep_ == "nsubj" and any(other.ent_type_ == "PERSON" for other in token.conjuncts):
+        return verb in listed("human") | listed("together")
+    if span.label_ == "ORG":
+        return False  # a body says and does much of what persons do
+    if token.dep_ == "nsubj":
+        return verb in listed("human") | listed("saying") | listed("utterable") or verb == "say"
+    return token.dep_ in ("dobj", "nsubjpass") and verb in listed("upon_persons")
+
+
+def _without_result(span: Span) -> Span:
+    """A team without what it won by: Ghana 2-1."""
+    if len(span) > 1 and expressions.is_result(span[-1].text):
+        return span.doc[span.start : span.end - 1].char_span(0, len(span[:-1].text), label=span.label_) or span
+    return span
+
+
+def _with_direction(span: Span) -> Span:
+    """A place with the word in front that says which part of it: western Peru."""
+    first = span.start
+    while first and span.label_ in ("GPE", "LOC") and span.doc[first - 1].lower_ in listed("directions"):
+        first -= 1
+    return _named(span, first, span.label_) if first < span.start else span
 
 
 def _corrected(span: Span) -> Span:
+    if len(span) == 1 and span.text in listed("states") and span.label_ not in (*TIMES, "GPE"):
+        return _named(span, span.start, "GPE")
     if span.label_ not in NAMES:
         return span
+    if (
+        span.label_ in MISTAKEN
+        and span[-1].pos_ == "PROPN"
+        and span[-1].lower_ in listed("regions") | listed("natural")
+    ):
+        return _named(span, span.start, "LOC")  # the Black Forest
     first = span.start
     while first < span.end - 1 and span.doc[first].lower_.rstrip(".") in listed("honorifics"):
         first += 1
@@ -50,8 +120,8 @@ def _leads_to_place(span: Span) -> bool:
     if len(span) > 1 or root.dep_ != "pobj" or root.head.i != span.start - 1:
         return False
     word, verb = root.head.lower_, root.head.head
-    if verb.dep_ == "prep":
-        verb = verb.head  # from Rotterdam to Dakar
+    while verb.dep_ in ("prep", "dobj", "obj") and verb.pos_ not in ("VERB", "AUX"):
+        verb = verb.head  # from Rotterdam to Dakar, troops from Goma
     if word == "in" and span.label_ in ("PERSON", ""):
         return True
     return word in ("to", "from", "into", "near", "via", "through") and verb.lemma_.lower() in listed("moving")

@@ -19,10 +19,22 @@ from typing import TYPE_CHECKING
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.annotation import Spans
-from nuggeteer.gale import parser
+from nuggeteer.gale import expressions, parser
 from nuggeteer.gale.clauses import Clauses
-from nuggeteer.gale.names import correct
-from nuggeteer.gale.phrases import NOTHING, OBJECTS, SUBJECTS, Phrases, Tokens, listed, union, whole, within
+from nuggeteer.gale.names import TIMES, correct
+from nuggeteer.gale.phrases import (
+    NOTHING,
+    OBJECTS,
+    SUBJECTS,
+    Phrases,
+    Tokens,
+    is_age,
+    is_term,
+    listed,
+    union,
+    whole,
+    within,
+)
 from nuggeteer.gale.templates import ANY, TYPES, Template, Type
 
 if TYPE_CHECKING:
@@ -30,6 +42,7 @@ if TYPE_CHECKING:
 
 BATCH = 256
 LONGEST = 100_000  # characters
+MULTIPLES = ("ten", "dozen", "hundred", "thousand")
 _EDGES = set(",;:.!?…–—-")
 
 
@@ -124,7 +137,8 @@ class _Finder:
         yield from self._titles()
         cores: dict[int, Tokens] = {}
         phrases = [*self.times, *self.places]
-        ages = (tokens for tokens in self.phrases.ages if self.doc[max(tokens)].dep_ == "amod")  # not "was a year old"
+        # Not "was a year old".
+        ages = [t for t in self.phrases.ages if self.doc[max(t)].dep_ == "amod" or self.doc[min(t)].lower_ == "at"]
         numbers = union([*(tokens for _, tokens in self.numbers), *ages])
         for verb in self.clauses.verbs:
             core = frozenset({verb.i})
@@ -163,7 +177,7 @@ class _Finder:
     def _names(self) -> Iterator[tuple[Type, Tokens, Tokens, Tokens]]:
         for span in self.doc.ents:
             type_ = self._type_of(span)
-            if type_ is not None:
+            if type_ is not None and any(char.isupper() for char in span.text):
                 tokens = within(span)
                 if type_ in ("GPE", "LOC") and any(tokens <= place for place in self.places):
                     continue  # the whole phrase of place is a nugget already
@@ -233,7 +247,7 @@ class _Finder:
         for span in self.doc.ents:
             if span.label_ in ("QUANTITY", "MONEY", "PERCENT") and taken.isdisjoint(within(span)):
                 taken |= within(span)
-                counts = span.root.dep_ in ("nummod", "amod", "compound", "nmod")
+                counts = span.root.dep_ in ("nummod", "amod", "compound", "nmod", "npadvmod")
                 yield within(span), within(span) if counts else NOTHING
         for token in self.doc:
             if token.i in taken or not self._counts(token):
@@ -248,19 +262,27 @@ class _Finder:
                 taken |= tokens
                 quantity = token.pos_ == "NOUN" and of is not None  # thousands of families
                 cut = tokens | {of.i} if quantity and of is not None else tokens
-                yield tokens, cut if counts or quantity or token.pos_ == "ADV" else NOTHING
+                apart = counts or quantity or token.pos_ == "ADV" or expressions.is_result(token.text)
+                yield tokens, cut if apart else NOTHING
 
     def _approximately(self, tokens: Tokens) -> Tokens:
         """A number with the words in front of it that say how exact it is."""
         first = min(tokens)
+        while first > 1 and self.doc[first - 1].lower_ == "of" and self.doc[first - 2].lemma_.lower() in MULTIPLES:
+            first -= 2  # tens of thousands
         while first and self.doc[first - 1].lower_ in listed("approximately"):
             first -= 1
         return tokens | frozenset(range(first, min(tokens)))
 
     def _counts(self, token: Token) -> bool:
         span = self.phrases.entity.get(token.i)
-        if span is not None and span.label_ not in ("CARDINAL", "QUANTITY", "MONEY", "PERCENT"):
+        lasts = (token.dep_ == "nummod" and is_term(token.head)) or is_age(token)
+        if span is not None and span.label_ not in ("CARDINAL", "QUANTITY", "MONEY", "PERCENT", *TIMES * lasts):
             return False
+        if expressions.is_result(token.text):
+            return True
+        if token.lemma_.lower() in MULTIPLES and self.doc[token.i + 1 : token.i + 3].text.lower() == "of thousands":
+            return False  # tens of thousands are one number
         if token.dep_ == "appos" or (token.dep_ == "nummod" and token.i > token.head.i):
             return False  # an age, or part of a name, as in "Apollo 8"
         if token.lower_ in listed("quantities") or (token.pos_ == "NOUN" and token.lemma_ in listed("quantities")):

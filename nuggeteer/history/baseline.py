@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.history.store import DamagedBuild, History
-from nuggeteer.history.trend import Build, trends_if_any
+from nuggeteer.history.trend import Build, Trend, trends_if_any
 from nuggeteer.records import Run
 
 
@@ -35,6 +35,19 @@ def newest_readable(history: History, collection: Collection, builds: Sequence[B
         with suppress(DamagedBuild):  # the history's `problems` have it
             return BriefedRun(history.run(build.scoring.build, collection), build)
     return None
+
+
+def find_ruled_against(
+    collection: Collection, history: History, trends: Sequence[Trend], new: Build
+) -> BriefedRun | None:
+    """The run that a recorded build was compared with when it was decided; None if it was not, or that run is gone."""
+    if new.ruling is None or new.ruling.against is None:
+        return None
+    if new.ruling.old is not None:
+        builds = [b for trend in trends for b in trend.builds if b.scoring.build == new.ruling.old]
+        return newest_readable(history, collection, builds)
+    name = new.ruling.against
+    return BriefedRun(collection.run(name)) if name in collection.run_names else None
 
 
 def find_old_run(collection: Collection, history: History, new: Run, name: str) -> BriefedRun:

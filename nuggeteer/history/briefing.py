@@ -13,12 +13,13 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import Diff, diff_matched_runs
+from nuggeteer.comparing.gate import Decision
 from nuggeteer.comparing.sightings import Passage, Sighting, explained, of_groups, sightings_of
 from nuggeteer.display import Shown
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.history.baseline import BriefedRun, newest_readable
-from nuggeteer.history.ruling import Ruling, nightly_measure, nightly_scorer, rule
-from nuggeteer.history.store import History
+from nuggeteer.history.baseline import BriefedRun, find_ruled_against, newest_readable
+from nuggeteer.history.ruling import NightRuling, nightly_measure, nightly_scorer, rule_night
+from nuggeteer.history.store import History, RecordedRuling
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_if_any
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
@@ -52,13 +53,39 @@ class Briefing(Shown):
     scores: Scores
     sightings: tuple[Sighting, ...]
     diff: Diff | None
-    ruling: Ruling
+    ruling: NightRuling  # with today's verdicts
     trend: Trend | None
     timelines: NuggetTimelines | None
     suggested: tuple[SuggestedPair, ...]
     trust: TrustReport | None
     problems: tuple[Problem, ...]  # of the history
     remember: Callable[[], None] = field(default=lambda: None, compare=False)  # what explanations looked up
+
+    @property
+    def recorded(self) -> RecordedRuling | None:
+        """What was decided of this build, if it was compared with the same run then."""
+        found = self.new.build.ruling if self.new.build else None
+        return found if found and found.against == (self.old.title if self.old else None) else None
+
+    @property
+    def decision(self) -> Decision:
+        """What was recorded; without that, what today's verdicts decide."""
+        return self.recorded.decision if self.recorded else self.ruling.decision
+
+    @property
+    def title(self) -> str:
+        return self.recorded.title if self.recorded else self.ruling.title
+
+    @property
+    def reason(self) -> str:
+        return self.recorded.reason if self.recorded else self.ruling.reason
+
+    @property
+    def otherwise(self) -> str:
+        """What today's verdicts decide, if that is something else."""
+        if self.recorded is None or self.ruling.agrees(self.recorded):
+            return ""
+        return f"With today's verdicts: {self.ruling.title}. {self.ruling.reason}"
 
     @property
     def key(self) -> AnswerKey:
@@ -89,7 +116,11 @@ def brief(
     history = History.of(collection.root)
     recorded = trends_if_any(history, nightly_measure(collection).name)
     new, trend = _newest(collection, history, recorded, run)
-    old = _before(collection, history, trend, new, against)
+    old = None
+    if against is None and new.build:
+        old = find_ruled_against(collection, history, recorded, new.build)
+    if old is None:
+        old = _before(collection, history, trend, new, against)
 
     scorer = nightly_scorer(collection, seed, jobs)
     matched = scorer.read(new.run)
@@ -108,11 +139,14 @@ def brief_builds(
     """The briefings on recorded builds, each compared with the one recorded before it. Builds whose answers are damaged
     are left out."""
     scorer = nightly_scorer(collection, seed, jobs)
+    found = list({id(trend): trend for trend, _ in wanted}.values())
     last: tuple[Build, MatchedRun] | None = None
     for trend, build in wanted:
         if not (new := newest_readable(history, collection, [build])):
             continue
-        old = newest_readable(history, collection, trend.builds[: trend.builds.index(build)])
+        old = find_ruled_against(collection, history, found, build)
+        if old is None:
+            old = newest_readable(history, collection, trend.builds[: trend.builds.index(build)])
         matched_old = None
         if old:
             matched_old = last[1] if last and last[0] is old.build else scorer.read(old.run)
@@ -136,7 +170,7 @@ def _brief(
     diff = None
     if matched_old:
         diff = diff_matched_runs(scorer, matched_old, matched, explain=True, new_outcome=score.outcome)
-    ruling = rule(scorer.collection, history, old, diff)
+    ruling = rule_night(scorer.collection, history, old, diff)
     return brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify, suggestions)
 
 
@@ -147,7 +181,7 @@ def brief_matched_run(
     new: BriefedRun,
     old: BriefedRun | None,
     diff: Diff | None,
-    ruling: Ruling,
+    ruling: NightRuling,
     trend: Trend | None,
     history: History,
     notify: Callable[[str], None] = lambda line: None,

@@ -17,13 +17,10 @@ from nuggeteer.history.store import History, Scoring
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.panel import Judge, Panel, read_judges
 from nuggeteer.records import Run
-from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.deciding import model_for
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.scorer import Scorer, material
+from nuggeteer.scoring.scorer import Scorer, material, score
 from nuggeteer.scoring.signature import signature_parts
-from nuggeteer.thresholds import FixedThreshold
-from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import ThresholdModel
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Causes:
 def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | None:
     """None where the old run is not recorded as it is, or was scored with the judges of today."""
     delta = diff.headline
-    if delta.old is None or delta.interval.value is None:
+    if delta.interval.value is None:
         return None
     scoring = _recorded(collection, diff.old_run, delta.measure.name)
     if scoring is None or scoring.interval is None or scoring.interval.value is None:
@@ -64,7 +61,9 @@ def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | N
     before._runs.update(collection._runs)
     as_then = _value(before, diff.old_run, heard, measure, seed)
     with_verdicts = _value(collection, diff.old_run, heard, measure, seed)
-    if as_then is None or with_verdicts is None:
+    # Not `delta.old`, which has a part of what the words of both builds say of their difference.
+    today = score(collection, diff.old_run, [measure], seed=seed).runs[0].measures[measure].value
+    if as_then is None or with_verdicts is None or today is None:
         return None
     recorded = scoring.interval.value
     return Causes(
@@ -73,7 +72,7 @@ def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | N
         measure,
         recorded,
         build=delta.interval.value,
-        judges=delta.old - with_verdicts,
+        judges=today - with_verdicts,
         verdicts=with_verdicts - as_then,
         rest=as_then - recorded,
         judges_then=then,
@@ -123,8 +122,5 @@ def _value(collection: Collection, run: Run, judges: list[Judge], measure: str, 
     matcher = make(replace(given, settings=replace(given.settings, judges=())))
     if any(judge.matches for judge in judges):
         matcher = Panel(matcher, collection.key, judges, split)
-    model: ThresholdModel = FixedThreshold(collection.settings.threshold.value)
-    if collection.settings.threshold.model != "fixed":
-        model = fit_smooth(gather_evidence(collection, matcher, known), prior_of(collection, matcher))
-    scorer = Scorer(collection, [measure], model, seed, matcher=matcher)
+    scorer = Scorer(collection, [measure], model_for(collection, matcher, known), seed, matcher=matcher)
     return scorer.score(scorer.read(run)).measures[measure].value

@@ -2,6 +2,9 @@
 
 Several processes may record at once. A file that is damaged, belongs to another program or comes from a newer version
 is reported and left unchanged.
+
+The file may come from anybody, and SQLite does much by itself: it follows files that lie beside the one that is opened,
+and runs what the schema holds. So it sees only files that a history can have, with tables as we make them.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from nuggeteer.errors import NuggeteerError, fail
-from nuggeteer.formats.cache import only_reads
+from nuggeteer.formats.cache import check_names, only_reads
+from nuggeteer.formats.jsonl import LONGEST_LINE
 from nuggeteer.history.soundness import read_through_views
 
 T = TypeVar("T")
@@ -72,8 +76,17 @@ MIGRATIONS = [
         text INTEGER REFERENCES texts, PRIMARY KEY (scoring, nugget)
     ) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE rulings (
+        id INTEGER PRIMARY KEY, build INTEGER NOT NULL REFERENCES builds, time TEXT NOT NULL,
+        decision TEXT NOT NULL, basis TEXT, gate TEXT NOT NULL, reason TEXT NOT NULL, against TEXT,
+        old INTEGER REFERENCES builds, signature TEXT NOT NULL
+    );
+    CREATE INDEX rulings_of_builds ON rulings (build)
+    """,
 ]
-SUFFIXES = ("", "-wal", "-shm", "-journal")  # of SQLite's files
+SUFFIXES = ("-journal", "-wal", "-shm", "")  # of SQLite's files
+LONGEST_VALUE = 2 * LONGEST_LINE  # bytes of a row
 
 
 class Database:
@@ -88,7 +101,7 @@ class Database:
         """A connection within one transaction, which sees sound rows only. Errors say what to do."""
         if not self.path.exists():
             raise fail(self.path, "no build is recorded yet", "nuggeteer score RUN --record keeps one")
-        self._check_kind()
+        self._check_files()
         with self._explaining_errors(), closing(self._readable()) as db:
             db.execute("BEGIN")
             yield db
@@ -98,7 +111,7 @@ class Database:
         failure leaves none; if another process is faster, `act` is called again for that one's file."""
         if only_reads():
             raise fail(self.path, "is not written", "only reading is allowed here")
-        self._check_kind()
+        self._check_files()
         with self._explaining_errors():
             if not self.path.exists():
                 with suppress(FileExistsError):
@@ -109,7 +122,7 @@ class Database:
         """Copy what a connection sees to a new file beside this one."""
         for number in count(1):
             path = self.path.with_name(f"{self.path.stem}-damaged-{number}{self.path.suffix}")
-            if not os.path.lexists(path):
+            if not any(os.path.lexists(f"{path}{suffix}") for suffix in SUFFIXES):
                 with closing(self._connect(path, "mode=rwc")) as other:
                     db.backup(other)
                 return path
@@ -148,16 +161,39 @@ class Database:
                 raise
             return result
 
-    def _check_kind(self) -> None:
-        for suffix in SUFFIXES:  # SQLite waits for ever where one of its own is a pipe
+    def _check_files(self) -> None:
+        """Refuse what SQLite would follow though no history of ours has it, and a pipe, at which it waits for ever."""
+        found = []
+        for suffix in SUFFIXES:  # the file itself last: until then another process may have created it, with its log
             path = Path(f"{self.path}{suffix}")
             try:  # one look: another process may remove the file before a second
-                kind = path.lstat().st_mode
+                status = path.lstat()
+                if status.st_nlink > 1 and not suffix:
+                    status = self._without_draft()
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            if not stat.S_ISREG(kind):
+            if not stat.S_ISREG(status.st_mode):
                 remedy = "remove it" if suffix else "replace it with the file itself"
                 raise fail(path, "is a link or no regular file", remedy)
+            if suffix == "-journal":  # ours are write-ahead logs, which name no other file
+                what = "is a journal that nuggeteer did not leave, and SQLite would delete a file that it names"
+                raise fail(
+                    path, what, "remove it; if another program of yours has left it, open the history there first"
+                )
+            if not only_reads():
+                check_names(path, status)
+            found.append(path)
+        if found and found[-1] != self.path:
+            what = f"belongs to a {self.path.name} that is gone, and SQLite would put its content into a new one"
+            raise fail(found[0], what, "move it away, too")
+
+    def _without_draft(self) -> os.stat_result:
+        """The status of the file, once it has no second name from the moment in which it was created."""
+        for draft in self.path.parent.glob(f".{self.path.name}.*/{self.path.name}"):
+            with suppress(OSError):
+                if draft.samefile(self.path):
+                    draft.unlink()
+        return self.path.lstat()
 
     @contextmanager
     def _explaining_errors(self) -> Iterator[None]:
@@ -182,10 +218,10 @@ class Database:
         # Without permission to write, SQLite cannot create its two helper files beside this one. If they are absent,
         # nobody else is writing either.
         if not Path(f"{self.path}-wal").exists():
-            return self._ready(self._connect(self.path, "immutable=1"))
+            return self._ready(self._migrated(self._connect(self.path, "immutable=1")))
         try:
             if not only_reads():
-                return self._ready(self._connect(self.path, "mode=ro"))
+                return self._ready(self._migrated(self._connect(self.path, "mode=ro")))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
@@ -194,6 +230,19 @@ class Database:
         db = sqlite3.connect(":memory:", isolation_level=None)
         db.deserialize(self._recovered)
         return self._ready(db)
+
+    def _migrated(self, db: sqlite3.Connection) -> sqlite3.Connection:
+        """A copy in memory where a file that cannot be written is of an older version, so that it can be read."""
+        try:
+            if self._version(db) in (0, len(MIGRATIONS)):
+                return db
+            copy = sqlite3.connect(":memory:", isolation_level=None)
+            db.backup(copy)
+        except BaseException:
+            db.close()
+            raise
+        db.close()
+        return copy
 
     def _recover(self) -> bytes:
         """The file with what its write-ahead log holds. SQLite would do this in place, and cannot: nothing may be
@@ -216,7 +265,11 @@ class Database:
     def _ready(self, db: sqlite3.Connection, write: bool = False) -> sqlite3.Connection:
         """Check that the file is a history and not damaged, and migrate it to the newest version."""
         try:
-            db.execute("PRAGMA trusted_schema = OFF")  # the file may come from anybody
+            # What SQLite advises for a file that may come from anybody.
+            for statement in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+                db.execute(f"PRAGMA {statement}")
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            self._check_schema(db)
             if write:
                 db.execute("PRAGMA foreign_keys = ON")
                 (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -224,19 +277,24 @@ class Database:
                     raise self._damaged(verdict)
             if self._version(db) < len(MIGRATIONS):
                 self._migrate(db)
-            self._check_tables(db)
+                self._check_schema(db)
+            elif write:
+                _retry(db, "PRAGMA journal_mode = WAL")  # a copy that another program made may have lost it
             read_through_views(db)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _check_tables(self, db: sqlite3.Connection) -> None:
-        present = set(db.execute(_COLUMNS))
-        if missing := sorted(_columns(tuple(MIGRATIONS)) - present):
-            raise self._damaged(f"the table {missing[0][0]} is not as it was made")
-        if trigger := db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchone():
-            raise self._damaged(f"it holds a trigger, {trigger[0]!r}")
+    def _check_schema(self, db: sqlite3.Connection) -> None:
+        """Nothing of a stranger's runs when the tables are read or written."""
+        expected = _columns(tuple(MIGRATIONS[: self._version(db)]))
+        for kind, which in (("trigger", "type = 'trigger'"), ("virtual table", "type = 'table' AND NOT rootpage")):
+            if found := db.execute(f"SELECT name FROM sqlite_master WHERE {which}").fetchone():
+                raise self._damaged(f"it holds a {kind}, {found[0]!r}")
+        ours = {table for table, *_ in expected}
+        if wrong := expected ^ {column for column in db.execute(_COLUMNS) if column[0] in ours}:
+            raise self._damaged(f"the table {min(str(table) for table, *_ in wrong)} is not as it was made")
 
     def _version(self, db: sqlite3.Connection) -> int:
         """The version of the file; 0 if it is new."""
@@ -279,6 +337,9 @@ class Database:
             return self._damaged(error)
         if code == sqlite3.SQLITE_FULL or (code in _UNCLEAR and _is_full(self.path.parent)):
             return self._disk_full()
+        if code == sqlite3.SQLITE_TOOBIG:
+            what = f"a text, or another value, has more than {LONGEST_VALUE:,} bytes"
+            return fail(self.path, what, "record shorter texts; if it stands in the history, take that from a copy")
         if code == sqlite3.SQLITE_IOERR:  # also where the disk is too full for SQLite's own files
             what = f"could not be read or written ({error})"
             return fail(self.path, what, "make room on the disk, check it, and try again")
@@ -292,7 +353,7 @@ class Database:
 
 
 _COLUMNS = """
-    SELECT m.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master m, pragma_table_info(m.name) c
+    SELECT m.name, c.name, c.type, c."notnull", c.pk, c.hidden FROM sqlite_master m, pragma_table_xinfo(m.name) c
     WHERE m.type = 'table'
 """
 _UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # what SQLite reports for a full disk when it opens a file

@@ -14,34 +14,39 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.changes import NuggetChange
-from nuggeteer.comparing.diff import Diff, diff_matched_runs
+from nuggeteer.comparing.diff import Diff, by_weight, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
 from nuggeteer.errors import Problem
 from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.recording import RecordedRun
-from nuggeteer.history.ruling import Ruling, nightly_scorer, rule
+from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends
-from nuggeteer.judging.suggest import Forecast, forecast
+from nuggeteer.judging.forecast import REACH, Forecast
+from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
+from nuggeteer.settings import About
 from nuggeteer.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from nuggeteer.history.briefing import Briefing
 
 
+MOST_QUESTIONS = 10  # times those there are; more is no advice
+
+
 @dataclass(frozen=True)
 class Needed:
-    """What would decide a gate that is undecided, if the change stays as it is now.
+    """What is likely to decide the gates: about so many `minutes` of reading, with so many `verdicts`. None if reading
+    alone does not; about so many `questions` in all, each of them read, is then what it takes, None if that is unknown,
+    no more than there are, or more than `MOST_QUESTIONS` times those."""
 
-    `verdicts` is about how many verdicts it takes; None if verdicts alone do not decide it. `questions` is then about
-    how many questions it takes in all, each of them judged; None if that cannot be said."""
-
+    minutes: float | None
     verdicts: int | None
     questions: int | None = None
 
@@ -58,7 +63,7 @@ class Night(Shown):
     measure: Measure
     score: RunScore
     diff: Diff | None
-    ruling: Ruling
+    ruling: NightRuling
     needed: Needed | None
     verdicts: int
     earlier_runs: tuple[str, ...]
@@ -69,6 +74,7 @@ class Night(Shown):
     briefing: Briefing | None
     problems: tuple[Problem, ...]  # of the history
     language: str  # its code
+    about: About
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -91,12 +97,9 @@ class Night(Shown):
         return self.score.measures[self.measure.name]
 
     @property
-    def surest_lost(self) -> tuple[NuggetChange, ...]:
-        """The vital nuggets lost and the forbidden ones claimed now, those that are contradicted and then the surest
-        first."""
-        lost = (*self.diff.claimed, *self.diff.vital_lost) if self.diff else ()
-        sure = {id(change): 1.0 if change.probability is None else change.probability for change in lost}
-        return tuple(sorted(lost, key=lambda c: (not c.contradicted, -sure[id(c)], -abs(c.effect))))
+    def worst(self) -> tuple[NuggetChange, ...]:
+        """The vital nuggets lost and the forbidden ones claimed now, in the order of `diff`."""
+        return tuple(sorted((*self.diff.claimed, *self.diff.vital_lost), key=by_weight)) if self.diff else ()
 
 
 def nightly(
@@ -133,12 +136,16 @@ def nightly(
         diff = diff_matched_runs(
             scorer, matched_old, matched, explain=page, measures=compared, new_outcome=score.outcome
         )
-    ruling = rule(collection, history, old, diff)
+    ruling = rule_night(collection, history, old, diff)
+    if ruling.gates:
+        history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature)))
     needed = None
     if diff and matched_old and ruling.gates and ruling.decision == "UNDECIDED":
         needed = _needed(scorer, matched, matched_old, diff, ruling.gates)
     briefing = None
     if page:
+        trend = _trend_of(history, recorded.build, first)  # with the ruling
+        new = BriefedRun(loaded, trend.builds[at])
         from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
 
         briefing = brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify)
@@ -161,26 +168,26 @@ def nightly(
         briefing,
         tuple(history.problems),
         collection.settings.match.language,
+        collection.settings.nightly.about,
     )
 
 
-def verdicts_needed(interval: Interval, limit: float, ahead: Forecast, questions: int) -> Needed:
-    """How many verdicts bring the limit out of an interval, if its value stays as it is.
-
-    The squares of the two parts of the distance from the value to an end add up. Verdicts shrink the judging part as
-    the forecast says; the sampling part shrinks only with more questions."""
-    if interval.value is None or interval.low is None or interval.high is None or interval.judging is None:
-        return Needed(None)
-    above = interval.value >= limit
-    whole = interval.value - interval.low if above else interval.high - interval.value
-    judging = interval.value - interval.judging[0] if above else interval.judging[1] - interval.value
-    gap = abs(interval.value - limit)
-    sampling = max(whole**2 - judging**2, 0.0)
-    left = ahead.widths / ahead.widths[0] if ahead.widths[0] > 0 else np.zeros(len(ahead.widths))
-    decided = np.flatnonzero(sampling + (judging * left) ** 2 <= gap**2)
-    if len(decided):
-        return Needed(int(ahead.judgements[decided[0]]))
-    return Needed(None, ceil(questions * sampling / gap**2 - 1e-9) if gap > 0 else None)
+def needed_for(ahead: Forecast, interval: Interval, limit: float, about: About, questions: int) -> Needed:
+    """What decides whether a change is below a limit. About all questions that could have been asked, reading leaves
+    what the choice of questions leaves unknown: the spread of the scores between them, which grows as guesses that were
+    alike become verdicts that are not."""
+    if about == "these":
+        minutes = ahead.minutes_to_decide(limit)
+        return Needed(minutes, None if minutes is None else ahead.verdicts_after(minutes))
+    if interval.sampling is None or interval.value is None:
+        return Needed(None, None)
+    sampling = ((interval.sampling[1] - interval.sampling[0]) / (2 * REACH)) ** 2 + ahead.sampling
+    minutes = ahead.minutes_to_decide(limit, np.sqrt(sampling))
+    if minutes is not None:
+        return Needed(minutes, ahead.verdicts_after(minutes))
+    gap = abs(interval.value - limit) / REACH
+    wanted = ceil(questions * float(sampling[-1]) / gap**2) if gap > 0 else questions * MOST_QUESTIONS + 1
+    return Needed(None, None, wanted if questions < wanted <= MOST_QUESTIONS * questions else None)
 
 
 def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:
@@ -194,19 +201,19 @@ def verdicts_on_losses(diff: Diff, most: int, sure: float) -> int:
 
 def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates: Sequence[Gate]) -> Needed:
     """What decides all the gates that are undecided."""
-    settings, found = scorer.collection.settings.nightly, list[Needed]()
+    settings = scorer.collection.settings.nightly
+    if scorer.draws is None:
+        return Needed(None, None)
+    ahead = ReadingOrder(scorer, new, scorer.measures[0], old).forecast()
+    questions = int((~np.isnan(diff.headline.by_question)).sum())
+    found = Needed(0.0, 0)
     if gates[0].decision == "UNDECIDED":
-        if scorer.draws is None:
-            return Needed(None)
-        ahead = forecast(scorer, new, scorer.measures[0], old)
-        defined = int((~np.isnan(diff.headline.by_question)).sum())
-        found.append(verdicts_needed(diff.headline.interval, -settings.fail_if_worse, ahead, defined))
-    if len(gates) > 1 and gates[1].decision == "UNDECIDED":
-        found.append(Needed(verdicts_on_losses(diff, int(settings.max_lost_vital), settings.sure)))
-    verdicts = [needed.verdicts for needed in found if needed.verdicts is not None]
-    if len(verdicts) == len(found):
-        return Needed(sum(verdicts))
-    return found[0] if len(found) == 1 else Needed(None)  # questions alone do not settle losses
+        found = needed_for(ahead, diff.headline.interval, -settings.fail_if_worse, settings.about, questions)
+    if len(gates) > 1 and gates[1].decision == "UNDECIDED" and found.minutes is not None and found.verdicts is not None:
+        more = verdicts_on_losses(diff, int(settings.max_lost_vital), settings.sure)
+        each = ahead.seconds[-1] / max(int(ahead.verdicts[-1]), 1) / 60
+        found = Needed(found.minutes + more * each, found.verdicts + more)
+    return found
 
 
 def _trend_of(history: History, build: int, measure: Measure) -> Trend:

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import Decision, Gate, decide, surely_kept, surely_not_worse
+from nuggeteer.comparing import gate
+from nuggeteer.comparing.diff import Diff, diff_matched_runs
+from nuggeteer.comparing.gate import Basis, Decision, Gate, Ruling
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.history.baseline import BriefedRun
-from nuggeteer.history.store import History
+from nuggeteer.history.baseline import BriefedRun, find_ruled_against, newest_readable
+from nuggeteer.history.store import History, RecordedRuling
+from nuggeteer.history.trend import Build, Trend
 from nuggeteer.measures import DEFAULT, Measure, headline, parse
 from nuggeteer.scoring.scorer import Scorer
 
 
 @dataclass(frozen=True, repr=False)
-class Ruling(Shown):
+class NightRuling(Shown):
     """What the gates say of a build. There are none on the first night, when there is nothing to compare with, and none
     where some questions are new: the `old` build was not asked them."""
 
-    gates: tuple[Gate, ...]
+    ruling: Ruling | None
     old: BriefedRun | None
     new_questions: tuple[str, ...] = ()
 
     @property
+    def gates(self) -> tuple[Gate, ...]:
+        return self.ruling.gates if self.ruling else ()
+
+    @property
+    def basis(self) -> Basis | None:
+        return self.ruling.basis if self.ruling else None
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """What must be read first."""
+        return self.ruling.strange if self.ruling else ()
+
+    @property
     def decision(self) -> Decision:
-        return decide(self.gates) if self.gates else "UNDECIDED"
+        return self.ruling.decision if self.ruling else "UNDECIDED"
+
+    @property
+    def title(self) -> str:
+        return self.ruling.title if self.ruling else "UNDECIDED"
 
     @property
     def reason(self) -> str:
@@ -36,7 +58,18 @@ class Ruling(Shown):
             one = len(self.new_questions) == 1
             what = "1 question is" if one else f"{len(self.new_questions)} questions are"
             return f"{what} new since {self.old.title}. The next night can be compared."
-        return ". ".join(gate.why for gate in self.gates if gate.decision == self.decision) + "."
+        return self.ruling.reason if self.ruling else ""
+
+    def recorded(self, signature: str) -> RecordedRuling:
+        """What the history keeps of it."""
+        gate_ = "; ".join(gate.rule for gate in self.gates)
+        old = self.old.build.scoring.build if self.old and self.old.build else None
+        against = self.old.title if self.old else None
+        return RecordedRuling(self.decision, self.basis, gate_, self.reason, against, old, signature)
+
+    def agrees(self, recorded: RecordedRuling) -> bool:
+        """Whether it decides what was recorded, and from as much."""
+        return self.title == recorded.title
 
 
 def nightly_measure(collection: Collection) -> Measure:
@@ -60,16 +93,46 @@ def nightly_scorer(collection: Collection, seed: int = 0, jobs: int = 1) -> Scor
     return scorer
 
 
-def rule(collection: Collection, history: History, old: BriefedRun | None, diff: Diff | None) -> Ruling:
+def ruled_again(
+    collection: Collection,
+    history: History,
+    found: Sequence[Trend],
+    builds: Sequence[Build],
+    seed: int = 0,
+    jobs: int = 1,
+    seconds: float = inf,
+) -> Iterator[tuple[int, NightRuling]]:
+    """What today's verdicts decide of builds that were decided with others, each against the run of then. The newest
+    come first, and none is begun after so many seconds."""
+    scorer, until = nightly_scorer(collection, seed, jobs), monotonic() + seconds
+    for build in reversed(builds):
+        if build.ruling is None or build.ruling.signature == build.scoring.signature or monotonic() > until:
+            continue
+        old = find_ruled_against(collection, history, found, build)
+        new = newest_readable(history, collection, [build])
+        if old and new:
+            diff = diff_matched_runs(scorer, scorer.read(old.run), scorer.read(new.run), measures=scorer.measures[:1])
+            yield build.scoring.build, rule_night(collection, history, old, diff)
+
+
+def rule_night(
+    collection: Collection,
+    history: History,
+    old: BriefedRun | None,
+    diff: Diff | None,
+) -> NightRuling:
     """The gates of the settings, applied to the change since the old build."""
     if old is None or diff is None:
-        return Ruling((), old)
+        return NightRuling(None, old)
     if old.build:
         asked = history.asked(old.build.scoring.build)
         if new := tuple(question.qid for question in collection.key.questions if question.qid not in asked):
-            return Ruling((), old, new)
+            return NightRuling(None, old, new)
+    return NightRuling(rule_by_settings(collection, diff), old)
+
+
+def rule_by_settings(collection: Collection, diff: Diff) -> Ruling:
+    """The gates of `[nightly]`, applied to a change."""
     settings = collection.settings.nightly
-    gates = [surely_not_worse(diff, settings.fail_if_worse)]
-    if settings.max_lost_vital != "any":
-        gates.append(surely_kept(diff, settings.max_lost_vital, settings.sure))
-    return Ruling(tuple(gates), old)
+    most = None if settings.max_lost_vital == "any" else settings.max_lost_vital
+    return gate.rule(diff, settings.fail_if_worse, most, settings.sure, settings.about)

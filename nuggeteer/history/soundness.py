@@ -133,6 +133,18 @@ CHECKS: dict[str, dict[str, str]] = {
         "rank": _optional("rank", _count("rank", 1)),
         "text": _optional("text", _refers("texts", {"text": "id"}, "outcomes")),
     },
+    "rulings": {
+        "id": "id IS NOT NULL",
+        "build": _refers("builds", {"build": "id"}, "rulings"),
+        "time": _TIME.format("time"),
+        "decision": "decision IN ('PASS', 'FAIL', 'UNDECIDED')",
+        "basis": "basis IS NULL OR basis IN ('read', 'guessed', 'nobody')",
+        "gate": _text("gate"),
+        "reason": _text("reason"),
+        "against": _optional("against", _text("against")),
+        "old": _optional("old", _refers("builds", {"old": "id"}, "rulings")),
+        "signature": _text("signature"),
+    },
 }
 SCORED = ("scorings", "scores", "question_scores", "outcomes")  # what scoring a build again makes anew
 _OF_SCORING = "(SELECT s.build FROM main.scorings s WHERE s.id = scoring)"
@@ -141,14 +153,19 @@ _OWNERS = {
     "answers": "build, NULL",
     "responses": "build, NULL",
     "scorings": "build, id",
+    "rulings": "build, NULL",
     **dict.fromkeys(SCORED[1:], f"{_OF_SCORING}, scoring"),
 }
 _REFERENCES = {
-    "builds": (("answers", "build"), ("responses", "build"), ("scorings", "build")),
+    "builds": (
+        *((table, "build") for table in ("answers", "responses", "scorings", "rulings")),
+        ("rulings", "old"),
+    ),
     "questions": tuple((table, "question") for table in ("nuggets", "answers", "responses", "question_scores")),
     "nuggets": (("outcomes", "nugget"),),
     "texts": (("responses", "text"), ("outcomes", "text")),
     "scorings": tuple((table, "scoring") for table in SCORED[1:]),
+    "rulings": (),
 }
 
 

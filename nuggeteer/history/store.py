@@ -8,22 +8,26 @@ scoring never replaces an old one. The reference page on files lists tables and 
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.gate import Basis, Decision, title_of
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.history.answers import as_run, digest, stored_responses
 from nuggeteer.history.database import Database
 from nuggeteer.history.recording import LAST, RecordedRun, Recording
-from nuggeteer.history.soundness import damaged_scorings, described, find_damage, remove_scorings
+from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
 from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector
 from nuggeteer.scoring.scorer import score
@@ -53,6 +57,26 @@ class Scoring:
     known: int
     guessed: int
     interval: Interval | None
+    ruling: RecordedRuling | None = None
+
+
+@dataclass(frozen=True)
+class RecordedRuling:
+    """What `nightly` decided of a build, in its own words: `gate` are the rules, `against` the run that it was compared
+    with, and `old` the build of that run, if it is recorded. `signature` is that of the scores which it rests on."""
+
+    decision: Decision
+    basis: Basis | None
+    gate: str
+    reason: str
+    against: str | None
+    old: int | None
+    signature: str
+    time: str = ""
+
+    @property
+    def title(self) -> str:
+        return title_of(self.decision, self.basis)
 
 
 @dataclass(frozen=True)
@@ -118,9 +142,17 @@ class History:
             _storable(name)
         return self._database.write(lambda db: Recording(db, scores, self._time).record(label or None, rerun))
 
-    def rescore(self, collection: Collection, seed: int = 0, jobs: int = 1, only: Container[int] | None = None) -> int:
+    def rescore(
+        self,
+        collection: Collection,
+        seed: int = 0,
+        jobs: int = 1,
+        only: Container[int] | None = None,
+        seconds: float = inf,
+    ) -> tuple[int, int]:
         """Score the stored builds, or `only` these, with the verdicts known today, by every measure that any build was
-        scored by. Returns how many builds needed it.
+        scored by, the newest first. Returns how many were scored, and how many still need it: none is begun after so
+        many `seconds`.
 
         Scores that are damaged are computed again; a build whose responses are damaged is left out. The group of a
         build is the one the manifest names for its run, or else the one recorded with it."""
@@ -134,19 +166,19 @@ class History:
         wanted = {measure.name for measure in today.measures}
         stale = [
             (build, scoring if signature == today.signature else None)
-            for build, _, _, scoring, signature, by in latest
+            for build, _, _, scoring, signature, by in reversed(latest)
             if (only is None or build in only) and (signature != today.signature or wanted - set(by.split()))
         ]
-        done = 0
-        for start in range(0, len(stale), RESCORE_BATCH):
+        until, done, waiting = monotonic() + seconds, 0, deque(stale)
+        while waiting and monotonic() < until:
             some = []
-            for build, scoring in stale[start : start + RESCORE_BATCH]:
+            for build, scoring in [waiting.popleft() for _ in range(min(RESCORE_BATCH, len(waiting)))]:
                 with suppress(DamagedBuild):  # `problems` has it
                     some.append((build, scoring, self.run(build, collection)))
             scores = score(collection, [run for *_, run in some], measures, seed=seed, jobs=jobs)
             self._database.write(partial(self._record_again, scores=scores, builds=[(b, s) for b, s, _ in some]))
             done += len(some)
-        return done
+        return done, len(waiting)
 
     def _record_again(self, db: sqlite3.Connection, scores: Scores, builds: list[tuple[int, int | None]]) -> None:
         Recording(db, scores, self._time).record_again(builds)
@@ -189,6 +221,20 @@ class History:
         with self._database.read() as db:
             return {qid for (qid,) in db.execute(_ASKED, (build,))}
 
+    def keep_ruling(self, build: int, ruling: RecordedRuling) -> None:
+        """Record what was decided of a build, unless that is what the last ruling says. Earlier ones stay."""
+        values = (ruling.decision, ruling.basis, ruling.gate, ruling.reason, ruling.against, ruling.old)
+        for text in (ruling.reason, ruling.gate, ruling.against or ""):
+            _storable(text)
+
+        def keep(db: sqlite3.Connection) -> None:
+            last = db.execute(f"{_RULINGS} WHERE build = ? ORDER BY id DESC LIMIT 1", (build,)).fetchone()
+            if last is None or last[1:-1] != (*values, ruling.signature):
+                row = (free_id(db, "rulings"), build, self._time(), *values, ruling.signature)
+                db.execute(f"INSERT INTO main.rulings VALUES ({', '.join('?' * len(row))})", row)
+
+        self._database.write(keep)
+
     def measures(self) -> list[str]:
         """The measures that builds were scored by, a rubric's own and then the default ones first."""
         with self._database.read() as db:
@@ -199,7 +245,8 @@ class History:
     def scorings(self, measure: str) -> list[Scoring]:
         """All scorings, ordered by the time of the build; the oldest scoring of a build first."""
         with self._database.read() as db:
-            return [_scoring(row) for row in db.execute(_SCORINGS, (measure,))]
+            rulings = {build: RecordedRuling(*rest) for build, *rest in db.execute(f"{_RULINGS} ORDER BY id")}
+            return [_scoring(row, rulings.get(row[1])) for row in db.execute(_SCORINGS, (measure,))]
 
     def unasked(self, scoring: int) -> list[str]:
         """The questions of a scoring that were added to the key after the build answered."""
@@ -238,7 +285,7 @@ _MEASURES = "SELECT DISTINCT measure FROM scores WHERE scoring IN (SELECT id FRO
 _ASKED = "SELECT q.qid FROM answers a JOIN questions q ON q.id = a.question WHERE a.build = ?"
 _LATEST = """
     SELECT b.id, b.run, s.run_group, s.id, s.signature,
-        (SELECT group_concat(measure, ' ') FROM scores WHERE scoring = s.id)
+        ifnull((SELECT group_concat(measure, ' ') FROM scores WHERE scoring = s.id), '')
     FROM builds b LEFT JOIN scorings s ON s.id = (SELECT max(id) FROM scorings WHERE build = b.id)
     ORDER BY b.time, b.id
 """
@@ -248,6 +295,7 @@ _SCORINGS = """
     FROM builds b JOIN scorings s ON s.build = b.id LEFT JOIN scores v ON v.scoring = s.id AND v.measure = ?
     ORDER BY b.time, b.id, s.id
 """
+_RULINGS = "SELECT build, decision, basis, gate, reason, against, old, signature, time FROM rulings"
 _UNASKED = """
     SELECT DISTINCT q.qid FROM scorings s
     JOIN question_scores v ON v.scoring = s.id JOIN questions q ON q.id = v.question
@@ -264,11 +312,11 @@ _CREDITED = """
 """
 
 
-def _scoring(row: Sequence[Any]) -> Scoring:
+def _scoring(row: Sequence[Any], ruling: RecordedRuling | None) -> Scoring:
     own, (measure, value, hard, low, high), parts = row[:9], row[9:14], row[14:]
     judging, sampling = (None if part[0] is None else tuple(part) for part in (parts[:2], parts[2:]))
     interval = Interval(value, hard, low, high, judging, sampling) if measure else None
-    return Scoring(*(*own, interval))
+    return Scoring(*(*own, interval, ruling))
 
 
 def _storable(name: str) -> None:

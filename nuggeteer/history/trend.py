@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.history.store import History, RecordedNugget, Scoring
+from nuggeteer.history.store import History, RecordedNugget, RecordedRuling, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.signature import differing_parts
 from nuggeteer.statistics.alarm import Alarm, watch_trend
@@ -47,6 +47,11 @@ class Build(Shown):
     @property
     def comparable(self) -> bool:
         return not self.unlike and not self.unasked
+
+    @property
+    def ruling(self) -> RecordedRuling | None:
+        """What was decided of it at last; None if it was only scored."""
+        return self.scoring.ruling
 
     @property
     def interval(self) -> Interval:

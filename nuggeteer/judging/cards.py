@@ -1,4 +1,4 @@
-"""A question as the assessor sees it: the nugget, and the whole answer with the response that is asked about."""
+"""A card as the assessor sees it: an answer, with the nuggets that it may have."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nuggeteer.records import Nugget, Question
 
 @dataclass(frozen=True)
 class ShownResponse:
-    """A response as the assessor sees it. The words that support the nugget are marked, except in an audit, because
-    marks hint at the guess. `verdict` is the known one."""
+    """A response as the assessor sees it. The words that support the nugget in view are marked, except in an audit,
+    because marks hint at the guess. `verdict` is the known one on that nugget."""
 
     response: int
     text: str
@@ -23,21 +23,38 @@ class ShownResponse:
 
 
 @dataclass(frozen=True)
+class ShownNugget:
+    """A nugget as the assessor sees it: what is known of it in this answer (`yes`, `no`, `contradicts`; None if
+    nothing), and whether it was `asked` on this card or was known before."""
+
+    nugget: Nugget
+    word: str | None
+    asked: bool
+
+
+@dataclass(frozen=True)
 class Card:
-    """A question with everything needed to answer it. `focus` is the index in `answer` of the response asked about.
+    """What is asked, with everything needed to answer it. Of the `nuggets` the one `in_view` is judged next, and of the
+    `answer` the response `marked` has it; None if none is marked. `examples` are texts judged yes for it.
     `guess` and `explanation` are None while the guess is hidden."""
 
     question: Question
-    nugget: Nugget
     run: str
     answer: tuple[ShownResponse, ...]
-    focus: int
+    nuggets: tuple[ShownNugget, ...]
+    in_view: int
+    marked: int | None
     examples: tuple[tuple[str, tuple[Span, ...]], ...]
     blind: bool
-    guess: tuple[float | None, float] | None
+    guess: tuple[float | None, float | None] | None
     explanation: Explanation | None
     reason: str | None
 
     @property
-    def response(self) -> ShownResponse:
-        return self.answer[self.focus]
+    def nugget(self) -> Nugget:
+        return self.nuggets[self.in_view].nugget
+
+    @property
+    def left(self) -> int:
+        """How many nuggets are open."""
+        return sum(shown.word is None for shown in self.nuggets)

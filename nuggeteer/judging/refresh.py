@@ -37,7 +37,7 @@ class Refresh:
         try:
             state = self._earlier
             if anew:
-                state = JudgingState.read(state.subject, state, state.ahead)
+                state = JudgingState.read(state.subject, state)
             if not self._session.blind:
                 state.score()
             self._state = state

@@ -1,12 +1,13 @@
-"""The state of judging, given all verdicts on disk: the score, the pairs worth asking about next, and what is left."""
+"""The state of judging, given all verdicts on disk: the score, the answers worth reading next, and what is left."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
-from nuggeteer.judging.draws import RecordedDraw
-from nuggeteer.judging.suggest import Forecast, Suggestion, VerdictValues
+from nuggeteer.judging.forecast import Forecast
+from nuggeteer.judging.reading import pace_of
+from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Measure
-from nuggeteer.records import AnswerKey, Run
+from nuggeteer.records import AnswerKey, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -27,36 +29,34 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import verdict_form
 
-SUGGESTIONS_AHEAD = 30  # suggestions computed at once; a new state is read after every verdict
-
 
 @dataclass(frozen=True)
 class JudgingSubject:
     """What is judged: the score of a run, given by name or file, or its difference from the run `against`, which
     may also be a recorded build.
 
-    `measure` is by default the first one that applies to the key."""
+    `measure` is by default the first one that applies to the key. Minutes are those of the `assessor`, by the times of
+    earlier verdicts; without a name, those of all who judged here."""
 
     root: Path
     run: str
     against: str | Run | None = None
     measure: str | None = None
     seed: int = 0
+    assessor: str | None = None
 
 
 @dataclass(frozen=True)
-class PendingPair:
-    """A pair to judge: does this response carry this nugget?
+class AnswerCard:
+    """What is asked at once: which of some nuggets one answer has.
 
-    `side` is 0 for the run and 1 for the run it is compared with. `share` of the score's variance that the verdict is
-    expected to remove; None if the pair was not `drawn`. In an audit, `audit` is what the verdicts are marked with;
-    the question is then about the whole answer, and `response` is −1."""
+    `side` is 0 for the run and 1 for the run that it is compared with. With a `response`, the question is whether this
+    response has the only nugget. In an audit, `audit` is what the verdicts are marked with."""
 
     side: int
-    nugget: int
-    response: int
-    share: float | None = None
-    drawn: Suggestion | None = None
+    question: int
+    nuggets: tuple[int, ...]
+    response: int | None = None
     audit: Mapping[str, Any] | None = None
 
 
@@ -68,36 +68,23 @@ def return_memory() -> None:
 
 
 class JudgingState:
-    """The verdicts that would make the score of a subject more certain, as of the verdicts on disk; and the score.
+    """The answers whose verdicts would make the score of a subject more certain, as of the verdicts on disk; and the
+    score.
 
-    What is asked next, `suggested`, is known at once. `interval` and `forecast` are worked out when somebody wants
-    them, which takes as long again on a large collection: a screen asks for both in a thread (`score`)."""
+    What is asked next is known soon. `interval` and `forecast` are worked out when somebody wants them, which takes as
+    long again on a large collection: a screen asks for both in a thread (`score`)."""
 
-    def __init__(
-        self,
-        subject: JudgingSubject,
-        scorer: Scorer,
-        matched_runs: Sequence[MatchedRun],
-        ahead: int = SUGGESTIONS_AHEAD,
-    ) -> None:
-        self.subject, self.scorer, self.matched_runs, self.ahead = subject, scorer, matched_runs, ahead
+    def __init__(self, subject: JudgingSubject, scorer: Scorer, matched_runs: Sequence[MatchedRun]) -> None:
+        self.subject, self.scorer, self.matched_runs = subject, scorer, matched_runs
         self.collection: Collection = scorer.collection
         self.measure: Measure = scorer.measures[0]
-        self.drawn = RecordedDraw(scorer, matched_runs)
-        self.suggested: list[Suggestion] = []
-        if ahead and scorer.draws is not None:
-            self.suggested = self.drawn.next_pairs(self._values, ahead)
-        self._chance: dict[tuple[int, int], float | None] = {}
         self._marked: dict[tuple[int, str], tuple[Span, ...]] = {}
         self._explained: dict[tuple[int, str], Explanation | None] = {}
 
     @classmethod
-    def read(
-        cls, subject: JudgingSubject, earlier: JudgingState | None = None, ahead: int = SUGGESTIONS_AHEAD
-    ) -> JudgingState:
-        """Read the collection and compute `ahead` suggestions; none for an audit, which has an order of its own.
-
-        `earlier` is an earlier state of the same subject. The texts marked for it are not marked again."""
+    def read(cls, subject: JudgingSubject, earlier: JudgingState | None = None) -> JudgingState:
+        """Read the collection. `earlier` is an earlier state of the same subject. The texts marked for it are not
+        marked again."""
         collection = read_collection(subject.root)
         scorer = Scorer(collection, [subject.measure] if subject.measure else DEFAULT, seed=subject.seed)
         scorer.measures = scorer.measures[:1]
@@ -105,17 +92,21 @@ class JudgingState:
         matched_runs = [scorer.read(run) for run in runs]
         if earlier is not None:
             return_memory()
-        state = cls(subject, scorer, matched_runs, ahead)
-        for side in range(len(state.matched_runs)):  # now, so that no key press has to wait for it
-            pairs = [state._pair(side, pair.nugget, pair.response) for pair in state.suggested if pair.run == side]
-            state._guess(side, pairs)
+        state = cls(subject, scorer, matched_runs)
         if earlier is not None and earlier._marks_basis == state._marks_basis:
             state._marked = earlier._marked
         return state
 
     @cached_property
-    def _values(self) -> VerdictValues:
-        return VerdictValues(self.scorer, self.matched_runs[0], self.measure, *self.matched_runs[1:])
+    def _order(self) -> ReadingOrder:
+        pace = pace_of(self.key, self.collection.judgements, self.subject.assessor)
+        against = self.matched_runs[1] if len(self.matched_runs) == 2 else None
+        return ReadingOrder(self.scorer, self.matched_runs[0], self.measure, against, pace)
+
+    @cached_property
+    def cards(self) -> tuple[ReadingCard, ...]:
+        """What to read, in its order: each has the answers of one or two runs."""
+        return self._order.cards
 
     @cached_property
     def interval(self) -> Interval:
@@ -130,7 +121,12 @@ class JudgingState:
     @cached_property
     def forecast(self) -> Forecast | None:
         """How the interval is expected to narrow; None if the model cannot say."""
-        return None if self.scorer.draws is None else self._values.forecast(self.interval.judging)
+        return None if self.scorer.draws is None else self._order.forecast()
+
+    @cached_property
+    def _chances(self) -> list[Vector]:
+        """Of each run, the probability that its answer has each nugget."""
+        return [self.scorer.find(matched).probability for matched in self.matched_runs]
 
     @property
     def is_scored(self) -> bool:
@@ -138,10 +134,10 @@ class JudgingState:
         return "interval" in vars(self) and "forecast" in vars(self)
 
     def score(self) -> None:
-        """Work out interval and forecast, and then forget what only these need."""
+        """Work out what screens show, and then forget the draws, which only this needs."""
         if not self.is_scored:
-            _ = self.interval, self.forecast
-            vars(self).pop("_values", None)
+            _ = self.cards, self._chances, self.interval, self.forecast
+            vars(self).pop("_order", None)
             self.scorer.forget_outcomes()
 
     @property
@@ -157,56 +153,79 @@ class JudgingState:
         name = self.run(0).name
         return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
 
-    def pending_pairs(self) -> Iterator[PendingPair]:
-        """The suggestions, then every open pair in the order of the key, the best matching response of a nugget first.
-        Nuggets that an answer is known to have are not open."""
-        for pair in self.suggested:
-            yield PendingPair(pair.run, pair.nugget, pair.response, pair.share or None, drawn=pair)
-        for side, matched in enumerate(self.matched_runs):
-            open_ = matched.undecided & ~matched.certain[matched.pairs.nugget]
-            where = np.flatnonzero(open_)
-            order = np.lexsort((where, -matched.pairs.scores[where], matched.pairs.nugget[where]))
-            for position in where[order].tolist():
-                response = int(np.searchsorted(matched.begin, position, side="right")) - 1
-                yield PendingPair(side, int(matched.pairs.nugget[position]), response)
+    def answers(self) -> Iterator[AnswerCard]:
+        """Each answer with its open nuggets, in the order in which to read them: those that move the score, and then
+        what is left. Of two runs, the old answer to a question comes before the new one."""
+        given: list[set[int]] = [set() for _ in self.matched_runs]
+        for card in self.cards:
+            for side, own in groupby(card.suggestions, key=lambda suggestion: suggestion.run):
+                nuggets = tuple(suggestion.nugget for suggestion in own)
+                given[side].update(nuggets)
+                yield AnswerCard(side, card.question, nuggets)
+        left = [np.flatnonzero(matched.open_nuggets) for matched in self.matched_runs]
+        for question in np.unique(self.key.question[np.concatenate(left)]).tolist():
+            for side in reversed(range(len(left))):
+                begin, end = np.searchsorted(left[side], self.key.offsets[question : question + 2])
+                if nuggets := tuple(n for n in left[side][begin:end].tolist() if n not in given[side]):
+                    yield AnswerCard(side, question, nuggets)
 
-    def audit(self, count: int | None) -> list[PendingPair] | None:
-        """The first `count` nuggets of the run's audit, in its order; None without a count. An audit is drawn and
-        recorded now if there is none yet."""
+    def pairs(self) -> Iterator[AnswerCard]:
+        """One response and one nugget at a time: of each open nugget its best response first, then all others."""
+        for others in (False, True):
+            for card in self.answers():
+                scores = self.matched_runs[card.side].scores
+                for nugget in card.nuggets:
+                    best = self.best_response(card.side, nugget)
+                    responses = [best]
+                    if others:
+                        whole = [response for response in self.responses(card.side, card.question) if response != best]
+                        responses = sorted(whole, key=lambda response: -scores[self._pair(card.side, nugget, response)])
+                    for response in responses:
+                        yield replace(card, nuggets=(nugget,), response=response)
+
+    def audit(self, count: int | None) -> list[AnswerCard] | None:
+        """What the run's audit drew, in its order, as much as `count` nuggets take to judge; None without a count. An
+        audit is drawn and recorded now if there is none yet."""
         if count is None:
             return None
         # With all measures that `score --audited` may be asked for later.
         every = Scorer(self.collection, [self.measure, *DEFAULT], seed=self.subject.seed)
         drawn = draw_audit(every, self.matched_runs[0], self.measure, count)
-        return [PendingPair(0, nugget, -1, audit=mark) for nugget, mark in units_to_judge(drawn, count)]
+        units = units_to_judge(every, self.matched_runs[0], drawn, count)
+        return [AnswerCard(0, int(self.key.question[unit[0]]), unit, audit=mark) for unit, mark in units]
 
-    def responses(self, side: int, nugget: int) -> range:
-        """The positions in the run of the answer in which the nugget is looked for."""
-        question = int(self.key.question[nugget])
+    def responses(self, side: int, question: int) -> range:
+        """The positions in the run of its answer to a question."""
         offsets = self.run(side).offsets
         return range(int(offsets[question]), int(offsets[question + 1]))
 
-    def verdict(self, side: int, nugget: int, response: int) -> bool | None:
-        """The known verdict on a pair; None if it is not known."""
-        state = self.matched_runs[side].states[self._pair(side, nugget, response)]
-        return None if state == UNKNOWN else bool(state == YES)
+    def verdict(self, side: int, nugget: int) -> bool | None:
+        """Whether an answer is known to have a nugget; None if it is not known."""
+        matched = self.matched_runs[side]
+        return None if matched.open_nuggets[nugget] else bool(matched.certain[nugget])
 
-    def guesses(self, side: int, nugget: int, responses: Sequence[int]) -> list[tuple[float | None, float]]:
-        """For each response the probability that it carries the nugget, None if the model gives none, and its match
-        score."""
-        pairs = [self._pair(side, nugget, response) for response in responses]
-        if any((side, pair) not in self._chance for pair in pairs):
-            self._guess(side, pairs)
-        return [(self._chance[side, pair], float(self.matched_runs[side].pairs.scores[pair])) for pair in pairs]
+    def known(self, side: int, question: int) -> list[int]:
+        """The first nuggets of a question of which it is known whether an answer has them."""
+        begin, end = self.key.offsets[question : question + 2].tolist()
+        return [begin + int(n) for n in np.flatnonzero(~self.matched_runs[side].open_nuggets[begin:end])[:MOST]]
 
-    def _guess(self, side: int, pairs: Sequence[int]) -> None:
-        """Compute and keep the probabilities of pairs."""
-        matched, chances = self.matched_runs[side], None
-        if self.scorer.draws is not None and len(pairs):
-            drawn = matched.rates(self.scorer.draws, np.array(pairs), np.arange(len(pairs)))
-            chances = (-np.expm1(-drawn)).mean(axis=1, dtype=float).tolist()
-        for i, pair in enumerate(pairs):
-            self._chance[side, pair] = None if chances is None else chances[i]
+    def verdict_on(self, side: int, nugget: int, response: int) -> bool | None:
+        """The known verdict on a response; None if it is not known."""
+        known = self.matched_runs[side].by_response[self._pair(side, nugget, response)]
+        return None if known == UNKNOWN else bool(known == YES)
+
+    def guess(self, side: int, nugget: int) -> tuple[float | None, float | None]:
+        """The probability that an answer has a nugget, None if the model gives none, and the match score of its best
+        response."""
+        matched = self.matched_runs[side]
+        pair = matched.best[nugget]
+        score = None if pair < 0 else float(matched.scores[pair])
+        return number_or_none(self._chances[side][nugget]), score
+
+    def best_response(self, side: int, nugget: int) -> int:
+        """The response that matches an open nugget best."""
+        matched = self.matched_runs[side]
+        return int(matched.response_of(matched.best[nugget : nugget + 1])[0])
 
     def _pair(self, side: int, nugget: int, response: int) -> int:
         first = int(self.key.offsets[self.key.question[nugget]])

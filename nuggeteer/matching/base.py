@@ -14,7 +14,6 @@ import numpy.typing as npt
 from nuggeteer.matching.idf import Idf
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Vector
 from nuggeteer.settings import Match, Split
-from nuggeteer.thresholds.model import Opinions
 
 
 class Matcher(ABC):
@@ -39,6 +38,10 @@ class Matcher(ABC):
         `texts` are in the form in which texts are compared (`text.normalised`). `question` has the position in the key
         of the question of each text."""
 
+    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
+        """The scores, with what else the default model weighs of each pair."""
+        return Matches.of_scores(self.score(texts, question, jobs))
+
     @property
     def scores_overlap(self) -> bool:
         """Whether a score is the share of a description's words that the text has. Public collections show how such
@@ -55,6 +58,10 @@ class Matcher(ABC):
         score that it would have if nobody had judged the systems of its group. So thresholds learn how reliable its
         scores are on a new system. `judged` is then the data that the matcher was made from."""
         return self.score(judged.texts, judged.question, jobs)
+
+    def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
+        """`score_judged`, with what else the default model weighs."""
+        return Matches.of_scores(self.score_judged(judged, jobs))
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
         """Why a text has its score for a nugget. `text` is as it was written, and `nugget` is the position in the key.
@@ -73,14 +80,32 @@ class Matcher(ABC):
         matcher cannot tell any."""
         return None
 
-    def depends_on(self, question: int, carried: bool) -> str | None:
-        """All that scores of texts of a question depend on besides the texts, or what is `carried` over to them does,
-        so that they can be remembered until it changes; None if they are not to be remembered."""
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges that say something of some pairs."""
+        return ()
+
+    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector | None:
+        """What judges say of each pair, in the order of scores: pairs × 2 · judges, whether each said anything and,
+        from −1 to 1, how much of a yes it was. None if there are no judges."""
         return None
 
-    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions | None:
-        """What judges say of each pair, in the order of scores. None if there are no judges."""
-        return None
+
+@dataclass(frozen=True)
+class Matches:
+    """The match scores of pairs, and pairs × `names` of clues, which the default model weighs."""
+
+    scores: Vector
+    names: tuple[str, ...]
+    clues: Vector
+
+    @classmethod
+    def of_scores(cls, scores: Vector) -> Matches:
+        """All clues that scores of any matcher give: how they rise, and how steeply."""
+        return cls(scores, SCORE, np.stack([np.sqrt(scores) - 0.5, scores - 0.3], axis=1, dtype=np.float32))
+
+
+SCORE = ("root", "score")
 
 
 class WordEvidence(NamedTuple):

@@ -12,7 +12,7 @@ from operator import mul
 
 import numpy as np
 
-from nuggeteer.matching.clues import QuestionClues, TextGrams
+from nuggeteer.matching.similar_texts import Grams, JudgedTexts
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
 
@@ -32,7 +32,7 @@ class ComparedText:
 
 
 @dataclass(frozen=True)
-class ClueBreakdown:
+class Breakdown:
     """What makes up the regression of one pair: the part of each of `ComparedText.grams`; and judged texts that carry
     the nugget and then some that do not, by their rows, with their similarity, the most similar of each kind first."""
 
@@ -43,16 +43,16 @@ class ClueBreakdown:
 class Breakdowns:
     """Breaks down the regressions of texts of one question."""
 
-    def __init__(self, clues: QuestionClues) -> None:
-        self.judged = clues.judged
-        self._rows = clues.rows.tolist()
+    def __init__(self, judged: JudgedTexts) -> None:
+        self.judged = judged.judged
+        self._rows = judged.rows.tolist()
         # nuggets × judged texts: 1 is a yes, 0 a no, −1 nothing.
-        self._verdicts: list[list[int]] = np.where(clues.decided > 0, clues.yes, -1).T.astype(int).tolist()
-        self._number, self._grams = clues.number, list(clues.number)
-        self._judged = clues.vectors.tocsc()
-        self._worth = np.asarray(clues.vectors.T @ clues.regression)  # grams × nuggets: what having a gram adds
+        self._verdicts: list[list[int]] = np.where(judged.decided > 0, judged.yes, -1).T.astype(int).tolist()
+        self._number, self._grams = judged.number, list(judged.number)
+        self._judged = judged.vectors.tocsc()
+        self._worth = np.asarray(judged.vectors.T @ judged.regression)  # grams × nuggets: what having a gram adds
 
-    def compare(self, text: TextGrams) -> ComparedText:
+    def compare(self, text: Grams) -> ComparedText:
         """A text compared with the judged texts of the question."""
         numbers, weights = self._as_vector(text)
         begin, end = self._judged.indptr[numbers], self._judged.indptr[numbers + 1]
@@ -64,16 +64,16 @@ class Breakdowns:
         grams = list(map(self._grams.__getitem__, numbers.tolist()))
         return ComparedText(grams, numbers, weights, similarity, near.tolist())
 
-    def _as_vector(self, text: TextGrams) -> tuple[Ints, Vector]:
+    def _as_vector(self, text: Grams) -> tuple[Ints, Vector]:
         """The numbers of a text's grams that judged texts have, in order, and their weights in a vector of length 1."""
-        all_ = text.grams.values()
+        all_ = text.values()
         norm = sum(map(mul, all_, all_)) ** 0.5 or 1.0
-        known = [gram for gram in text.grams if gram in self._number]
+        known = [gram for gram in text if gram in self._number]
         numbers = np.array([self._number[gram] for gram in known], dtype=np.int64)
         order = np.argsort(numbers)
-        return numbers[order], np.array([text.grams[gram] for gram in known], dtype=float)[order] / norm
+        return numbers[order], np.array([text[gram] for gram in known], dtype=float)[order] / norm
 
-    def breakdown(self, text: ComparedText, nugget: int) -> ClueBreakdown:
+    def breakdown(self, text: ComparedText, nugget: int) -> Breakdown:
         """What a text says about a nugget of this question, and which judged texts speak for it."""
         verdicts = self._verdicts[nugget]
         near = [
@@ -81,4 +81,4 @@ class Breakdowns:
             for kind in (1, 0)
             for i in islice((i for i in text.near if verdicts[i] == kind), NAMED)
         ]
-        return ClueBreakdown(text.weights * self._worth[text.numbers, nugget], near)
+        return Breakdown(text.weights * self._worth[text.numbers, nugget], near)

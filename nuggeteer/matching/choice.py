@@ -1,13 +1,16 @@
 """The matcher that the settings name: a built-in one, or one from another package.
 
-A package provides a matcher by an entry point of the group `nuggeteer.matchers`. The object there makes a `Matcher`
-from `Material`. The scores of such a matcher are checked, because its code is unknown.
+A package provides a matcher by an entry point of the group `nuggeteer.matchers`, or is named as `package.module:make`,
+which runs only if the user's environment variable NUGGETEER_MATCHERS or their command line names it too. The object
+there makes a `Matcher` from `Material`, or a classifier (`estimator`). The scores of such a matcher are checked,
+because its code is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
@@ -15,17 +18,21 @@ import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
-from nuggeteer.matching.marked import MarkedWords
+from nuggeteer.matching.estimator import EstimatorMatcher, is_classifier
+from nuggeteer.matching.marked import MarkedWords, carriers
 from nuggeteer.matching.panel import with_judges
 from nuggeteer.matching.responses import ResponseNgrams
 from nuggeteer.records import Vector
-from nuggeteer.settings import MATCHERS, installed_matchers
+from nuggeteer.settings import ALLOWED_MATCHERS, MATCHERS, installed_matchers, users_own
 
 
 def make(material: Material) -> Matcher:
-    """The matcher that the settings name. If the settings ask for it, marked words are further descriptions, and
-    judges' verdicts are evidence."""
-    matcher = MarkedWords(material, _make) if material.settings.marked and material.marked else _make(material)
+    """The matcher that the settings name. If the settings ask for it, marked words and judged responses are further
+    descriptions, and judges' verdicts are evidence."""
+    more = material.marked if material.settings.marked else ()
+    if material.settings.described == "responses":
+        more += carriers(material)
+    matcher = MarkedWords(material, _make, more) if more else _make(material)
     return with_judges(matcher, material) if material.settings.judges else matcher
 
 
@@ -37,15 +44,29 @@ def _make(material: Material) -> Matcher:
         matcher: Matcher = import_module(f"nuggeteer.matching.{name}").make(material)
         return matcher
     installed = installed_matchers()
-    if name not in installed:
+    if name not in installed and ":" not in name:
         known = (*MATCHERS, *installed)
         listed = f"there are {', '.join(known)}, and those of packages that you install"
         raise NuggeteerError(f"there is no matcher {name!r}; {did_you_mean(name, known)}{listed}")
+    where = f"{name!r} ({installed[name].value})" if name in installed else repr(name)
     try:
-        theirs = installed[name].load()(material)
+        theirs = _maker(name, installed)(material)
+    except NuggeteerError:
+        raise
     except Exception as error:  # the code of another package may raise anything
-        raise NuggeteerError(f"the matcher {name!r} ({installed[name].value}) cannot be made: {error!r}") from error
+        raise NuggeteerError(f"the matcher {where} cannot be made: {error!r}") from error
+    if is_classifier(theirs):
+        return EstimatorMatcher(name, theirs, material)
+    if missing := [part for part in ("signature", "score") if not hasattr(theirs, part)]:
+        has = f"{type(theirs).__name__}, which has no {', '.join(missing)}"
+        raise NuggeteerError(f"the matcher {where} is a {has} (docs/guides/matchers.md)")
     return Checked(name, theirs, material)
+
+
+def _maker(name: str, installed: Mapping[str, EntryPoint]) -> Any:
+    if name in installed:
+        return installed[name].load()
+    return users_own("matcher", name, ALLOWED_MATCHERS, "--matcher")
 
 
 class Checked(Matcher):
@@ -93,6 +114,10 @@ class Checked(Matcher):
         if not np.isfinite(added).all():
             raise NuggeteerError(f"the matcher {self.name!r} carries over log odds that are not finite numbers")
         return added
+
+    def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
+        found = self._theirs.left_out(texts, question, group) if isinstance(self._theirs, Matcher) else None
+        return None if found is None else self._one_for_each_pair(found, question)
 
     def _checked(self, scores: Vector, question: npt.NDArray[np.int32]) -> Vector:
         scores = self._one_for_each_pair(scores, question)

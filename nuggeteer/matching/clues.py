@@ -1,315 +1,314 @@
-"""What judged texts say for and against a nugget in another text.
+"""What the words of a text say of each nugget of its question: the match score of the default matcher, and its clues.
 
-Each clue is one number for a (text, nugget) pair: what the verdicts on judged texts predict for a text that is so
-similar to each of them, and whether the text has the numbers of the description. A text unlike all judged ones, about a
-nugget without numbers, has nothing but zeros. Of the many clues that were tried, these help on collections that their
-weights were not learned on (docs/understanding/learned-matcher.md).
+Words are stems. A stem of a description weighs its idf times its informativeness, as in the n-gram matcher: the share
+of the question's other nuggets that do not have it.
 
-Words are stems; a word and a pair of neighbours are a gram.
+- `window`, the match score: the share of a description's weight that stands together in a text, in the best window of
+  twice as many words as the description has. Where a text is long, its words stand in many places, and only where they
+  stand together do they say what the description says.
+- `order`: the share of the description's pairs of neighbours that the text has in this order, at most three words
+  apart.
+- `density`: the weight of the description's words (by idf alone) for each word of the text.
+- `asked`: the share of the description that the question itself has. Every answer repeats that.
+- `names`: the share of the description that is names, and that the text lacks.
+- `numbers`: 1 if the text lacks a number of the description.
+
+Of several descriptions, that with the best window counts. All of it is computed for many texts at once, from the places
+where a text has a word of a description (`_Hits`), in time that grows with the number of words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from operator import mul
-from typing import TYPE_CHECKING
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.matching.word_numbers import StemNumbers
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
 from nuggeteer.settings import Match
+from nuggeteer.text import normalised
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-CLUES = (
-    "regression",  # kernel ridge regression of the verdicts on the texts
-    "numbers missing",  # the description has numbers, and the text not all of them
-    "numbers there",
-)
-DEFAULT = Match()
-RIDGE = 0.3
-LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
-PATTERNS = 8  # sets of texts, of a question, of which groups are left out
-SLICE = 256  # texts whose clues are worked out at once
-
-NO_NUMBERS: frozenset[str] = frozenset()
+CLUES: Final = ("window", "order", "density", "asked", "names", "numbers")
+WINDOW = 2  # times as many words as the description has
+APART = 3  # words between which neighbours may still stand
+CHUNK = 1024  # texts at once: their arrays fit the processor's cache
 _number = re.compile(r"[0-9](?:[0-9.,]*[0-9])?")
+_word = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class TextGrams:
-    """A text as grams with weights, and its numbers."""
+class _Description:
+    """One description: its stems, each with its weights, and what else its clues need."""
 
-    grams: dict[str, float]
+    stems: list[str]
+    idf: Vector
+    share: Vector  # of the whole weight, by idf and informativeness
+    names: Vector  # of the whole idf, of stems that are names
+    asked: float
+    words: int
+    pairs: dict[tuple[int, int], float]  # neighbours, by their places among the stems
     numbers: frozenset[str]
 
 
-class GramReader:
-    """Makes `TextGrams` of texts."""
+class ClueTables:
+    """The descriptions of a key's nuggets, as arrays. A *slot* is a stem of a description."""
 
-    def __init__(self, idf: Idf | None, settings: Match = DEFAULT) -> None:
-        self._idf, self._settings, language = idf, settings, Language(settings.language)
-        self._forms, self._find, self._folded = _StemWeights(idf, settings), language.find, language.folded
+    def __init__(self, key: AnswerKey, settings: Match, idf: Idf | None, asked: Ints | None = None) -> None:
+        """With `asked`, only of these questions."""
+        self._key, self._language = key, Language(settings.language)
+        self._idf = idf
+        chosen = range(len(key.questions)) if asked is None else asked.tolist()
+        by_nugget: list[list[_Description]] = [[] for _ in key.nuggets]
+        for question in chosen:
+            begin, end = int(key.offsets[question]), int(key.offsets[question + 1])
+            described = self._descriptions(key.questions[question].text, key.nuggets[begin:end])
+            by_nugget[begin:end] = described
+        descriptions = [one for own in by_nugget for one in own]
+        counts = np.array([len(own) for own in by_nugget], dtype=np.int64)
+        begins = np.concatenate([[0], np.cumsum(counts)])
+        self.first: Ints = begins[key.offsets]  # the first description of each question
+        self.nugget_begin: Ints = begins[:-1]
+        self.single = bool((counts <= 1).all())
+        sizes = np.array([len(one.stems) for one in descriptions], dtype=np.int64)
+        self.slot_begin: Ints = np.concatenate([[0], np.cumsum(sizes)])
+        self.share = _joined([one.share for one in descriptions])
+        self.idf = _joined([one.idf for one in descriptions])
+        self.names = _joined([one.names for one in descriptions])
+        self.reach = np.array([WINDOW * one.words for one in descriptions], dtype=np.int64)
+        self.asked = np.array([one.asked for one in descriptions])
+        self.all_names = np.array([one.names.sum() for one in descriptions])
+        self.numbers = {i: one.numbers for i, one in enumerate(descriptions) if one.numbers}
+        stems = [stem for one in descriptions for stem in one.stems]
+        self.stem = {stem: number for number, stem in enumerate(sorted(set(stems)))}
+        # A stem of a question's descriptions has a code, and the slots that have it.
+        question_of = np.repeat(np.arange(len(key.questions)), np.diff(self.first))
+        slot_question = np.repeat(question_of, sizes)
+        code = slot_question * len(self.stem) + np.array([self.stem[stem] for stem in stems], dtype=np.int64)
+        self.slots = np.argsort(code, kind="stable")
+        self.codes, self.code_begin = np.unique(code[self.slots], return_index=True)
+        self.code_begin = np.append(self.code_begin, len(code))
+        self.description_of_slot = np.repeat(np.arange(len(descriptions)), sizes)
+        pairs = sorted(
+            (int(begin) + one_place, int(begin) + other, weight)
+            for begin, one in zip(self.slot_begin, descriptions, strict=False)
+            for (one_place, other), weight in one.pairs.items()
+        )
+        self.pair_codes = np.array([a * len(stems) + b for a, b, _ in pairs], dtype=np.int64)
+        self.pair_weight = np.array([weight for _, _, weight in pairs])
+        self.has_pairs = np.array([bool(one.pairs) for one in descriptions], dtype=bool)
 
-    def __call__(self, text: str) -> TextGrams:
-        """`text` in the form in which texts are compared."""
-        forms = list(map(self._forms.__getitem__, self._find(text)))
-        stems, weights = [stem for stem, _ in forms], [weight for _, weight in forms]
-        keys = [*stems, *map(" ".join, pairwise(stems))]
-        values = [*weights, *((one + two) / 2 for one, two in pairwise(weights))]
-        grams = dict(zip(keys, values, strict=True))
-        if len(grams) < len(keys):
-            grams.update(zip(reversed(keys), reversed(values), strict=True))  # of several weights, a gram has the first
-        numbers = _number.findall(self._folded(text))
-        return TextGrams(grams, frozenset(number.replace(",", "") for number in numbers) if numbers else NO_NUMBERS)
+    def _descriptions(self, question: str, nuggets: Sequence[Nugget]) -> list[list[_Description]]:
+        asked = set(self._stems(question))
+        stems = [[self._stems(text) for text in nugget.descriptions] for nugget in nuggets]
+        having: dict[str, int] = {}
+        for own in stems:
+            for stem in set().union(*own):
+                having[stem] = having.get(stem, 0) + 1
+        informative = {stem: 1 - (count - 1) / len(nuggets) for stem, count in having.items()}
+        return [
+            [
+                self._description(text, own, informative, asked)
+                for text, own in zip(nugget.descriptions, of, strict=True)
+            ]
+            for nugget, of in zip(nuggets, stems, strict=True)
+        ]
 
-    def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None, Match]]:
-        return GramReader, (self._idf, self._settings)  # a stemmer does not travel to workers
+    def _description(
+        self, text: str, stems: list[str], informative: Mapping[str, float], asked: set[str]
+    ) -> _Description:
+        place = {stem: number for number, stem in enumerate(dict.fromkeys(stems))}
+        written = normalised(text)
+        weight: dict[str, float] = {}
+        for word, stem in zip(self._language.find(written), stems, strict=True):
+            weight[stem] = max(weight.get(stem, 0.0), 1.0 if self._idf is None else float(self._idf[word]))
+        idf = np.array([weight[stem] for stem in place])
+        whole = max(float(idf.sum()), 1e-9)
+        share = idf * np.array([informative[stem] for stem in place])
+        if share.sum() <= 0:  # other nuggets have all of its words
+            share = idf
+        raw = _word.findall(text)[1:]  # the first word of a sentence is no name because of its capital
+        named = {stem for word in raw if word[:1].isupper() and len(word) > 1 for stem in self._stems(word)}
+        pairs = {(place[a], place[b]): (weight[a] + weight[b]) / 2 for a, b in pairwise(stems) if a != b}
+        of_pairs = sum(pairs.values()) or 1.0
+        return _Description(
+            list(place),
+            idf,
+            share / max(float(share.sum()), 1e-9),
+            np.array([weight[stem] / whole if stem in named else 0.0 for stem in place]),
+            float(sum(weight[stem] for stem in place if stem in asked) / whole),
+            len(stems),
+            {pair: value / of_pairs for pair, value in pairs.items()},
+            frozenset(number.replace(",", "") for number in _number.findall(written)),
+        )
 
-    def stem(self, word: str) -> str:
-        return self._forms[word][0]
-
-
-class _StemWeights(dict[str, tuple[str, float]]):
-    """The stem and the weight of a word, worked out once a word."""
-
-    def __init__(self, idf: Idf | None, settings: Match) -> None:
-        language = Language(settings.language)
-        self._stem, self._idf = language.stem, idf
-        # Stems are always compared; weights are of stems only where the settings have stems.
-        self._weighed = language.stem if settings.stem else str if language.english else language.plain
-
-    def __missing__(self, word: str) -> tuple[str, float]:
-        form = self[word] = self._stem(word), 1.0 if self._idf is None else float(self._idf[self._weighed(word)])
-        return form
-
-
-class QuestionClues:
-    """The nuggets of a question and the texts that humans judged for them. `yes` and `decided` are texts × nuggets. The
-    `descriptions` are asked for when they are needed, which is not for explaining a guess."""
-
-    def __init__(
-        self,
-        descriptions: Callable[[], Sequence[Sequence[TextGrams]]],
-        texts: Sequence[TextGrams],
-        decided: Bools,
-        yes: Bools,
-    ) -> None:
-        self._descriptions = descriptions
-        carrying = np.any(yes & decided, axis=1)
-        self.rows = np.sort(np.argsort(~carrying, kind="stable")[:LARGEST])  # those that carry something first
-        self.decided = decided[self.rows].astype(float)
-        self.yes = (yes & decided)[self.rows].astype(float)
-        # In an order of their own, so that sums over grams do not depend on the order of verdicts.
-        grams = sorted({gram for row in self.rows.tolist() for gram in texts[row].grams})
-        self.number = {gram: number for number, gram in enumerate(grams)}
-        judged = [texts[row] for row in self.rows.tolist()]
-        self.vectors = self._as_vectors(judged)
-
-    @property
-    def judged(self) -> Bools:
-        """The nuggets that have a verdict on some text."""
-        return np.asarray(self.decided.any(axis=0))
-
-    def clues(self, texts: Sequence[TextGrams]) -> Vector:
-        """texts × nuggets × CLUES."""
-        return np.concatenate([self._clues(texts[i : i + SLICE]) for i in range(0, len(texts), SLICE)])
-
-    def without_own(self, rows: Ints, clues: Vector) -> tuple[Vector, Bools]:
-        """The clues of texts, texts × nuggets × CLUES, as they are without the texts' own verdicts; and the nuggets
-        about which somebody judged another text. `rows` are those of the judged texts, −1 for others."""
-        decided = self.decided.sum(axis=0)
-        others = np.repeat(decided[None, :], len(rows), axis=0)
-        place = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        compared = np.flatnonzero(self.rows[place] == rows)  # the others are not among those that are compared with
-        own, result = self.decided[place[compared]], clues.copy()
-        others[compared] -= own
-        column = CLUES.index("regression")
-        result[compared, :, column] = np.where(own > 0, self._left_out[place[compared]], clues[compared, :, column])
-        return result, np.asarray(others > 0)
-
-    def left_out(self, texts: Sequence[TextGrams], group: Sequence[str]) -> Vector:
-        """The clues of judged texts if nobody had judged the texts of their group: texts × nuggets × CLUES; NaN where
-        the text was not decided or no other group was. `texts` are those of `rows`, and so is `group`.
-
-        The regression without some texts follows from the one with them, as it does for one text (`_left_out`)."""
-        names, groups = np.unique(np.array(group), return_inverse=True)
-        result = np.zeros((*self.yes.shape, len(CLUES)))
-        clue = dict(zip(CLUES, np.moveaxis(result, 2, 0), strict=True))  # views
-        self._nuggets.describe(clue, texts)
-        regression = clue["regression"]
-        regression[:] = np.nan
-        for nuggets, own_texts, inverse in self._kernel.inverses(PATTERNS):
-            yes, of_text = self.yes[own_texts[:, None], nuggets], groups[own_texts]
-            of_yes, of_all = inverse @ yes, inverse.sum(axis=1)
-            for own in range(len(names)):
-                left = np.flatnonzero(of_text == own)
-                if others := (len(own_texts) - len(left)) * bool(len(left)):
-                    base = (yes.sum(axis=0) - yes[left].sum(axis=0) + 0.5) / (others + 1)
-                    off = np.linalg.solve(inverse[left[:, None], left], of_yes[left] - of_all[left, None] * base)
-                    regression[own_texts[left][:, None], nuggets] = yes[left] - base - off
-        return result
+    def _stems(self, text: str) -> list[str]:
+        return list(map(self._language.stem, self._language.find(normalised(text))))
 
     @cached_property
-    def _nuggets(self) -> _Descriptions:
-        return _Descriptions(self._descriptions())
+    def _numbers(self) -> StemNumbers:
+        return StemNumbers(self._language, self.stem)
 
-    def _clues(self, texts: Sequence[TextGrams]) -> Vector:
-        vectors = self._as_vectors(texts)
-        result = np.zeros((len(texts), self._nuggets.size, len(CLUES)))
-        clue = dict(zip(CLUES, np.moveaxis(result, 2, 0), strict=True))  # views
-        self._nuggets.describe(clue, texts)
-        clue["regression"][:] = _times((vectors @ self.vectors.T).toarray(), self.regression)
+    def clues(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector:
+        """For each normalised text and each nugget of its question, one after the other: pairs × CLUES."""
+        parts = [self._chunk(texts[i : i + CHUNK], question[i : i + CHUNK]) for i in range(0, len(texts), CHUNK)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(CLUES)), dtype=np.float32)
+
+    def _chunk(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector:
+        stems, lengths = self._numbers.of(texts)
+        first = self.first[question]
+        begin, description = ragged(first, self.first[question + 1] - first)
+        hits = _Hits.of(self, stems, lengths, question, begin[:-1] - first)
+        size = len(description)
+        result = np.zeros((size, len(CLUES)), dtype=np.float32)
+        result[:, 0] = hits.best_window(self, size)
+        result[:, 1] = np.where(self.has_pairs[description], hits.in_order(self, size), result[:, 0])
+        slots = hits.present
+        weight, names = (np.bincount(slots.group, table[slots.slot], size) for table in (self.idf, self.names))
+        result[:, 2] = weight / np.repeat(np.maximum(lengths, 1), np.diff(begin))
+        result[:, 3] = self.asked[description]
+        result[:, 4] = self.all_names[description] - names
+        result[:, 5] = self._lacking_numbers(texts, begin, description)
+        if self.single or not size:
+            return result
+        starts = self._nugget_starts(question, begin)
+        return result[_first_best(result[:, 0], starts)]
+
+    def _lacking_numbers(self, texts: Sequence[str], begin: Ints, description: Ints) -> Vector:
+        result = np.zeros(len(description))
+        if not self.numbers:
+            return result
+        wanted = np.flatnonzero(np.isin(description, np.fromiter(self.numbers, np.int64)))
+        text = np.searchsorted(begin, wanted, side="right") - 1
+        found: dict[int, set[str]] = {}
+        for place, row in zip(wanted.tolist(), text.tolist(), strict=True):
+            if row not in found:
+                found[row] = {number.replace(",", "") for number in _number.findall(texts[row])}
+            result[place] = not self.numbers[int(description[place])] <= found[row]
         return result
 
-    def _as_vectors(self, texts: Sequence[TextGrams]) -> csr_array:
-        """texts × grams, of length 1 each; grams that no judged text has only count for the length."""
-        from scipy.sparse import csr_array
-
-        columns: list[int] = []
-        values: list[float] = []
-        norms, ends = [], [0]
-        for words in texts:
-            weights = words.grams.values()
-            norms.append(sum(map(mul, weights, weights)) ** 0.5 or 1.0)
-            known = [gram for gram in words.grams if gram in self.number]
-            columns.extend(map(self.number.__getitem__, known))
-            values.extend(map(words.grams.__getitem__, known))
-            ends.append(len(columns))
-        shape = (len(texts), len(self.number))
-        weight = np.array(values) / np.repeat(norms, np.diff(ends))
-        result = csr_array((weight, np.array(columns, dtype=np.int32), np.array(ends)), shape=shape)
-        result.sort_indices()
-        return result
+    def _nugget_starts(self, question: npt.NDArray[np.signedinteger], begin: Ints) -> Ints:
+        counts = self._key.counts[question]
+        _, nugget = ragged(self._key.offsets[question], counts)
+        text = np.repeat(np.arange(len(question)), counts)
+        return np.asarray(begin[text] + self.nugget_begin[nugget] - self.first[question[text]])
 
     @cached_property
-    def regression(self) -> Vector:
-        """Kernel ridge regression of the verdicts, less the base rate, on the judged texts: judged texts × nuggets. Of
-        each nugget by the texts that were judged for it."""
-        base = (self.yes.sum(axis=0) + 0.5) / (self.decided.sum(axis=0) + 1)
-        return self._kernel.solve(self.yes - self.decided * base)
+    def stem_of_slot(self) -> list[str]:
+        numbered = sorted(self.stem, key=self.stem.__getitem__)
+        of = np.empty(len(self.slots), dtype=np.int64)
+        of[self.slots] = np.repeat(self.codes % max(len(self.stem), 1), np.diff(self.code_begin))
+        return [numbered[number] for number in of.tolist()]
+
+    def words_of(self, nugget: int) -> list[dict[str, float]]:
+        """For each description of a nugget, its stems and what each adds to the window."""
+        end = len(self.slot_begin) - 1 if nugget + 1 == len(self.nugget_begin) else int(self.nugget_begin[nugget + 1])
+        return [
+            {self.stem_of_slot[slot]: float(self.share[slot]) for slot in range(*self.slot_begin[i : i + 2].tolist())}
+            for i in range(int(self.nugget_begin[nugget]), end)
+        ]
+
+
+@dataclass(frozen=True)
+class _Present:
+    """Slots that a text has, each once: the (text, description), and the slot."""
+
+    group: Ints
+    slot: Ints
+
+
+@dataclass(frozen=True)
+class _Hits:
+    """Where texts have words of descriptions, in the order of `group`, a (text, description), and of `place`, the
+    number of the word in its text. `before` is the number of the hit before it with the same slot and group, −1 if
+    there is none."""
+
+    group: Ints
+    place: Ints
+    slot: Ints
+    before: Ints
+
+    @classmethod
+    def of(cls, tables: ClueTables, stems: Ints, lengths: Ints, question: Ints, origin: Ints) -> _Hits:
+        at = np.flatnonzero(stems >= 0)
+        text = np.repeat(np.arange(len(lengths)), lengths)[at]
+        place = at - (np.cumsum(lengths) - lengths)[text]
+        code = question[text].astype(np.int64) * len(tables.stem) + stems[at]
+        where = np.searchsorted(tables.codes, code)
+        inside = where < len(tables.codes)
+        inside[inside] = tables.codes[where[inside]] == code[inside]
+        text, place, where = text[inside], place[inside], where[inside]
+        count = tables.code_begin[where + 1] - tables.code_begin[where]
+        slot = tables.slots[ragged(tables.code_begin[where], count)[1]]
+        text, place = np.repeat(text, count), np.repeat(place, count)
+        group = origin[text] + tables.description_of_slot[slot]
+        order = np.argsort(group, kind="stable")
+        group, place, slot = group[order], place[order], slot[order]
+        by_slot = np.lexsort((np.arange(len(slot)), slot, group))
+        before = np.full(len(slot), -1, dtype=np.int64)
+        same = (np.diff(slot[by_slot]) == 0) & (np.diff(group[by_slot]) == 0)
+        before[by_slot[1:][same]] = by_slot[:-1][same]
+        return cls(group, place, slot, before)
 
     @cached_property
-    def _left_out(self) -> Vector:
-        """What the other judged texts predict for each judged text, where it was judged: judged texts × nuggets.
+    def present(self) -> _Present:
+        first = self.before < 0
+        return _Present(self.group[first], self.slot[first])
 
-        The regression without a text follows from the one with it: what is left of its verdict, divided by its entry in
-        the diagonal of the inverse kernel, is how far the others' prediction is from the verdict (Stone 1974)."""
-        left = np.maximum(self._kernel.inverse_diagonal(), 1e-12)
-        base = (self.yes.sum(axis=0) - self.yes + 0.5) / np.maximum(self.decided.sum(axis=0), 1)
-        of_yes, of_all = self._kernel.solve(self.yes), self._kernel.solve(self.decided)
-        return np.asarray((self.yes - of_yes / left) - base * (self.decided - of_all / left))
+    def best_window(self, tables: ClueTables, size: int) -> Vector:
+        """Of each group, the largest share of its description in a window that begins at a hit."""
+        share = tables.share[self.slot]
+        total = share.copy()
+        end = self.place + tables.reach[tables.description_of_slot[self.slot]]
+        begin, hit = np.arange(len(share)), np.arange(len(share))
+        while len(begin):
+            hit = hit + 1
+            kept = hit < len(share)
+            begin, hit = begin[kept], hit[kept]
+            kept = (self.group[hit] == self.group[begin]) & (self.place[hit] < end[begin])
+            begin, hit = begin[kept], hit[kept]
+            new = self.before[hit] < begin
+            total[begin[new]] += share[hit[new]]
+        result = np.zeros(size)
+        np.maximum.at(result, self.group, total)
+        return np.minimum(result, 1.0)
 
-    @cached_property
-    def _kernel(self) -> _Kernel:
-        kernel = (self.vectors @ self.vectors.T).toarray()
-        kernel[np.diag_indices_from(kernel)] += RIDGE
-        return _Kernel(kernel, self.decided > 0)
-
-
-class _Kernel:
-    """The inverse of a kernel between judged texts, for each nugget of the texts `decided` for it (texts × nuggets).
-
-    Most texts are decided for every nugget that anyone judged, or are few. So the inverse of those is worked out once,
-    and each other set of texts bordered to it."""
-
-    def __init__(self, kernel: Vector, decided: Bools) -> None:
-        self._kernel, self._decided = kernel, decided
-        asked = decided.any(axis=0)
-        self._common = np.flatnonzero(decided[:, asked].all(axis=1))
-        self._inverse = np.linalg.inv(kernel[self._common[:, None], self._common])
-        patterns: dict[bytes, list[int]] = {}
-        for nugget in np.flatnonzero(asked).tolist():
-            patterns.setdefault(decided[:, nugget].tobytes(), []).append(nugget)
-        self._patterns = [(np.array(nuggets), self._border(nuggets[0])) for nuggets in patterns.values()]
-
-    def _border(self, nugget: int) -> tuple[Ints, Vector, Vector]:
-        """The texts decided for a nugget beyond the common ones; what the common ones say of them, and the inverse of
-        what that leaves."""
-        more = np.setdiff1d(np.flatnonzero(self._decided[:, nugget]), self._common)
-        cross = self._inverse @ self._kernel[self._common[:, None], more]
-        rest = self._kernel[more[:, None], more] - self._kernel[more[:, None], self._common] @ cross
-        return more, cross, 1 / rest if len(more) == 1 else np.linalg.inv(rest)
-
-    def solve(self, right: Vector) -> Vector:
-        """The inverse times each column, 0 where a text is not decided."""
-        result = np.zeros(right.shape)
-        for nuggets, (more, cross, inverse) in self._patterns:
-            own = right[self._common[:, None], nuggets]
-            border = inverse @ (right[more[:, None], nuggets] - cross.T @ own)
-            result[more[:, None], nuggets] = border
-            result[self._common[:, None], nuggets] = self._inverse @ own - cross @ border
-        return result
-
-    def inverses(self, most: int) -> Iterator[tuple[Ints, Ints, Vector]]:
-        """Nuggets that were decided for the same texts, these texts, and their inverse: of the sets of texts with most
-        pairs, up to so many."""
-        by_pairs = sorted(self._patterns, key=lambda own: -len(own[0]) * (len(self._common) + len(own[1][0])))
-        for nuggets, (more, cross, inverse) in by_pairs[:most]:
-            across = cross @ inverse
-            whole = np.block([[self._inverse + across @ cross.T, -across], [-across.T, inverse]])
-            yield nuggets, np.concatenate([self._common, more]), whole
-
-    def inverse_diagonal(self) -> Vector:
-        """The diagonal of each nugget's inverse, 0 where a text is not decided: texts × nuggets."""
-        result = np.zeros(self._decided.shape)
-        for nuggets, (more, cross, inverse) in self._patterns:
-            result[more[:, None], nuggets] = np.diag(inverse)[:, None]
-            common = np.diag(self._inverse) + ((cross @ inverse) * cross).sum(axis=1)
-            result[self._common[:, None], nuggets] = common[:, None]
-        return result
+    def in_order(self, tables: ClueTables, size: int) -> Vector:
+        """Of each group, the share of its description's pairs of neighbours that the text has in their order."""
+        found: list[Ints] = []
+        begin, hit = np.arange(len(self.slot)), np.arange(len(self.slot))
+        slots = len(tables.slots)
+        while len(begin):
+            hit = hit + 1
+            kept = hit < len(self.slot)
+            begin, hit = begin[kept], hit[kept]
+            kept = (self.group[hit] == self.group[begin]) & (self.place[hit] <= self.place[begin] + APART)
+            begin, hit = begin[kept], hit[kept]
+            code = self.slot[begin] * slots + self.slot[hit]
+            where = np.searchsorted(tables.pair_codes, code)
+            known = (self.place[hit] > self.place[begin]) & (where < len(tables.pair_codes))
+            known[known] = tables.pair_codes[where[known]] == code[known]
+            found.append(self.group[begin[known]] * len(tables.pair_codes) + where[known])
+        codes = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        group, pair = np.divmod(codes, max(len(tables.pair_codes), 1))
+        return np.asarray(np.bincount(group, tables.pair_weight[pair], size), dtype=float)
 
 
-def _times(one: Vector, other: Vector) -> Vector:
-    """The product of two matrices row by row, so that a row's last bits do not hang on the rows beside it."""
-    return np.asarray((one[:, None, :] @ other)[:, 0])
+def _joined(parts: Sequence[Vector]) -> Vector:
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
-class _Descriptions:
-    """The descriptions of a question's nuggets, and their single words, one after the other."""
-
-    def __init__(self, descriptions: Sequence[Sequence[TextGrams]]) -> None:
-        self.size = len(descriptions)
-        self._flat = [text for nugget in descriptions for text in nugget]
-        counts = np.array([len(nugget) for nugget in descriptions])
-        self._first = np.cumsum(counts) - counts
-        words = [[gram for gram in text.grams if " " not in gram] for text in self._flat]
-        lengths = np.array([len(own) for own in words])
-        self._described = np.flatnonzero(lengths > 0)  # a description without words is never found
-        self._start = (np.cumsum(lengths) - lengths)[self._described]
-        weights = [text.grams[gram] for text, found in zip(self._flat, words, strict=True) for gram in found]
-        self._idf = np.array(weights, dtype=float)
-        self._columns: dict[str, list[int]] = {}
-        for column, gram in enumerate(gram for own in words for gram in own):
-            self._columns.setdefault(gram, []).append(column)
-
-    def describe(self, clue: Mapping[str, Vector], texts: Sequence[TextGrams]) -> None:
-        """Fill in what the descriptions say: by the description of which a text has most."""
-        has = np.zeros((len(texts), len(self._idf)))
-        for row, text in enumerate(texts):
-            for gram in text.grams.keys() & self._columns.keys():
-                has[row, self._columns[gram]] = 1.0
-        recall = self._sum(has * self._idf) / np.maximum(self._sum(self._idf[None, :]), 1e-6)
-        numbers = np.zeros((len(texts), len(self._flat)))
-        for column, description in enumerate(self._flat):
-            if description.numbers:
-                numbers[:, column] = [1.0 if description.numbers <= text.numbers else -1.0 for text in texts]
-        ends = np.append(self._first[1:], len(self._flat))
-        best = [first + recall[:, first:end].argmax(axis=1) for first, end in zip(self._first, ends, strict=True)]
-        chosen = (np.arange(len(texts))[:, None], np.stack(best, axis=1))
-        clue["numbers missing"][:] = numbers[chosen] < 0
-        clue["numbers there"][:] = numbers[chosen] > 0
-
-    def _sum(self, values: Vector) -> Vector:
-        """Over the words of each description; 0 of one without."""
-        result = np.zeros((len(values), len(self._flat)))
-        if len(self._start):
-            result[:, self._described] = np.add.reduceat(values, self._start, axis=1)
-        return result
+def _first_best(values: Vector, starts: Ints) -> Ints:
+    """The place of the first largest value of each sequence."""
+    best = np.maximum.reduceat(values, starts)
+    owner = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+    hits = np.flatnonzero(values == best[owner])
+    return hits[np.unique(owner[hits], return_index=True)[1]]

@@ -1,5 +1,9 @@
 """Marked words as further descriptions: the words that an assessor marked with a yes describe the nugget too.
 
+With `[match] described = "responses"`, so does each whole response that people judged to carry the nugget, as Marton &
+Radul 2006 (4.5) tried it: the match is the best of all. They found that a response also says other things, that its
+other words match too, and that this costs much time.
+
 A text cannot test a description that was taken from it. Nor can other texts of the same system, which tend to use the
 same words. So thresholds learn from scores that judged texts get without the words that were marked in texts of their
 own group.
@@ -13,11 +17,24 @@ from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
-from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Material
+from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Matches, Material
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Vector
 from nuggeteer.text import words
+
+
+def carriers(material: Material) -> tuple[MarkedSpan, ...]:
+    """The whole responses that were judged to carry a nugget."""
+    key, judged = material.key, material.judged
+    begin, nugget = ragged(key.offsets[judged.question], key.counts[judged.question])
+    row = np.repeat(np.arange(len(judged.texts)), np.diff(begin))
+    yes = np.flatnonzero(judged.yes)
+    return tuple(
+        MarkedSpan(n, int(judged.group[r]), judged.texts[r])
+        for n, r in zip(nugget[yes].tolist(), row[yes].tolist(), strict=True)
+    )
 
 
 class MarkedWords(Matcher):
@@ -25,9 +42,11 @@ class MarkedWords(Matcher):
 
     uses_judgements = True
 
-    def __init__(self, material: Material, make: Callable[[Material], Matcher]) -> None:
+    def __init__(
+        self, material: Material, make: Callable[[Material], Matcher], described: Sequence[MarkedSpan]
+    ) -> None:
         self._material, self._make = material, make
-        self._marked = sorted(set(material.marked), key=lambda span: (span.nugget, span.words, span.group))
+        self._marked = sorted(set(described), key=lambda span: (span.nugget, span.words, span.group))
         self._matcher = make(self._described(self._marked))
         content = "\n".join(f"{span.nugget}\t{span.group}\t{span.words}" for span in self._marked)
         digest = blake2b(content.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
@@ -44,6 +63,9 @@ class MarkedWords(Matcher):
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self._matcher.score(texts, question, jobs)
 
+    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
+        return self._matcher.match(texts, question, jobs)
+
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self._matcher.carried(texts, question)
 
@@ -51,16 +73,20 @@ class MarkedWords(Matcher):
         return self._matcher.left_out(texts, question, group)
 
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
-        """The score of each judged text, without the words that were marked in texts of its own group."""
+        return self.match_judged(judged, jobs).scores
+
+    def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
+        """The match of each judged text, without the words that were marked in texts of its own group."""
         counts = self._material.key.counts[judged.question]
         begin, _ = ragged(np.zeros(len(counts), dtype=np.int64), counts)
-        scores = self._matcher.score_judged(judged, jobs)
+        found = self._matcher.match_judged(judged, jobs)
         for group in sorted({span.group for span in self._marked}):
             matcher = self._make(self._described([span for span in self._marked if span.group != group]))
             own = np.flatnonzero(judged.group == group)
             _, pairs = ragged(begin[own], counts[own])
-            scores[pairs] = matcher.score_judged(judged, jobs)[pairs]
-        return scores
+            others = matcher.match_judged(judged, jobs)
+            found.scores[pairs], found.clues[pairs] = others.scores[pairs], others.clues[pairs]
+        return found
 
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self._matcher.explain(text, nugget)
@@ -72,7 +98,7 @@ class MarkedWords(Matcher):
             if words(span.words):
                 more.setdefault(span.nugget, []).append(span.words)
         nuggets = tuple(
-            replace(nugget, descriptions=tuple(dict.fromkeys((*nugget.descriptions, *more.get(position, ())))))
+            structs.replace(nugget, descriptions=tuple(dict.fromkeys((*nugget.descriptions, *more.get(position, ())))))
             for position, nugget in enumerate(key.nuggets)
         )
         return replace(self._material, key=replace(key, nuggets=nuggets))

@@ -1,12 +1,8 @@
 """Judges (language models) beside a matcher: their verdicts are evidence, and people's verdicts tell how much.
 
-A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. Each judge has one clue:
-its score of the pair (a yes is 1, partly ½, a no 0), less the mean of all its scores. So a yes of a judge that nearly
-always says yes is hardly a clue, and a judge without a verdict on a pair has the clue 0. The threshold model learns
-what the clues are worth, together with everything else (`thresholds.judges`).
-
-Judges err on the same pairs. So where several judges have a verdict on a pair, each counts less: its clue is divided by
-1 + (n − 1)ρ for n judges, as the best weights of n measurements are whose errors have the correlation ρ.
+A judge's verdicts come from a file (`formats.matches`), or are a machine's in `judgements/`. Of each pair, the default
+model hears whether a judge said anything, and how much of a yes it was: a yes is 1, partly 0, a no −1. What both are
+worth, it learns together with everything else (`thresholds.prior`).
 
 A no on a whole answer is one on each response inside. A yes or partly is one on the likeliest response, as with people.
 Texts are the same if people's verdicts would hold for both (`text.verdict_form`).
@@ -26,15 +22,11 @@ import numpy.typing as npt
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
+from nuggeteer.matching.base import Explanation, Judged, Matcher, Matches, Material
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Judgement, Vector
+from nuggeteer.records import AnswerKey, Judgement, Vector
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
-from nuggeteer.thresholds.judges import BELIEF
-from nuggeteer.thresholds.model import Opinions
-
-STEPS = 20  # into which scores are rounded
 
 
 @dataclass(frozen=True)
@@ -49,10 +41,6 @@ class Judge:
         """A hash of all that it said, in whatever order."""
         lines = sorted(f"{m.nugget}\t{m.text}\t{m.score!r}\t{m.yes!r}\t{m.whole}\n" for m in self.matches)
         return blake2b("".join(lines).encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-    @cached_property
-    def mean(self) -> float:
-        return float(np.mean([match.score for match in self.matches])) if self.matches else 0.0
 
 
 def read_judges(
@@ -97,22 +85,22 @@ def _as_matches(judgements: Sequence[Judgement], key: AnswerKey) -> list[Match]:
 class Panel(Matcher):
     """A matcher, with what judges say."""
 
-    uses_judgements = True  # the wrapped matcher may, and scores are not to be remembered without the judges
-
     def __init__(
         self, matcher: Matcher, key: AnswerKey, judges: Sequence[Judge], split: Split, notes: tuple[str, ...] = ()
     ) -> None:
-        self.matcher, self.judges, self._key, self._notes = matcher, tuple(judges), key, notes
+        self.matcher, self.heard, self._key, self._notes = matcher, tuple(judges), key, notes
+        self.uses_judgements = matcher.uses_judgements
         self._row: dict[tuple[int, str], int] = {}
         scores: list[Mapping[tuple[int, int], float]] = [self._scores(judge, split) for judge in judges]
-        self._question = np.array([question for question, _ in self._row], dtype=np.int64)
-        self._begin, _ = ragged(key.offsets[self._question], key.counts[self._question])
-        self._table = np.full((int(self._begin[-1]), len(judges)), np.nan)
-        shift = self._begin[:-1] - key.offsets[self._question]
+        question = np.array([question for question, _ in self._row], dtype=np.int64)
+        self._begin, _ = ragged(key.offsets[question], key.counts[question])
+        # Of each pair with a verdict, the score of each judge, NaN without one; and after the last, what nobody said.
+        most = int(key.counts.max(initial=0))
+        self._table = np.full((int(self._begin[-1]) + most, len(judges)), np.nan, dtype=np.float32)
+        shift = self._begin[:-1] - key.offsets[question]
         for column, own in enumerate(scores):
             for (row, nugget), score in own.items():
-                self._table[shift[row] + nugget, column] = round(score * STEPS) / STEPS
-        self._rows, self._which = self._combined()
+                self._table[shift[row] + nugget, column] = score
 
     @property
     def signature(self) -> str:
@@ -126,11 +114,21 @@ class Panel(Matcher):
     def scores_overlap(self) -> bool:
         return self.matcher.scores_overlap
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return tuple(judge.name for judge in self.heard)
+
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self.matcher.score(texts, question, jobs)
 
+    def match(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Matches:
+        return self.matcher.match(texts, question, jobs)
+
     def score_judged(self, judged: Judged, jobs: int = 1) -> Vector:
         return self.matcher.score_judged(judged, jobs)
+
+    def match_judged(self, judged: Judged, jobs: int = 1) -> Matches:
+        return self.matcher.match_judged(judged, jobs)
 
     def carried(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> Vector | None:
         return self.matcher.carried(texts, question)
@@ -138,21 +136,15 @@ class Panel(Matcher):
     def left_out(self, texts: Sequence[str], question: npt.NDArray[np.int32], group: Sequence[str]) -> Vector | None:
         return self.matcher.left_out(texts, question, group)
 
-    def depends_on(self, question: int, carried: bool) -> str | None:
-        return self.matcher.depends_on(question, carried)
-
     def explain(self, text: str, nugget: int) -> Explanation | None:
         return self.matcher.explain(text, nugget)
 
-    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Opinions:
+    def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector:
         asked = zip(question.tolist(), map(verdict_form_of_normalised, texts), strict=True)
         rows = np.array([self._row.get(text, -1) for text in asked], dtype=np.int64)
-        begin, _ = ragged(self._key.offsets[question], self._key.counts[question])
-        which = np.zeros(int(begin[-1]), dtype=np.int32)
-        seen = np.flatnonzero(rows >= 0)
-        count = self._key.counts[question[seen]]
-        which[ragged(begin[seen], count)[1]] = self._which[ragged(self._begin[rows[seen]], count)[1]]
-        return Opinions(which, self._rows)
+        score = self._table[ragged(self._begin[rows], self._key.counts[question])[1]]
+        said = ~np.isnan(score)
+        return np.stack([said, np.where(said, 2 * score - 1, 0.0)], axis=2).reshape(len(score), 2 * len(self.heard))
 
     def _scores(self, judge: Judge, split: Split) -> dict[tuple[int, int], float]:
         """The judge's score of each (row of a text, nugget)."""
@@ -177,22 +169,11 @@ class Panel(Matcher):
     def _row_of(self, question: int, text: str) -> int:
         return self._row.setdefault((question, verdict_form_of_normalised(text)), len(self._row))
 
-    def _combined(self) -> tuple[Vector, Ints]:
-        """The distinct combinations of clues, the first of them all 0, and which of these each pair has."""
-        speak = ~np.isnan(self._table)
-        share = 1 + np.maximum(speak.sum(axis=1) - 1, 0) * BELIEF.correlation
-        clues = np.where(speak, self._table - [judge.mean for judge in self.judges], 0.0) / share[:, None]
-        silent = np.zeros((1, len(self.judges)))
-        rows, which = np.unique(np.concatenate([silent, clues]), axis=0, return_inverse=True)
-        which = which.ravel()
-        order = np.argsort(np.arange(len(rows)) != which[0], kind="stable")  # silence first
-        place = np.argsort(order)
-        return rows[order], place[which[1:]].astype(np.int32)
-
 
 def with_judges(matcher: Matcher, material: Material) -> Matcher:
-    """The matcher with the judges that the settings name; as it is if they said nothing."""
+    """The matcher with the judges that the settings name and that said something; as it is without any."""
     judges, problems = read_judges(material.settings.judges, material.key, material.machine)
-    if not any(judge.matches for judge in judges):
+    judges = tuple(judge for judge in judges if judge.matches)
+    if not judges:
         return matcher
     return Panel(matcher, material.key, judges, material.split, tuple(map(str, problems)))

@@ -8,15 +8,19 @@ times.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
+from nuggeteer.languages import Language
 from nuggeteer.records import Ints
 from nuggeteer.text import find_words, matching_form
 
 UNKNOWN = -1
+TABLE = 18  # bits
 LONG = 64  # bytes; what a longer word has more counts as one piece
 # UTF-8 beyond ASCII is always a part of a word here: see `WordNumbers.of`.
 _SPACE = ord(" ")
@@ -31,7 +35,7 @@ class WordNumbers:
 
     def __init__(self, vocabulary: Sequence[Mapping[str, int]]) -> None:
         own = [{word: number for word, number in words.items() if word} for words in vocabulary]  # "" is not a word
-        hashes, _ = _hashes([" ".join(words) for words in own], np.arange(len(own)))
+        hashes, _ = _of_questions(_found([" ".join(words) for words in own]), np.arange(len(own)))
         order = np.argsort(hashes)
         self._hashes = hashes[order]
         self._numbers = np.array([number for words in own for number in words.values()], dtype=np.int64)[order]
@@ -45,7 +49,7 @@ class WordNumbers:
         """The number of each word of normalised texts, one after the other; UNKNOWN if the question has no such word.
         And how many words each text has."""
         written = [text if text.isascii() else " ".join(find_words(matching_form(text))) for text in texts]
-        hashes, counts = _hashes(written, question)
+        hashes, counts = _of_questions(_found(written), question)
         numbers = np.full(len(hashes), UNKNOWN, dtype=np.int64)
         likely = np.flatnonzero(self._begins[(hashes >> self._shift).view(np.int64)])
         asked = hashes[likely]
@@ -56,9 +60,29 @@ class WordNumbers:
         return numbers, counts
 
 
-def _hashes(written: Sequence[str], question: npt.NDArray[np.signedinteger]) -> tuple[Hashes, Ints]:
-    """A hash of each word of some texts and its question; and how many words each text has. A text is ASCII, or words
-    between spaces."""
+def _of_questions(found: _FoundWords, question: npt.NDArray[np.signedinteger]) -> tuple[Hashes, Ints]:
+    """Hashes of words and their questions, and how many words each text has."""
+    own = np.repeat(question.astype(np.uint64) * _QUESTION, found.counts)
+    return (found.hashes ^ own) * _FACTOR, found.counts
+
+
+@dataclass(frozen=True)
+class _FoundWords:
+    """The words of some texts: a hash of each, where it stands in the `written` bytes, and how many each text has."""
+
+    hashes: Hashes
+    written: bytes
+    start: Ints
+    length: Ints
+    counts: Ints
+
+    def word(self, number: int) -> str:
+        start = int(self.start[number])
+        return self.written[start : start + int(self.length[number])].decode("utf-8", "surrogatepass")
+
+
+def _found(written: Sequence[str]) -> _FoundWords:
+    """The words of some texts, each ASCII, or words between spaces."""
     sizes = [len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in written]
     joined = " ".join(written).encode("utf-8", "surrogatepass").translate(_WORDS)
     whole = b" " + joined + bytes(9)
@@ -71,7 +95,6 @@ def _hashes(written: Sequence[str], question: npt.NDArray[np.signedinteger]) -> 
     eight = np.ndarray(len(whole) - 7, dtype="<u8", buffer=whole, strides=(1,))  # bytes from each on, as a number
     result: Hashes = (eight[start] & _FIRST[np.minimum(length, 8)]) * _FACTOR
     result ^= result >> np.uint64(29)
-    result ^= np.repeat(question.astype(np.uint64) * _QUESTION, counts)
     for done in range(8, LONG, 8):
         longer = np.flatnonzero(length > done)
         rest = np.minimum(length[longer] - done, 8)
@@ -80,4 +103,61 @@ def _hashes(written: Sequence[str], question: npt.NDArray[np.signedinteger]) -> 
         rest = blake2b(whole[start[i] + LONG : start[i] + length[i]], digest_size=8).digest()
         result[i] ^= np.uint64(int.from_bytes(rest, "little"))
     result *= _FACTOR
-    return result, counts
+    result ^= result >> np.uint64(31)
+    return _FoundWords(result, whole, start, length, counts)
+
+
+class StemNumbers:
+    """The numbers that some stems have, for the words of many texts at once. A word is stemmed once.
+
+    What is known of a word is found by the first bits of its hash; of two words with the same bits, the second is
+    looked up in a dictionary each time."""
+
+    def __init__(self, language: Language, stems: Mapping[str, int]) -> None:
+        self._language, self._stems = language, stems
+        self._numbers: dict[int, int] = {}  # by hash
+        self._hash_at = np.zeros(1 << TABLE, dtype=np.uint64)
+        self._number_at = np.full(1 << TABLE, UNKNOWN, dtype=np.int64)
+
+    def of(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """The number of each word's stem, one after the other, UNKNOWN if it has none; and how many words each text
+        has."""
+        if not self._language.english:
+            return self._one_by_one(texts)
+        found = _found([text if text.isascii() else " ".join(find_words(matching_form(text))) for text in texts])
+        place = (found.hashes >> np.uint64(64 - TABLE)).view(np.int64)
+        numbers = self._number_at[place]
+        new = np.flatnonzero(self._hash_at[place] != found.hashes)
+        if len(new):
+            hashes, first, where = np.unique(found.hashes[new], return_index=True, return_inverse=True)
+            of_hash = [
+                self._number(own, found, number)
+                for own, number in zip(hashes.tolist(), new[first].tolist(), strict=True)
+            ]
+            numbers[new] = np.array(of_hash, dtype=np.int64)[where]
+        return numbers, found.counts
+
+    def _number(self, own: int, found: _FoundWords, number: int) -> int:
+        if own not in self._numbers:
+            self._numbers[own] = self._stems.get(self._language.stem(found.word(number)), UNKNOWN)
+            place = own >> (64 - TABLE)
+            if not self._hash_at[place]:
+                self._hash_at[place], self._number_at[place] = own, self._numbers[own]
+        return self._numbers[own]
+
+    def _one_by_one(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        numbers, lengths = list[int](), list[int]()
+        for text in texts:
+            words = self._language.find(text)
+            lengths.append(len(words))
+            numbers += [self._word(word) for word in words]
+        return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
+
+    def _word(self, word: str) -> int:
+        if word not in self._by_word:
+            self._by_word[word] = self._stems.get(self._language.stem(word), UNKNOWN)
+        return self._by_word[word]
+
+    @cached_property
+    def _by_word(self) -> dict[str, int]:
+        return {}

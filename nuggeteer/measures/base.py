@@ -15,6 +15,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
 if TYPE_CHECKING:
     from nuggeteer.measures.composition import Composition
+    from nuggeteer.statistics.intervals import Interval
 
 BLOCK = 1 << 21  # drawn verdicts that a measure sees at once: as numbers they take 16 MB
 DRAWS_AT_ONCE = 256  # that are added up at once
@@ -104,9 +105,14 @@ class Measure(Shown):
     composition: Callable[[AnswerKey], Composition | None] = lambda key: None  # None: it cannot be audited
     by_text: bool = False  # it compares texts with the key
     least: Callable[[AnswerKey], float] = lambda key: 0.0  # that a question can have; the most is 1
+    calibrated: bool = True  # whether its interval holds the truth as often as it says, where much is guessed
 
     def __str__(self) -> str:
         return self.name
+
+    def promises_too_much(self, interval: Interval) -> bool:
+        """Whether this interval is narrower than it should be."""
+        return not self.calibrated and bool(interval.judging_share)
 
     def auditable(self, key: AnswerKey) -> Composition | None:
         """What an audit must know. None if the measure cannot be audited, or groups count as one, because then a score

@@ -64,7 +64,9 @@ precision = Measure(
     title="precision",
     formula="1 if l < a, else 1 − (l − a)/l; l = non-white-space characters, a = 100 · (vital + okay found)",
     citation=SOURCE,
-    edge_cases="0 if there is no answer or it is empty",
+    edge_cases="0 if there is no answer or it is empty; its interval is not calibrated: it is too narrow where much is "
+    "guessed",
     values=precision_values,
     composition=lambda key: Composition(key, "precision", key.vital.astype(float)),
+    calibrated=False,  # experiments/coverage.md
 )

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from nuggeteer.testing import Nuggets
 
-PROPERTY = "nuggets"  # of a test's report: also in JUnit XML, and carried from the workers of pytest-xdist
+PROPERTY = "nuggeteer"  # of a test's report: also in JUnit XML, and carried from the workers of pytest-xdist
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,8 +68,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _recorded(stats: dict[str, list[Any]]) -> Iterator[str]:
-    """The lines of all tests; the last report of a test has them all."""
+    """The lines of all tests; the last report of a test has them all. Whatever else stands among its properties is of
+    other tests and plugins."""
     for reports in stats.values():
         for report in reports:
             if getattr(report, "when", None) == "teardown":
-                yield from (value for name, value in report.user_properties if name == PROPERTY)
+                for one in getattr(report, "user_properties", ()):
+                    match one:
+                        case (name, str(line)) if name == PROPERTY:
+                            yield line

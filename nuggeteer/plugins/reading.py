@@ -19,6 +19,7 @@ from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.comparing.sightings import explained, sightings_of
 from nuggeteer.errors import NoSuchName, NuggeteerError, did_you_mean
 from nuggeteer.formats.cache import FOLDER, reading_only
+from nuggeteer.history.ruling import rule_by_settings
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import nugget_timelines, trends
 from nuggeteer.judging.suggest import suggest
@@ -74,13 +75,15 @@ class Reading:
     def diff(self, old: str, new: str, measure: str = DEFAULT[0].name, most: int = 20) -> dict[str, Any]:
         """What changed from the run `old` to the run `new`: the difference of each score with its interval and
         p, and the nuggets lost and gained with their probability and the passages. `doubtful` changes are less
-        probable than not. At most `most` of each are listed, those with the largest effect first."""
+        probable than not. At most `most` of each are listed, those with the largest effect first. `decision` is
+        what the collection's gates say of it, PASS, FAIL or UNDECIDED, and `reason` why."""
         with self._reading():
             scorer = self._scorer(measure)
             changed = diff_matched_runs(scorer, self._read(scorer, old), self._read(scorer, new))
-            result = changes.as_json(changed)
+            ruling = rule_by_settings(scorer.collection, changed)
+            result = {**changes.as_json(changed, ruling), "reason": ruling.reason}
             result["kept"] = len(result["kept"])
-            for name in ("per_question", "gates", "passed"):
+            for name in ("per_question", "passed"):
                 del result[name]
             for name in ("lost", "gained", "doubtful"):
                 result |= _first_rows(name, result[name], most)
@@ -127,7 +130,7 @@ class Reading:
             outcome = scorer.find(matched)
             seen = sightings_of(scorer.marker, matched, outcome, np.array([place]))[place]
             sighting = explained(scorer.explainer, seen, place)
-            found = changes.sighting_as_json(sighting)
+            found = changes.sighted(sighting).as_data()
             if found["explanation"] is not None:
                 del found["explanation"]["words"][WORDS:]
             about = {"question": key.questions[key.question[place]].text, "importance": key.nuggets[place].importance}
@@ -181,14 +184,14 @@ def _first_rows(name: str, rows: Sequence[Any], most: int) -> dict[str, Any]:
 
 
 def _as_shown(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: _shown(value) for name, value in result.items()}
+    return {name: as_shown(value) for name, value in result.items()}
 
 
-def _shown(value: Any) -> Any:
+def as_shown(value: Any) -> Any:
     """The same with every text on one line, nothing hidden in it, and of a bearable length."""
     if isinstance(value, str):
         shown = escaped(value[: LONGEST + 1])
         return shown if len(value) <= LONGEST else f"{shown[:LONGEST]}… ({len(value):,} characters in all)"
     if isinstance(value, dict):
-        return {_shown(key): _shown(own) for key, own in value.items()}
-    return [_shown(own) for own in value] if isinstance(value, list | tuple) else value
+        return {as_shown(key): as_shown(own) for key, own in value.items()}
+    return [as_shown(own) for own in value] if isinstance(value, list | tuple) else value

@@ -11,7 +11,7 @@ from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS

@@ -82,7 +82,9 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
         far = f"Not {number(narrowed.width)} wide: more verdicts of {judge.name} would hardly narrow the score."
         out.print(plain(f"{far} nuggeteer plan says what would."))
     checked = f"People have judged {counted(narrowed.checked, 'nugget')} that {judge.name} has read"
-    out.print(plain(f"The guesses made the interval {widths}. {checked}; the more, the more its verdicts tell."))
+    out.print(
+        plain(f"The guesses made the interval {widths}. {checked}. The more they judge, the more its verdicts tell.")
+    )
 
 
 def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:

@@ -2,82 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
+from nuggeteer.reports.judges import CoefficientOutput, JudgeOutput, quality_of
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
-from nuggeteer.trust.agreement import AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
+from nuggeteer.trust.agreement import AssessorAgreement, MachineAgreement, RaterAgreement
+
+
+class AssessorOutput(Part):
+    """An assessor."""
+
+    assessor: str
+    machine: bool
+    pairs: Count
+    yes: Count
+    shared: Annotated[Count, about("Pairs that another person judged too.")]
+
+
+class AgreementOutput(Part):
+    """How two or more raters agree."""
+
+    raters: Sequence[str]
+    pairs: Count
+    questions: Count
+    differ: Count
+    yes: Annotated[Sequence[float] | None, about("Each rater's share; null for all people together.")]
+    percent: CoefficientOutput
+    kappa: Annotated[CoefficientOutput, about("Its value is null for all people together.")]
+    alpha: CoefficientOutput
+    positive_f1: CoefficientOutput
+    precision: Annotated[
+        CoefficientOutput, about("Of the first rater's yes, if the second is right; null for more than two raters.")
+    ]
+    recall: CoefficientOutput
+
+
+class PersonAgreement(AgreementOutput, kw_only=True):
+    """The same with or of one person."""
+
+    assessor: str
+
+
+class PeopleAgreement(Part):
+    """How a machine or the tool agrees with people."""
+
+    people: Sequence[PersonAgreement]
+    together: Annotated[AgreementOutput | None, about("With all people together; null if no two share a pair.")]
+    known: Annotated[AgreementOutput | None, about("With everything that is known.")]
+
+
+class ToolAgreement(PeopleAgreement, kw_only=True):
+    """How the tool's guesses agree with people."""
+
+    left_out: Annotated[str, about("What was left out of the fit before the tool guessed.")]
+
+
+class MachineOutput(PeopleAgreement, kw_only=True):
+    """How a machine with verdicts in `judgements/` agrees with people."""
+
+    machine: str
+
+
+class ToolGuess(Part):
+    """What the tool guesses."""
+
+    verdict: bool | None
+    probability: Number
+
+
+class DisputeOutput(Part):
+    """A pair that was judged differently."""
+
+    qid: str
+    nugget: str
+    description: str
+    text: str
+    yes: Annotated[Sequence[str], about("Who said yes.")]
+    no: Annotated[Sequence[str], about("Who said no.")]
+    reasons: Annotated[Mapping[str, str], about("By name.")]
+    tool: ToolGuess
+
+
+class AgreeOutput(Part):
+    """How far assessors agree, with each other and with the tool."""
+
+    assessors: Sequence[AssessorOutput]
+    people: Annotated[Sequence[AgreementOutput], about("Every two people who share a pair.")]
+    together: Annotated[AgreementOutput | None, about("All people; null if no two share a pair.")]
+    tool: ToolAgreement
+    machines: Sequence[MachineOutput]
+    judges: Annotated[
+        Sequence[JudgeOutput],
+        about("Language models: all that are heard, machines in `judgements/`, and files in `judges/`."),
+    ]
+    unnamed: Annotated[Count, about("Verdicts without an assessor.")]
+    both: Annotated[Count, about("Pairs on which one assessor said both yes and no.")]
+    others: Annotated[
+        Sequence[PersonAgreement],
+        about("Each person against everything that is known without them, if that has a yes on their pairs."),
+    ]
+    disagreements: Annotated[
+        Sequence[DisputeOutput],
+        about(
+            "First those among people, in the order of the key; then those of the tool with all people, with the "
+            "surest guesses first."
+        ),
+    ]
 
 
 def as_json(result: AssessorAgreement) -> dict[str, Any]:
-    return {
-        "assessors": [
-            {
-                "assessor": assessor.name,
-                "machine": assessor.machine,
-                "pairs": assessor.pairs,
-                "yes": assessor.yes,
-                "shared": assessor.shared,
-            }
-            for assessor in result.assessors
+    together, tool = result.together, result.tool
+    return AgreeOutput(
+        assessors=[copied(AssessorOutput, assessor, assessor=assessor.name) for assessor in result.assessors],
+        people=[AgreementOutput(**_agreement(agreement)) for agreement in result.people],
+        together=AgreementOutput(**_agreement(together)) if together else None,
+        tool=ToolAgreement(left_out=result.left_out, **_machine(tool)),
+        machines=[MachineOutput(machine=machine.name, **_machine(machine)) for machine in result.machines],
+        judges=[quality_of(judge) for judge in result.judges],
+        unnamed=result.unnamed,
+        both=result.both,
+        others=[PersonAgreement(assessor=each.raters[0], **_agreement(each)) for each in result.others],
+        disagreements=[
+            copied(
+                DisputeOutput,
+                dispute,
+                reasons=dict(dispute.reasons),
+                tool=ToolGuess(verdict=dispute.tool, probability=dispute.probability),
+            )
+            for dispute in result.disputes
         ],
-        "people": [_agreement_as_json(agreement) for agreement in result.people],
-        "together": _agreement_as_json(result.together),
-        "tool": {"left_out": result.left_out, **_machine_as_json(result.tool)},
-        "machines": [{"machine": machine.name, **_machine_as_json(machine)} for machine in result.machines],
-        "judges": [judges.as_json(judge) for judge in result.judges],
-        "unnamed": result.unnamed,
-        "both": result.both,
-        "others": [{"assessor": each.raters[0], **_agreement_as_json(each)} for each in result.others],
-        "disagreements": [_dispute_as_json(dispute) for dispute in result.disputes],
-    }
+    ).as_data()
 
 
-def _machine_as_json(machine: MachineAgreement) -> dict[str, Any]:
+def _machine(machine: MachineAgreement) -> dict[str, Any]:
+    together, known = machine.together, machine.known
     return {
-        "people": [{"assessor": each.raters[1], **_agreement_as_json(each)} for each in machine.each],
-        "together": _agreement_as_json(machine.together),
-        "known": _agreement_as_json(machine.known),
+        "people": [PersonAgreement(assessor=each.raters[1], **_agreement(each)) for each in machine.each],
+        "together": AgreementOutput(**_agreement(together)) if together else None,
+        "known": AgreementOutput(**_agreement(known)) if known else None,
     }
 
 
-def _agreement_as_json(agreement: RaterAgreement | None) -> Any:
-    if agreement is None:
-        return None
-    return {
-        "raters": list(agreement.raters),
-        "pairs": agreement.pairs,
-        "questions": agreement.questions,
-        "differ": agreement.differ,
-        "yes": agreement.yes,
-        "percent": agreement.percent._asdict(),
-        "kappa": agreement.kappa._asdict(),
-        "alpha": agreement.alpha._asdict(),
-        "positive_f1": agreement.positive._asdict(),
-        "precision": agreement.precision._asdict(),
-        "recall": agreement.recall._asdict(),
-    }
-
-
-def _dispute_as_json(dispute: Dispute) -> dict[str, Any]:
-    return {
-        "qid": dispute.qid,
-        "nugget": dispute.nugget,
-        "description": dispute.description,
-        "text": dispute.text,
-        "yes": list(dispute.yes),
-        "no": list(dispute.no),
-        "reasons": dict(dispute.reasons),
-        "tool": {"verdict": dispute.tool, "probability": dispute.probability},
-    }
+def _agreement(agreement: RaterAgreement) -> dict[str, Any]:
+    own = {name: getattr(agreement, name) for name in ("raters", "pairs", "questions", "differ", "yes")}
+    coefficients = {name: getattr(agreement, name) for name in ("percent", "kappa", "alpha", "precision", "recall")}
+    coefficients["positive_f1"] = agreement.positive
+    return own | {name: copied(CoefficientOutput, found) for name, found in coefficients.items()}
 
 
 def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
@@ -94,11 +175,11 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
     ]
     if judged:
         out.print(table("", columns, judged))
-    if result.together:
+    people = [(", ".join(agreement.raters), agreement) for agreement in result.people]
+    if result.together and len(people) > 1:
+        people.append(("all together", result.together))
+    if people := [*people, *((f"{other.raters[0]}, the others", other) for other in result.others)]:
         out.print()
-        people = [(", ".join(agreement.raters), agreement) for agreement in result.people]
-        if len(result.people) > 1:
-            people.append(("all together", result.together))
         _coefficients(out, "Between assessors", people)
     for title, machine in (
         ("The tool, as one more assessor", result.tool),
@@ -123,7 +204,7 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
 
 def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement]]) -> None:
     columns = [("", "left"), ("pairs", "right"), ("differ", "right"), ("agree", "right"), ("κ", "right")]
-    columns += [("α", "right"), ("95 % interval", "fixed"), ("F1", "right")]
+    columns += [("α", "right"), ("95 %", "fixed"), ("F1", "right"), ("95 %", "fixed")]
     cells = [
         [
             plain(name, "bold"),
@@ -132,8 +213,9 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
             Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
             Text(number(agreement.kappa.value)),
             Text(number(agreement.alpha.value)),
-            Text(_interval(agreement.alpha)),
+            Text(_of_alpha(agreement.alpha)),
             Text(number(agreement.positive.value)),
+            Text(_short(agreement.positive)),
         ]
         for name, agreement in rows
     ]
@@ -141,20 +223,19 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
 
 
 def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
-    columns = [("yes of", "left"), ("if right are", "left"), ("pairs", "right"), ("precision", "right")]
-    columns += [("95 %", "fixed"), ("recall", "right"), ("95 %", "fixed"), ("F1", "right"), ("κ", "right")]
+    columns = [("yes of", "left"), ("if right are", "left"), ("precision", "right")]
+    columns += [("95 %", "fixed"), ("recall", "right"), ("95 %", "fixed"), ("F1", "right"), ("95 %", "fixed")]
     named = {"known": "all verdicts", "others": "the others"}
     cells = [
         [
             plain(row.raters[0], "bold"),
             plain(named.get(row.raters[1], row.raters[1])),
-            Text(f"{row.pairs:,}"),
             Text(number(row.precision.value)),
             Text(_short(row.precision)),
             Text(number(row.recall.value)),
             Text(_short(row.recall)),
             Text(number(row.positive.value)),
-            Text(number(row.kappa.value)),
+            Text(_short(row.positive)),
         ]
         for row in rows
     ]
@@ -167,10 +248,10 @@ def _short(estimate: CoefficientEstimate) -> str:
     return f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
 
 
-def _interval(estimate: CoefficientEstimate) -> str:
+def _of_alpha(estimate: CoefficientEstimate) -> str:
     if estimate.low is None or estimate.high is None:
         return UNDEFINED
-    return f"{number(estimate.low)} to {number(estimate.high)}"
+    return f"{number(estimate.low, 2)} to {number(estimate.high, 2)}"
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
@@ -181,8 +262,8 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
         )
     yield (
         "shared: pairs that another person judged too. agree: the share on which both have the same verdict. κ is "
-        f"Cohen's and α is Krippendorff's, with its 95 % interval for the choice of questions (if there are "
-        f"{MIN_QUESTIONS} or more). F1 is that of yes. To guess fairly, the tool leaves out {result.left_out}."
+        "Cohen's, α is Krippendorff's, and F1 is that of yes. 95 %: the interval for the choice of questions, if there "
+        f"are {MIN_QUESTIONS} or more. To guess fairly, the tool leaves out {result.left_out}."
     )
     if result.tool.known:
         yield "all that is known: every verdict that score counts, also those implied by judged runs."

@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.judging.audits.audit import AuditResult
 from nuggeteer.judging.audits.estimate import AuditedMeasure
 from nuggeteer.reports.formatting import UNDEFINED, number, span
+from nuggeteer.reports.model import Count, Number, Part
 from nuggeteer.reports.terminal import plain, table
 
 
+class ExpectedScore(Part):
+    """What the guesses said when the audit was drawn."""
+
+    value: Number
+    low: Number
+    high: Number
+
+
+class AuditedScore(Part):
+    """What an audit proves about a score."""
+
+    value: Number
+    low: Number
+    high: Number
+    expected: ExpectedScore | None
+    disagrees: Annotated[bool | None, about("Whether `expected` and the audited interval have nothing in common.")]
+
+
+class Audited(Part):
+    """What an audit's verdicts prove."""
+
+    audit: str
+    at: str
+    measure: str
+    seed: int
+    planned: Count
+    judged: Annotated[Count, about("The first so many of them count.")]
+    waiting: Annotated[Count, about("Nuggets that are settled but come after one that is not.")]
+    nuggets: Annotated[Count, about("How many nuggets could be drawn.")]
+    by: str
+    scores: Annotated[
+        Mapping[str, AuditedScore | None], about("null for a measure about which the audit says nothing.")
+    ]
+
+
 def as_json(result: AuditResult) -> dict[str, Any]:
+    return audited(result).as_data()
+
+
+def audited(result: AuditResult) -> Audited:
     head = result.head
-    return {
-        "audit": head.audit,
-        "at": head.at,
-        "measure": head.measure,
-        "seed": head.seed,
-        "planned": result.planned,
-        "judged": result.judged,
-        "waiting": result.waiting,
-        "nuggets": result.units,
-        "scores": {name: _score_as_json(audited) for name, audited in result.measures.items()},
-    }
+    return Audited(
+        audit=head.audit,
+        at=head.at,
+        measure=head.measure,
+        seed=head.seed,
+        planned=result.planned,
+        judged=result.judged,
+        waiting=result.waiting,
+        nuggets=result.nuggets,
+        by=head.by,
+        scores={name: None if found is None else _score(found) for name, found in result.measures.items()},
+    )
 
 
-def _score_as_json(audited: AuditedMeasure | None) -> dict[str, Any] | None:
-    if audited is None:
-        return None
-    expected = dict(zip(("value", "low", "high"), audited.expected, strict=True)) if audited.expected else None
-    return {
-        "value": audited.value,
-        "low": audited.low,
-        "high": audited.high,
-        "expected": expected,
-        "disagrees": audited.disagrees,
-    }
+def _score(found: AuditedMeasure) -> AuditedScore:
+    expected = dict(zip(("value", "low", "high"), found.expected, strict=True)) if found.expected else None
+    return AuditedScore(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        expected=ExpectedScore(**expected) if expected else None,
+        disagrees=found.disagrees,
+    )
 
 
 def draw(out: Console, results: Sequence[AuditResult]) -> None:
@@ -89,8 +129,8 @@ def _remarks(results: Sequence[AuditResult]) -> list[str]:
                 result.waiting
             )
             lines.append(
-                f"In {run}'s audit, {missing} of {result.planned} are not judged{after}. The interval rests on the "
-                f"others. Go on with nuggeteer judge {run} --audit {result.planned}."
+                f"In {run}'s audit, {missing} of {result.planned} {result.head.by}s are not judged{after}. The "
+                f"interval rests on the others. Go on with nuggeteer judge {run} --audit {result.head.planned}."
             )
         silent = [name for name, audited in result.measures.items() if audited is None]
         if silent:

@@ -8,7 +8,7 @@ from typing import Any
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores, thresholds
-from nuggeteer.reports.json_values import file_name, gates_as_json
+from nuggeteer.reports.model import GateResult, file_name
 
 
 def as_json(found: Briefing) -> dict[str, Any]:
@@ -17,16 +17,17 @@ def as_json(found: Briefing) -> dict[str, Any]:
     trust = found.trust
     # First, because guesses are explained question by question, and changes have the same ones in another order.
     evidence = [
-        {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighting_as_json(sighting)}
+        {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighted(sighting).as_data()}
         for nugget, sighting in zip(found.key.nuggets, found.sightings, strict=True)
     ]
     return {
         "collection": file_name(found.collection),
         "new": _subject(found.new),
         "old": _subject(found.old) if found.old else None,
-        "decision": found.ruling.decision,
-        "reason": found.ruling.reason,
-        "gates": gates_as_json(found.ruling.gates),
+        "decision": found.decision,
+        "reason": found.reason,
+        "today": found.ruling.decision,
+        "gates": [GateResult.of(gate).as_data() for gate in found.ruling.gates],
         "scores": scores.as_json(found.scores),
         "changes": changes.as_json(found.diff) if found.diff else None,
         "history": history.as_json([(found.trend, found.timelines)], len(found.trend.builds))

@@ -2,41 +2,78 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from msgspec import UNSET, UnsetType
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.history.trend import Build, NuggetTimelines
+from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import chance, shortened
+from nuggeteer.reports.model import Basis, Count, Decision, Ends, NuggetId, Number, Pairs, Part, Signature, copied
 from nuggeteer.text import escaped
 
 LONGEST = 10  # of a label, such as a commit's hash; what is longer is cut
 
 
-def build_as_json(build: Build) -> dict[str, Any]:
-    scoring = build.scoring
-    return {
-        "build": scoring.build,
-        "time": scoring.time,
-        "label": scoring.label,
-        "run": scoring.run,
-        "signature": scoring.signature,
-        "comparable": build.comparable,
-        "unlike": list(build.unlike),
-        "unasked": list(build.unasked),
-        **asdict(build.interval),
-        "pairs": {"known": scoring.known, "guessed": scoring.guessed},
-    }
+class RulingOutput(Part):
+    """What nightly decided of a build."""
+
+    decision: Decision
+    basis: Basis
+    gate: Annotated[str, about("The rules.")]
+    reason: str
+    against: Annotated[str | None, about("The run it was compared with.")]
+    old: Annotated[Count | None, about("The build of that run, if it is recorded.")]
+    signature: Annotated[str, about("That of the scores on which it rests.")]
+    time: str
 
 
-def fact_as_json(timelines: NuggetTimelines, nugget: int) -> dict[str, Any]:
+class BuildOutput(Part, kw_only=True):
+    """A recorded build."""
+
+    build: Annotated[Count, about("Its number.")]
+    time: str
+    label: str | None
+    run: str
+    signature: Signature | UnsetType = UNSET
+    comparable: Annotated[bool, about("Whether its score can be compared with the last build's.")]
+    unlike: Annotated[Sequence[str], about("Settings in which it is unlike the last build.")]
+    unasked: Annotated[Sequence[str], about("Questions that it was not asked.")]
+    value: Annotated[Number, about("The expected score.")]
+    hard: Annotated[Number, about("The score that takes each nugget of probability ½ or more as found.")]
+    low: Annotated[Number, about("Where the 95 % interval begins.")]
+    high: Annotated[Number, about("Where it ends.")]
+    judging: Annotated[Ends | None, about("The interval if only guesses were uncertain.")]
+    sampling: Annotated[Ends | None, about("The interval if only the choice of questions was uncertain.")]
+    pairs: Pairs | UnsetType = UNSET
+    ruling: Annotated[RulingOutput | None, about("null if the build was only scored.")]
+
+
+class TimelineNugget(NuggetId):
+    """A nugget of recorded builds."""
+
+    importance: Importance
+
+
+def build_parts(build: Build) -> dict[str, Any]:
+    """What every report says of a build."""
+    scoring, interval = build.scoring, build.interval
+    own = {name: getattr(scoring, name) for name in ("build", "time", "label", "run")}
+    own |= {name: getattr(build, name) for name in ("comparable", "unlike", "unasked")}
+    own |= {name: getattr(interval, name) for name in ("value", "low", "high", "judging", "sampling", "hard")}
+    return own | {"ruling": None if build.ruling is None else copied(RulingOutput, build.ruling)}
+
+
+def nugget_parts(timelines: NuggetTimelines, nugget: int) -> dict[str, Any]:
     fact = timelines.nuggets[nugget]
     return {"qid": fact.qid, "nugget": fact.nugget, "importance": fact.importance}
 
 
 def group_name(group: str | None) -> str:
-    return "Runs without a group" if group is None else group
+    return "Your builds" if group is None else group
 
 
 def build_name(build: Build) -> str:

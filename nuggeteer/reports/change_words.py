@@ -8,7 +8,7 @@ from rich.text import Text
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import signed
+from nuggeteer.comparing.gate import Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.causes import Causes
 from nuggeteer.reports.formatting import UNDEFINED, chance, listed
@@ -16,6 +16,8 @@ from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
 DOUBTFUL = 0.1  # less probable nuggets are taken as absent
+
+SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody has to see the colour
 
 
 def difference(delta: Delta) -> str:
@@ -62,7 +64,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"Expected, with the less probable ones: {gained:.1f} gained, {lost:.1f} lost."
+        yield f"With the less probable ones, each by its chance, about {gained:.0f} are gained and {lost:.0f} lost."
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:
@@ -141,3 +143,9 @@ def in_words(change: NuggetChange, size: int = 240) -> list[str]:
             words = "".join(f"«{piece}»" if marked else piece for piece, marked in excerpt(sighting.passage, size))
         lines.append(f"{label} ({verdict(sighting)}): {words}")
     return lines
+
+
+def in_lines(ruling: Ruling) -> list[str]:
+    """A ruling as every door prints it: the decision with its reason, and what it means for other questions."""
+    beyond = [f"{gate.beyond}." for gate in ruling.gates if gate.beyond]
+    return [f"{ruling.title}: {ruling.reason}", *beyond]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import Gate, signed
+from nuggeteer.comparing.gate import Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
+from nuggeteer.fields import Share, about
 from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
-from nuggeteer.records import number_or_none
+from nuggeteer.records import Importance
 from nuggeteer.reports import explanation
 from nuggeteer.reports.change_words import (
     absence,
@@ -23,144 +26,267 @@ from nuggeteer.reports.change_words import (
     causes_in_words,
     difference,
     difference_span,
+    in_lines,
     nuggets_in_words,
     sureness,
     texts_in_words,
     verdict,
     worth,
 )
-from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, number, p_value
-from nuggeteer.reports.json_values import file_name, interval_as_json
+from nuggeteer.reports.explanation import ExplainedGuess
+from nuggeteer.reports.formatting import judging_share, lacks_interval, no_interval, not_calibrated, number, p_value
+from nuggeteer.reports.model import (
+    BY_MEASURE,
+    AsTruth,
+    Basis,
+    Count,
+    Decision,
+    GateResult,
+    Interval,
+    Notes,
+    NuggetId,
+    Number,
+    Of,
+    Part,
+    Signature,
+    Source,
+    copied,
+    file_name,
+)
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.terminal import plain, table
 
+STYLE = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 SHOWN = 5  # of each kind, unless all are asked for
 LINES = 2  # of a passage
 
 
-def as_json(result: Diff, gates: Sequence[Gate] = (), causes: Causes | None = None) -> dict[str, Any]:
-    return {
-        "signature": result.signature,
-        "notes": list(result.notes),
-        "as_truth": list(result.as_truth),
-        "old": file_name(result.old_run.name),
-        "new": file_name(result.new_run.name),
-        "delta": {measure.name: None for measure in DEFAULT}
-        | {name: _delta_as_json(delta) for name, delta in result.deltas.items()},
-        "gained": [_change_as_json(change) for change in result.gained],
-        "lost": [_change_as_json(change) for change in result.lost],
-        "doubtful": [{"kind": change.kind, **_change_as_json(change)} for change in result.doubtful],
-        "kept": [_change_as_json(change) for change in result.kept],
-        "expected": {"gained": result.expected_gained, "lost": result.expected_lost},
-        "answers": {
-            "identical": int(result.identical.sum()),
-            **{
-                what: [result.key.questions[i].qid for i in which]
-                for what, which in (
-                    ("emptied", result.emptied),
-                    ("answered_anew", result.answered_anew),
-                    ("grown", result.grown),
-                    ("shrunk", result.shrunk),
-                )
-            },
-        },
-        "per_question": list(_questions_as_json(result)),
-        "gates": [
-            {"rule": gate.rule, "passed": gate.passed, "why": gate.why, "lost": [_name_as_json(c) for c in gate.lost]}
-            for gate in gates
-        ],
-        "passed": all(gate.passed for gate in gates) if gates else None,
-        **({"causes": causes_as_json(causes)} if causes else {}),
+class MeasureDelta(Interval, kw_only=True):
+    """The change of a score: new − old."""
+
+    old: Annotated[
+        Number, about("The score of OLD, moved as far as it is in doubt by what the words of both say of the change.")
+    ]
+    new: Annotated[Number, about("That of NEW, moved likewise, so that their difference is `value`.")]
+    p: Annotated[Number, about("Two-sided; below 5 % where the interval does not contain 0.")]
+    p_randomisation: Annotated[Number, about("Of a test that flips the signs of questions.")]
+    p_bootstrap: Annotated[Number, about("Of a test that resamples questions.")]
+
+
+class SightedNugget(Part, kw_only=True):
+    """Where a run has a nugget; or, if it does not, the response that comes nearest."""
+
+    found: bool
+    source: Source
+    probability: Share | None
+    score: Annotated[Number, about("The match score.")]
+    docid: str | None
+    rank: Count | None
+    text: Annotated[str | None, about("Of the response.")]
+    marks: Annotated[
+        Sequence[Of] | None,
+        about("[start, end) in characters (code points) of `text`: the words that speak for the nugget."),
+    ]
+    explanation: Annotated[ExplainedGuess | None, about("null if the nugget is known, or if the matcher does not say.")]
+    contradicted: (
+        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
+    ) = UNSET
+
+
+class ChangedNugget(NuggetId, kw_only=True):
+    """A nugget that one run has and the other lacks."""
+
+    kind: (
+        Annotated[Literal["gained", "lost", "kept"], about("Of doubtful ones: what the decisions make of it.")]
+        | UnsetType
+    ) = UNSET
+    importance: Importance
+    description: str
+    probability: Annotated[Share | None, about("That it is so.")]
+    source: Annotated[Literal["known", "guessed"], about("`known` if both sides are known.")]
+    effect: Annotated[Number, about("On the score.")]
+    text: Annotated[str | None, about("Of the side that has the nugget.")]
+    old: SightedNugget
+    new: SightedNugget
+
+
+class ExpectedChanges(Part):
+    """The sums of the probabilities over all nuggets, listed or not."""
+
+    gained: Number
+    lost: Number
+
+
+class ChangedAnswers(Part):
+    """How many answers are identical, and the questions whose answers changed much."""
+
+    identical: Count
+    emptied: Sequence[str]
+    answered_anew: Sequence[str]
+    grown: Sequence[str]
+    shrunk: Sequence[str]
+
+
+class AnswerSide(Part):
+    """One run's answer to a question."""
+
+    measures: Annotated[Mapping[str, Number], BY_MEASURE]
+    answered: bool
+    length: Count
+
+
+class QuestionChange(Part):
+    """A question in both runs."""
+
+    qid: str
+    delta: Annotated[Mapping[str, Number], about("By measure.")]
+    identical: Annotated[bool, about("Whether both answers have the same texts.")]
+    old: AnswerSide
+    new: AnswerSide
+
+
+class ChangeCauses(Part):
+    """The parts of the change from the recorded score of OLD to today's score of NEW. They add up to `change`."""
+
+    run: str
+    time: Annotated[str, about("When OLD was recorded.")]
+    measure: str
+    recorded: float
+    change: float
+    build: Annotated[float, about("The difference of the two runs, both scored as of today.")]
+    judges: Annotated[float, about("What the judges of today change in the score of OLD.")]
+    verdicts: Annotated[float, about("What people's verdicts since then change in it.")]
+    rest: Annotated[float, about("What version, key and settings change in it.")]
+    judges_then: Sequence[str]
+    judges_now: Sequence[str]
+
+
+class DiffOutput(Part, kw_only=True):
+    """What changed between two runs."""
+
+    signature: Signature
+    notes: Notes
+    as_truth: AsTruth
+    old: str
+    new: str
+    delta: Annotated[Mapping[str, MeasureDelta | None], about("new − old, by measure.")]
+    gained: Annotated[Sequence[ChangedNugget], about("With a probability of ½ or more; what matters most comes first.")]
+    lost: Sequence[ChangedNugget]
+    doubtful: Annotated[
+        Sequence[ChangedNugget],
+        about("Nuggets that are decided otherwise in the two runs, although a change is less probable than not."),
+    ]
+    kept: Sequence[ChangedNugget]
+    expected: ExpectedChanges
+    answers: ChangedAnswers
+    per_question: Sequence[QuestionChange]
+    decision: Annotated[Decision | None, about("Of all gates together; null where none was asked for.")]
+    basis: Basis
+    passed: Annotated[bool | None, about("false if the decision is FAIL; null where no gate was asked for.")]
+    gates: Sequence[GateResult]
+    causes: Annotated[ChangeCauses, about("Only if OLD was recorded with other judges.")] | UnsetType = UNSET
+
+
+def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = None) -> dict[str, Any]:
+    deltas: dict[str, MeasureDelta | None] = {measure.name: None for measure in DEFAULT}
+    deltas |= {name: _delta(delta) for name, delta in result.deltas.items()}
+    changed = {
+        "emptied": result.emptied,
+        "answered_anew": result.answered_anew,
+        "grown": result.grown,
+        "shrunk": result.shrunk,
     }
+    return DiffOutput(
+        signature=result.signature,
+        notes=result.notes,
+        as_truth=result.as_truth,
+        old=file_name(result.old_run.name),
+        new=file_name(result.new_run.name),
+        delta=deltas,
+        gained=[_change_of(change) for change in result.gained],
+        lost=[_change_of(change) for change in result.lost],
+        doubtful=[_change_of(change, doubtful=True) for change in result.doubtful],
+        kept=[_change_of(change) for change in result.kept],
+        expected=ExpectedChanges(gained=result.expected_gained, lost=result.expected_lost),
+        answers=ChangedAnswers(
+            identical=int(result.identical.sum()),
+            **{what: [result.key.questions[i].qid for i in which] for what, which in changed.items()},
+        ),
+        per_question=list(_question_changes(result)),
+        decision=ruling.decision if ruling else None,
+        basis=ruling.basis if ruling else None,
+        passed=ruling.decision != "FAIL" if ruling else None,
+        gates=[GateResult.of(gate) for gate in ruling.gates] if ruling else [],
+        causes=copied(ChangeCauses, replace(causes, run=file_name(causes.run))) if causes else UNSET,
+    ).as_data()
 
 
-def causes_as_json(causes: Causes) -> dict[str, Any]:
-    return {
-        "run": file_name(causes.run),
-        "time": causes.time,
-        "measure": causes.measure,
-        "recorded": causes.recorded,
-        "change": causes.change,
-        "build": causes.build,
-        "judges": causes.judges,
-        "verdicts": causes.verdicts,
-        "rest": causes.rest,
-        "judges_then": list(causes.judges_then),
-        "judges_now": list(causes.judges_now),
-    }
+def _delta(delta: Delta) -> MeasureDelta:
+    own = {name: getattr(delta, name) for name in ("old", "new", "p", "p_randomisation", "p_bootstrap")}
+    return MeasureDelta.of(delta.interval, delta.measure, **own)
 
 
-def _delta_as_json(delta: Delta) -> dict[str, Any]:
-    return {
-        **(interval_as_json(delta.interval) or {}),
-        "old": delta.old,
-        "new": delta.new,
-        "p": delta.p,
-        "p_randomisation": delta.p_randomisation,
-        "p_bootstrap": delta.p_bootstrap,
-    }
-
-
-def _name_as_json(change: NuggetChange) -> dict[str, Any]:
-    return {"qid": change.question.qid, "nugget": change.nugget.nugget}
-
-
-def _change_as_json(change: NuggetChange) -> dict[str, Any]:
+def _change_of(change: NuggetChange, doubtful: bool = False) -> ChangedNugget:
     passage = change.carrier.passage
-    return {
-        **_name_as_json(change),
-        "importance": change.nugget.importance,
-        "description": change.nugget.descriptions[0],
-        "probability": change.probability,
-        "source": "known" if change.known else "guessed",
-        "effect": change.effect,
-        "text": None if passage is None else passage.text,
-        "old": sighting_as_json(change.old),
-        "new": sighting_as_json(change.new),
-    }
+    return ChangedNugget(
+        kind=change.kind if doubtful else UNSET,
+        qid=change.question.qid,
+        nugget=change.nugget.nugget,
+        importance=change.nugget.importance,
+        description=change.nugget.descriptions[0],
+        probability=change.probability,
+        source="known" if change.known else "guessed",
+        effect=change.effect,
+        text=None if passage is None else passage.text,
+        old=sighted(change.old),
+        new=sighted(change.new),
+    )
 
 
-def sighting_as_json(sighting: Sighting) -> dict[str, Any]:
-    """`marks` are [start, end) in characters (code points) of `text`."""
+def sighted(sighting: Sighting) -> SightedNugget:
     passage = sighting.passage
-    return {
-        "found": sighting.found,
-        "source": "known" if sighting.known else "guessed",
-        "probability": sighting.probability,
-        "score": sighting.score,
-        "docid": None if passage is None else passage.docid,
-        "rank": None if passage is None else passage.rank,
-        "text": None if passage is None else passage.text,
-        "marks": None if passage is None else [list(mark) for mark in passage.marks],
-        "explanation": explanation.as_json(sighting.explanation),
-        **({"contradicted": True} if sighting.contradicted else {}),
-    }
+    return SightedNugget(
+        found=sighting.found,
+        source="known" if sighting.known else "guessed",
+        probability=sighting.probability,
+        score=sighting.score,
+        docid=None if passage is None else passage.docid,
+        rank=None if passage is None else passage.rank,
+        text=None if passage is None else passage.text,
+        marks=None if passage is None else passage.marks,
+        explanation=None if sighting.explanation is None else explanation.explained(sighting.explanation),
+        contradicted=True if sighting.contradicted else UNSET,
+    )
 
 
-def _questions_as_json(result: Diff) -> Iterator[dict[str, Any]]:
+def _question_changes(result: Diff) -> Iterator[QuestionChange]:
+    deltas = result.deltas.items()
+    by_side = (
+        (result.old, {name: delta.old_by_question for name, delta in deltas}),
+        (result.new, {name: delta.new_by_question for name, delta in deltas}),
+    )
     for i, question in enumerate(result.key.questions):
-        yield {
-            "qid": question.qid,
-            "delta": {name: number_or_none(delta.by_question[i]) for name, delta in result.deltas.items()},
-            "identical": bool(result.identical[i]),
-            **{
-                side: {
-                    **{name: number_or_none(values[i]) for name, values in by_question.items()},
-                    "answered": bool(outcome.answered[i]),
-                    "length": int(outcome.length[i]),
-                }
-                for side, outcome, by_question in (
-                    ("old", result.old, {name: d.old_by_question for name, d in result.deltas.items()}),
-                    ("new", result.new, {name: d.new_by_question for name, d in result.deltas.items()}),
-                )
-            },
-        }
+        old, new = (
+            AnswerSide(
+                measures={name: values[i] for name, values in by_question.items()},
+                answered=bool(outcome.answered[i]),
+                length=int(outcome.length[i]),
+            )
+            for outcome, by_question in by_side
+        )
+        yield QuestionChange(
+            qid=question.qid,
+            delta={name: delta.by_question[i] for name, delta in deltas},
+            identical=bool(result.identical[i]),
+            old=old,
+            new=new,
+        )
 
 
 def draw(
     out: Console,
     result: Diff,
-    gates: Sequence[Gate] = (),
+    ruling: Ruling | None = None,
     everything: bool = False,
     explain: bool = False,
     causes: Causes | None = None,
@@ -188,10 +314,12 @@ def draw(
     for line in (*result.notes, *_remarks(result)):
         out.print()
         out.print(plain(line))
-    if gates:
+    if ruling:
+        first, *rest = in_lines(ruling)
         out.print()
-    for gate in gates:
-        out.print(plain(str(gate), "bold green" if gate.passed else "bold red"), soft_wrap=True)
+        out.print(plain(first, STYLE[ruling.decision]), soft_wrap=True)
+        for line in rest:
+            out.print(plain(line), soft_wrap=True)
 
 
 def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
@@ -334,6 +462,7 @@ def _remarks(result: Diff) -> Iterator[str]:
         yield "yes and no are known; with a question mark they are guessed, by match score and threshold."
     if lacks_interval(delta.interval):
         yield no_interval()
+    yield from not_calibrated((one.measure, one.interval) for one in result.deltas.values())
     if delta.p is not None and delta.p < 1 and result.expected_gained is not None:
         yield (
             "p and the interval allow for wrong guesses and for other questions. If the expected scores were certain, "

@@ -16,6 +16,7 @@ from nuggeteer.reports.drawing import (
     Drawing,
     Panel,
     Scale,
+    decimal,
     round_numbers,
     shortened,
     text_width,
@@ -25,6 +26,7 @@ from nuggeteer.statistics.intervals import Interval
 from nuggeteer.trust.reliability import Reliability
 
 FEW = 30  # pairs: a share of fewer says little, so their points are hollow
+TREND_WIDTH, TREND_HEIGHT = 547.0, 209.0
 FEWEST_LABELS, MOST_LABELS = 4, 10  # below the trend: labels are shortened until so many fit
 LABEL_ROW = GAP + 1.5 * FONT_SIZE  # the height of the labels below an axis
 FULL, HOLLOW, UNLIKE = "fill-accent stroke-accent", "fill-page stroke-accent", "fill-page stroke-muted"
@@ -64,18 +66,15 @@ def trend(found: Trend, last: int) -> str:
     value, low, high = (numbers[first:].tolist() for numbers in (found.value, found.low, found.high))
     alike = found.comparable[first:].tolist()
     drawing = Drawing(
-        547,
-        209,
+        TREND_WIDTH,
+        TREND_HEIGHT,
         "chart trend",
         f"Scores of the last {len(builds)} builds, with intervals; the table below has the numbers",
         f"From {_label(builds[0])} to {_label(builds[-1])}. {alike.count(False)} of the builds are not "
         "comparable with the newest; their points are hollow.",
     )
-    bottom, top = _extent([*value, *low, *high])
-    room = max(top - bottom, 0.02) * 0.12
-    y = Scale(max(bottom - room, min(bottom, -0.02)), min(top + room, max(top, 1.02)), 209 - LABEL_ROW, 4)
-    ticks = round_numbers(y.low, y.high, most=7)
-    left, right = max(map(text_width, ticks.values())) + GAP, 545.0
+    y, ticks, left = _trend_scale(found, last)
+    right = 545.0
     longest = (right - left) / (min(len(builds), FEWEST_LABELS) + 0.2) - GAP
     labels = [shortened(_label(build), longest) for build in builds]
     beside = 0.6 / (len(builds) + 0.2)  # the newest build: how far from the right end, as a share of the axis
@@ -97,6 +96,27 @@ def trend(found: Trend, last: int) -> str:
         if change.since >= first:
             _mark_change(panel, change.since - first - 0.5, change.worse)
     return str(drawing)
+
+
+def trend_axis(found: Trend, last: int) -> str:
+    """The numbers at the left of `trend`, which stay in sight where a narrow page shows only the newest builds. They
+    are as wide as they are in the whole."""
+    y, ticks, left = _trend_scale(found, last)
+    drawing = Drawing(left, TREND_HEIGHT, "chart axis", "", "")
+    drawing.root.set("width", f"{decimal(100 * left / TREND_WIDTH)}%")
+    drawing.root.set("aria-hidden", "true")
+    drawing.add("rect", "fill-page", {"x": 0, "y": 0, "width": left, "height": TREND_HEIGHT})
+    Panel(drawing, Scale(0, 1, left, left), y).y_axis(ticks)
+    return str(drawing)
+
+
+def _trend_scale(found: Trend, last: int) -> tuple[Scale, dict[float, str], float]:
+    """Where scores lie, the numbers beside them, and how much room these take."""
+    bottom, top = _extent([number for numbers in (found.value, found.low, found.high) for number in numbers[-last:]])
+    room = max(top - bottom, 0.02) * 0.12
+    y = Scale(max(bottom - room, min(bottom, -0.02)), min(top + room, max(top, 1.02)), TREND_HEIGHT - LABEL_ROW, 4)
+    ticks = round_numbers(y.low, y.high, most=7)
+    return y, ticks, max(map(text_width, ticks.values())) + GAP
 
 
 def _mark_change(panel: Panel, x: float, worse: bool) -> None:
@@ -143,7 +163,7 @@ def agreement(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str) 
         331,
         "chart agreement",
         f"{y_name} against {x_name}",
-        "On the dashed diagonal both are equal. A band at the left edge are answers that score 0 by the first only.",
+        "On the dashed diagonal both are equal. Answers in the band at the left edge score 0 by the first only.",
     )
     left = ROOM_FOR_NAME + GAP + text_width("0.0")
     below = 331 - LABEL_ROW - ROOM_FOR_NAME

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.comparing.comparison import Comparison, PairOfRuns, Standing
-from nuggeteer.records import number_or_none
+from nuggeteer.comparing.comparison import Comparison, Standing
+from nuggeteer.fields import Share, about
 from nuggeteer.reports import comparison_correlations as correlations
 from nuggeteer.reports import comparison_slices
+from nuggeteer.reports.comparison_correlations import MeasureCorrelation, OfficialAgreement
+from nuggeteer.reports.comparison_slices import SlicesOutput
 from nuggeteer.reports.formatting import (
     UNDEFINED,
     between,
+    counted,
     judging_share,
     no_interval,
     number,
@@ -22,80 +25,153 @@ from nuggeteer.reports.formatting import (
     percent,
     signed_span,
 )
-from nuggeteer.reports.json_values import interval_as_json
+from nuggeteer.reports.model import (
+    BY_MEASURE,
+    AsTruth,
+    Count,
+    Interval,
+    Notes,
+    Number,
+    Of,
+    Pairs,
+    Part,
+    Signature,
+    copied,
+)
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scores import RunScore
-from nuggeteer.statistics.variance import Factor
 
 MANY = 7  # more have too many pairs to read one by one
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+class ComparedRun(Part):
+    """A run in the order of the first measure."""
+
+    run: str
+    place: Annotated[Count, about("From 1.")]
+    measures: Annotated[Mapping[str, Interval], BY_MEASURE]
+    pooled: Annotated[
+        Number,
+        about("The score by the measure that ranks the runs, with all questions as one; null if it is no F."),
+    ]
+    official: Annotated[Mapping[str, float], about("What the manifest says.")]
+    pairs: Pairs
+
+
+class VarianceFactor(Part):
+    """A part of an analysis of variance."""
+
+    squares: Annotated[Number, about("The sum of squares.")]
+    freedom: Count
+    f: Number
+    p: Number
+
+
+class Residual(Part):
+    """What the parts leave."""
+
+    mean_square: Number
+    freedom: Count
+
+
+class VarianceParts(Part):
+    """The analysis of variance of the scores by question and run."""
+
+    questions: VarianceFactor
+    runs: VarianceFactor
+    residual: Residual
+
+
+class TukeyPairs(Part):
+    """Tukey's test of honestly significant differences."""
+
+    pairs: Count
+    significant: Count
+
+
+class RunPair(Part):
+    """Two runs."""
+
+    higher: str
+    lower: str
+    difference: Number
+    low: Number
+    high: Number
+    p: Number
+    above: Annotated[Share | None, about("The share of draws in which higher is above lower.")]
+    significant: bool
+
+
+class MeasureStanding(Part):
+    """The runs by one measure."""
+
+    questions: Count
+    variance: VarianceParts
+    tukey: TukeyPairs
+    groups: Annotated[Sequence[Sequence[str]], about("Runs that cannot be told apart.")]
+    ranks: Annotated[Mapping[str, Of | None], about("By run: the best and the worst place that it may have.")]
+    pairs: Sequence[RunPair]
+
+
+class CompareOutput(Part):
+    """Which of many runs can be told apart."""
+
+    signature: Signature
+    notes: Notes
+    as_truth: AsTruth
+    measure: Annotated[str, about("It ranks the runs.")]
+    runs: Sequence[ComparedRun]
+    measures: Mapping[str, MeasureStanding]
+    correlations: Sequence[MeasureCorrelation]
+    official: Annotated[Mapping[str, OfficialAgreement], about("By the name of the official score.")]
+    by: Annotated[SlicesOutput | None, about("With `--by`.")]
+
+
 def as_json(result: Comparison) -> dict[str, Any]:
     first = result.standings[0]
-    return {
-        "signature": result.scores.signature,
-        "notes": list(result.scores.notes),
-        "as_truth": list(result.scores.as_truth),
-        "measure": first.measure.name,
-        "runs": [_run_as_json(result, position, result.scores.runs[i]) for position, i in enumerate(first.order)],
-        "measures": {standing.measure.name: _standing_as_json(result, standing) for standing in result.standings},
-        **correlations.as_json(result),
-        "by": comparison_slices.as_json(result, result.slices) if result.slices else None,
-    }
+    return CompareOutput(
+        signature=result.scores.signature,
+        notes=result.scores.notes,
+        as_truth=result.scores.as_truth,
+        measure=first.measure.name,
+        runs=[_run(result, position, result.scores.runs[i]) for position, i in enumerate(first.order)],
+        measures={standing.measure.name: _standing(result, standing) for standing in result.standings},
+        correlations=[correlations.correlation_of(one) for one in result.correlations],
+        official={one.name: correlations.official_of(one) for one in result.official},
+        by=comparison_slices.slices_of(result, result.slices) if result.slices else None,
+    ).as_data()
 
 
-def _run_as_json(result: Comparison, position: int, run: RunScore) -> dict[str, Any]:
-    return {
-        "run": run.name,
-        "place": position + 1,
-        **{measure.name: interval_as_json(run.measures[measure.name]) for measure in result.scores.measures},
-        "pooled": None if result.pooled is None else number_or_none(result.pooled[result.scores.runs.index(run)]),
-        "official": dict(run.run.info.official),
-        "pairs": {"known": run.outcome.pairs_known, "guessed": run.outcome.pairs_guessed},
-    }
+def _run(result: Comparison, position: int, run: RunScore) -> ComparedRun:
+    return ComparedRun(
+        run=run.name,
+        place=position + 1,
+        measures={measure.name: Interval.of(run.measures[measure.name], measure) for measure in result.scores.measures},
+        pooled=None if result.pooled is None else result.pooled[result.scores.runs.index(run)],
+        official=run.run.info.official,
+        pairs=Pairs(known=run.outcome.pairs_known, guessed=run.outcome.pairs_guessed),
+    )
 
 
-def _standing_as_json(result: Comparison, standing: Standing) -> dict[str, Any]:
+def _standing(result: Comparison, standing: Standing) -> MeasureStanding:
     names = [run.name for run in result.scores.runs]
-    variance, tukey = standing.variance, standing.tukey
-    return {
-        "questions": standing.questions,
-        "variance": {
-            "questions": _factor_as_json(variance.questions),
-            "runs": _factor_as_json(variance.runs),
-            "residual": {"mean_square": number_or_none(variance.mean_square), "freedom": variance.freedom},
-        },
-        "tukey": {"pairs": tukey.pairs, "significant": tukey.significant},
-        "groups": [[names[i] for i in group] for group in standing.groups],
-        "ranks": {
+    variance = standing.variance
+    return MeasureStanding(
+        questions=standing.questions,
+        variance=VarianceParts(
+            questions=copied(VarianceFactor, variance.questions),
+            runs=copied(VarianceFactor, variance.runs),
+            residual=copied(Residual, variance),
+        ),
+        tukey=copied(TukeyPairs, standing.tukey),
+        groups=[[names[i] for i in group] for group in standing.groups],
+        ranks={
             names[i]: None if standing.ranks is None else [int(end) for end in standing.ranks[i]]
             for i in standing.order
         },
-        "pairs": [_pair_as_json(pair, names) for pair in standing.pairs],
-    }
-
-
-def _pair_as_json(pair: PairOfRuns, names: Sequence[str]) -> dict[str, Any]:
-    return {
-        "higher": names[pair.higher],
-        "lower": names[pair.lower],
-        "difference": number_or_none(pair.difference),
-        "low": number_or_none(pair.low),
-        "high": number_or_none(pair.high),
-        "p": number_or_none(pair.p),
-        "above": pair.above,
-        "significant": pair.significant,
-    }
-
-
-def _factor_as_json(factor: Factor) -> dict[str, Any]:
-    return {
-        "squares": number_or_none(factor.squares),
-        "freedom": factor.freedom,
-        "f": number_or_none(factor.f),
-        "p": number_or_none(factor.p),
-    }
+        pairs=[copied(RunPair, pair, higher=names[pair.higher], lower=names[pair.lower]) for pair in standing.pairs],
+    )
 
 
 def draw(out: Console, result: Comparison) -> None:
@@ -166,8 +242,9 @@ def _tests(out: Console, result: Comparison) -> None:
         row += [number(questions.f, 2), p_value(questions.p)]
         rows.append([*row, f"{tukey.significant:,}" if tukey.tested else UNDEFINED])
     pairs = result.standings[0].tukey.pairs
+    title = f"Analysis of variance, and {how_tested(result.standings[0])} of {counted(pairs, 'pair')}"
     out.print()
-    out.print(table(f"Analysis of variance, and Tukey's test of {pairs:,} pairs", columns, rows))
+    out.print(table(title, columns, rows))
 
 
 def _pairs(out: Console, result: Comparison) -> None:
@@ -186,6 +263,10 @@ def _pairs(out: Console, result: Comparison) -> None:
     out.print(table(f"{standing.measure.title}, pair by pair", columns, rows))
 
 
+def how_tested(standing: Standing) -> str:
+    return "the test of nuggeteer diff" if standing.change else "Tukey's test of honest significant differences"
+
+
 def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
     """The notes below the tables."""
     first = result.standings[0]
@@ -199,9 +280,9 @@ def _remarks(result: Comparison, wide: bool) -> Iterator[str]:
     if not first.tukey.tested:
         yield f"{no_interval()} There are no tests either."
     elif _lettered(first, wide):
-        yield "groups: runs that share a letter cannot be told apart (Tukey's honestly significant difference)."
+        yield f"groups: runs that share a letter cannot be told apart by {how_tested(first)}."
     else:
-        yield "alike: the ranks that cannot be told apart from this one (Tukey's honestly significant difference)."
+        yield f"alike: the ranks that cannot be told apart from this one by {how_tested(first)}."
     if guessed:
         known = "known: the share of (response, nugget) pairs with a human verdict"
         yield (

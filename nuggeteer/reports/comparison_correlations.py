@@ -2,74 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison
 from nuggeteer.comparing.correlations import Correlation, Official
-from nuggeteer.records import number_or_none
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, number, percent
+from nuggeteer.reports.model import Count, Ends, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
 
 
-def as_json(result: Comparison) -> dict[str, Any]:
-    return {
-        "correlations": [_correlation_as_json(correlation) for correlation in result.correlations],
-        "official": {one.name: _official_as_json(one) for one in result.official},
-    }
+class Agreement(Part):
+    """How two scores agree."""
+
+    n: Count
+    pearson: Number
+    pearson_interval: Annotated[Ends | None, about("By Fisher's z, for independent scores.")]
+    pearson_at_least: Annotated[Number, about("The end of the one-sided 95 % interval, as Dang & Lin 2007 print it.")]
+    kendall_tau: Number
+    kendall_tau_interval: Ends | None
 
 
-def _correlation_as_json(correlation: Correlation) -> dict[str, Any]:
-    zeros = correlation.zeros
-    return {
-        "measures": [str(measure) for measure in correlation.measures],
-        "answers": _agreement_as_json(correlation.answers) | {"by_question": _span(correlation.by_question)},
-        "runs": _agreement_as_json(correlation.runs) | {"swaps": _swaps_as_json(correlation.swaps)},
-        "zeros": {
-            "answers": zeros.answers,
-            "first": number_or_none(zeros.first),
-            "second": number_or_none(zeros.second),
-            "rescued": number_or_none(zeros.rescued),
-        },
-    }
+class AnswersAgreement(Agreement):
+    """The same of answers."""
+
+    by_question: Annotated[
+        Ends | None, about("The interval of Pearson's r that allows for answers to one question resembling each other.")
+    ]
 
 
-def _official_as_json(one: Official) -> dict[str, Any]:
-    return {
-        "against": str(one.measure),
-        **_agreement_as_json(one.agreement),
-        **_errors_as_json(one.agreement),
-        "swaps": _swaps_as_json(one.swaps),
-        "pooled": one.pooled and _agreement_as_json(one.pooled) | _errors_as_json(one.pooled),
-    }
+class SwappedPairs(Part):
+    """Pairs of runs that the two rank differently; close ones differ by less than 0.1 in the first."""
+
+    pairs: Count
+    swapped: Count
+    close: Count
+    close_swapped: Count
 
 
-def _agreement_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
+class RunsAgreement(Agreement):
+    """The same of runs."""
+
+    swaps: SwappedPairs
+
+
+class ZeroAnswers(Part):
+    """Answers that score 0."""
+
+    answers: Count
+    first: Annotated[Number, about("The share of answers that score 0 by the first measure.")]
+    second: Annotated[Number, about("By the second.")]
+    rescued: Annotated[Number, about("The share that scores 0 by the first measure and not by the second.")]
+
+
+class MeasureCorrelation(Part):
+    """How two measures agree."""
+
+    measures: Annotated[Sequence[str], about("The first and the second.")]
+    answers: AnswersAgreement
+    runs: RunsAgreement
+    zeros: ZeroAnswers
+
+
+class PooledAgreement(Agreement):
+    """The same with errors."""
+
+    r_squared: Number
+    rmse: Number
+
+
+class OfficialAgreement(PooledAgreement, kw_only=True):
+    """How our scores agree with official ones."""
+
+    against: Annotated[str, about("Our measure that these scores are held against; rmse is null if it is another one.")]
+    swaps: SwappedPairs
+    pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions as one.")]
+
+
+def correlation_of(correlation: Correlation) -> MeasureCorrelation:
+    return MeasureCorrelation(
+        measures=[str(measure) for measure in correlation.measures],
+        answers=AnswersAgreement(**_agreement(correlation.answers), by_question=_span(correlation.by_question)),
+        runs=RunsAgreement(**_agreement(correlation.runs), swaps=copied(SwappedPairs, correlation.swaps)),
+        zeros=copied(ZeroAnswers, correlation.zeros),
+    )
+
+
+def official_of(one: Official) -> OfficialAgreement:
+    return OfficialAgreement(
+        against=str(one.measure),
+        **_with_errors(one.agreement),
+        swaps=copied(SwappedPairs, one.swaps),
+        pooled=PooledAgreement(**_with_errors(one.pooled)) if one.pooled else None,
+    )
+
+
+def _agreement(agreement: ScoreAgreement) -> dict[str, Any]:
     return {
         "n": agreement.n,
-        "pearson": number_or_none(agreement.pearson),
+        "pearson": agreement.pearson,
         "pearson_interval": _span(agreement.pearson_interval),
         "pearson_at_least": agreement.pearson_at_least,
-        "kendall_tau": number_or_none(agreement.kendall_tau),
+        "kendall_tau": agreement.kendall_tau,
         "kendall_tau_interval": _span(agreement.tau_interval),
     }
 
 
-def _errors_as_json(agreement: ScoreAgreement) -> dict[str, Any]:
-    return {"r_squared": number_or_none(agreement.r_squared), "rmse": number_or_none(agreement.rmse)}
-
-
-def _swaps_as_json(swaps: Swaps) -> dict[str, Any]:
-    return {
-        "pairs": swaps.pairs,
-        "swapped": swaps.swapped,
-        "close": swaps.close,
-        "close_swapped": swaps.close_swapped,
-    }
+def _with_errors(agreement: ScoreAgreement) -> dict[str, Any]:
+    return {**_agreement(agreement), "r_squared": agreement.r_squared, "rmse": agreement.rmse}
 
 
 def _span(span: Span | None) -> list[float] | None:

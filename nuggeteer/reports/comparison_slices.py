@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison, Slice, Slices
-from nuggeteer.records import number_or_none
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number, p_value, signed
+from nuggeteer.reports.model import BY_MEASURE, Count, Number, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import escaped
@@ -19,31 +20,60 @@ from nuggeteer.text import escaped
 MANY = 7  # more runs have a line each, and the slices are columns
 
 
-def as_json(result: Comparison, slices: Slices) -> dict[str, Any]:
-    return {
-        "by": slices.by,
-        "measured": slices.measured,
-        "against": slices.against,
-        "correction": "holm",
-        "slices": [
-            {
-                "value": part.value,
-                "questions": part.questions,
-                "nuggets": part.nuggets,
-                "runs": [
-                    {
-                        "run": run.name,
-                        **{name: number_or_none(values[i]) for name, values in part.scores.items()},
-                        "difference": number_or_none(part.difference[i]),
-                        "p": number_or_none(part.p[i]),
-                        "p_holm": number_or_none(part.p_holm[i]),
-                    }
+class SliceRun(Part):
+    """A run within a slice."""
+
+    run: str
+    measures: Annotated[Mapping[str, Number], BY_MEASURE]
+    difference: Annotated[Number, about("From the run that all are compared with.")]
+    p: Number
+    p_holm: Annotated[Number, about("Corrected for all slices and runs.")]
+
+
+class SliceOutput(Part):
+    """Questions of one kind, or nuggets of one tag."""
+
+    value: Annotated[str | None, about("The kind or the tag; null for those without any.")]
+    questions: Count
+    nuggets: Count
+    runs: Sequence[SliceRun]
+
+
+class SlicesOutput(Part):
+    """The runs by slices."""
+
+    by: str
+    measured: str
+    against: Annotated[str | None, about("The run that the others are compared with.")]
+    correction: Literal["holm"]
+    slices: Sequence[SliceOutput]
+
+
+def slices_of(result: Comparison, slices: Slices) -> SlicesOutput:
+    return SlicesOutput(
+        by=slices.by,
+        measured=slices.measured,
+        against=slices.against,
+        correction="holm",
+        slices=[
+            SliceOutput(
+                value=part.value,
+                questions=part.questions,
+                nuggets=part.nuggets,
+                runs=[
+                    SliceRun(
+                        run=run.name,
+                        measures={name: values[i] for name, values in part.scores.items()},
+                        difference=part.difference[i],
+                        p=part.p[i],
+                        p_holm=part.p_holm[i],
+                    )
                     for i, run in enumerate(result.scores.runs)
                 ],
-            }
+            )
             for part in slices.slices
         ],
-    }
+    )
 
 
 def draw(out: Console, result: Comparison, slices: Slices) -> None:

@@ -12,7 +12,7 @@ from nuggeteer.collection.convert import Converted
 from nuggeteer.reports import problems
 from nuggeteer.reports.findings import counts_as_json, draw_rest, indent, listed
 from nuggeteer.reports.imported import AS_TRUTH, NOT_KNOWN
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 
 

@@ -2,44 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.records import number_or_none
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number, percent, span
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import AsTruth, Count, Ends, Number, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.trust.crossval import Crossval
 from nuggeteer.trust.quality import Quality
 
 
+class GuessQuality(Part):
+    """How good guesses are."""
+
+    n: Count
+    positive: Annotated[Count, about("How many are yes in truth.")]
+    precision: Number
+    recall: Number
+    f1: Number
+    kappa: Annotated[Number, about("Cohen's, of guesses and truth.")]
+    average_precision: Annotated[Number, about("The surest first.")]
+    brier: Annotated[Number, about("The mean squared error of the probabilities.")]
+    ece: Annotated[Number, about("The expected calibration error.")]
+    log_score: Annotated[Number, about("The mean logarithm of the probability of what is true.")]
+
+
+class RunsQuality(Part):
+    """How good the scores of the runs are that were left out."""
+
+    n: Count
+    kendall_tau: Annotated[Number, about("Of the order by guesses and the true one.")]
+    pearson: Number
+    rmse: Number
+    coverage95: Annotated[Number, about("The share of judging intervals that hold the true score.")]
+
+
+class LeftOutRun(Part):
+    """A run that was left out."""
+
+    run: str
+    true: Number
+    value: Annotated[Number, about("By guesses.")]
+    judging: Ends | None
+
+
+class CrossvalOutput(Part):
+    """How good guesses are when each group of runs is left out in turn."""
+
+    matcher: str
+    model: str
+    measure: Annotated[str | None, about("The score by which runs are compared; null for recall by weight.")]
+    groups: Count
+    pairs: Annotated[GuessQuality, about("(response, nugget) pairs.")]
+    guessed: Annotated[GuessQuality, about("Those pairs that were guessed.")]
+    answers: Annotated[GuessQuality, about("(run, nugget) pairs.")]
+    runs: RunsQuality
+    scores: Sequence[LeftOutRun]
+    seconds: float
+    as_truth: AsTruth
+
+
 def as_json(result: Crossval) -> dict[str, Any]:
     runs = result.runs
-    return {
-        "matcher": result.matcher,
-        "model": result.model,
-        "measure": str(result.measure) if result.measure else None,
-        "groups": result.groups,
-        "pairs": asdict(result.pairs),
-        "guessed": asdict(result.guessed),
-        "answers": asdict(result.answers),
-        "runs": {
-            "n": runs.n,
-            "kendall_tau": number_or_none(runs.kendall_tau),
-            "pearson": number_or_none(runs.pearson),
-            "rmse": number_or_none(runs.rmse),
-            "coverage95": result.coverage95,
-        },
-        "scores": [
-            {"run": file_name(run.run), "true": run.true, "value": run.value, "judging": run.judging}
+    return CrossvalOutput(
+        matcher=result.matcher,
+        model=result.model,
+        measure=str(result.measure) if result.measure else None,
+        groups=result.groups,
+        pairs=copied(GuessQuality, result.pairs),
+        guessed=copied(GuessQuality, result.guessed),
+        answers=copied(GuessQuality, result.answers),
+        runs=RunsQuality(
+            n=runs.n,
+            kendall_tau=runs.kendall_tau,
+            pearson=runs.pearson,
+            rmse=runs.rmse,
+            coverage95=result.coverage95,
+        ),
+        scores=[
+            LeftOutRun(run=file_name(run.run), true=run.true, value=run.value, judging=run.judging)
             for run in result.scores
         ],
-        "seconds": result.seconds,
-        "as_truth": list(result.as_truth),
-    }
+        seconds=result.seconds,
+        as_truth=result.as_truth,
+    ).as_data()
 
 
 def draw(out: Console, result: Crossval) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.gale.citations import CheckedCitations
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores, Range
-from nuggeteer.records import Vector, number_or_none
+from nuggeteer.records import Vector
 from nuggeteer.reports import distillation_slices
+from nuggeteer.reports.distillation_slices import CheckedCitation, ConditionCell, Statistics, cell_of, statistics
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
+from nuggeteer.reports.model import Ends, Notes, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, plain, table
 
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
@@ -22,57 +25,108 @@ TITLES = {"f": "F", "cw_f": "CW-F"}
 HEADS = {"empirical": "Empirical: the counts as they are", "bayesian": "Bayesian: with {} added to {}"}
 
 
+Intervals = Annotated[Mapping[str, Mapping[str, Ends | None]], about("By model and by statistic.")]
+
+
+class CellCounts(Part):
+    """The table of a distiller."""
+
+    right: Number
+    wrong: Number
+    missing: Number
+    other: Number
+
+
+class QueryCounts(CellCounts, kw_only=True):
+    """The table of a query, without the order of magnitude of other nugs."""
+
+    qid: str
+
+
+class NugCounts(CellCounts, kw_only=True):
+    """The table of a nug, without irrelevant text."""
+
+    qid: str
+    nug: str
+    redundant: float
+
+
+class DistillerOutput(CellCounts, kw_only=True):
+    """A distiller with its whole table."""
+
+    distiller: str
+    kind: str | None
+    empirical: Statistics
+    bayesian: Statistics
+    intervals: Intervals
+    per_query: Sequence[QueryCounts]
+    nugs: Sequence[NugCounts]
+
+
+class RatioOutput(Part):
+    """A machine over the mean of the humans."""
+
+    distiller: str
+    humans: Sequence[str]
+    empirical: Statistics
+    bayesian: Statistics
+    intervals: Intervals
+
+
+class DistillOutput(Part):
+    """Statistics of distillers (White et al. 2008)."""
+
+    queries: Sequence[str]
+    prior: CellCounts
+    notes: Notes
+    distillers: Sequence[DistillerOutput]
+    ratios: Annotated[Sequence[RatioOutput], about("If there are humans.")]
+    cells: Annotated[Sequence[ConditionCell], about("With `--by`.")]
+    citations: Annotated[Sequence[CheckedCitation] | None, about("With `--documents`.")]
+
+
 def as_json(result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCitations | None = None) -> dict[str, Any]:
     by_query, _ = result.counts.by_query()
-    return {
-        "queries": [query.qid for query in result.distillation.queries],
-        "prior": dict(zip(CELLS, result.prior, strict=True)),
-        "notes": list(result.notes),
-        "distillers": [
-            {
-                "distiller": distiller.distiller,
-                "kind": distiller.kind,
+    queries, nugs = result.distillation.queries, result.distillation.nugs
+    return DistillOutput(
+        queries=[query.qid for query in queries],
+        prior=CellCounts(**dict(zip(CELLS, result.prior, strict=True))),
+        notes=result.notes,
+        distillers=[
+            DistillerOutput(
+                distiller=distiller.distiller,
+                kind=distiller.kind,
                 **_cells(result.tables[i]),
-                **{model: _values(result.models[model], i) for model in MODELS},
-                "intervals": {model: _intervals(result.models[model], i) for model in MODELS},
-                "per_query": [
-                    {"qid": query.qid, **_cells(by_query[i, q])} for q, query in enumerate(result.distillation.queries)
-                ],
-                "nugs": [
-                    {
-                        "qid": nug.qid,
-                        "nug": nug.nug,
+                **_by_model(result.models, i),
+                per_query=[QueryCounts(qid=query.qid, **_cells(by_query[i, q])) for q, query in enumerate(queries)],
+                nugs=[
+                    NugCounts(
+                        qid=nug.qid,
+                        nug=nug.nug,
                         **_cells(result.counts.cells[i, k]),
-                        "redundant": float(result.counts.redundant[i, k]),
-                    }
-                    for k, nug in enumerate(result.distillation.nugs)
+                        redundant=float(result.counts.redundant[i, k]),
+                    )
+                    for k, nug in enumerate(nugs)
                 ],
-            }
+            )
             for i, distiller in enumerate(result.distillation.distillers)
         ],
-        "ratios": [
-            {
-                "distiller": result.names[machine],
-                "humans": result.humans,
-                **{model: _values(ratio, row) for model, ratio in result.ratios.items()},
-                "intervals": {model: _intervals(ratio, row) for model, ratio in result.ratios.items()},
-            }
+        ratios=[
+            RatioOutput(distiller=result.names[machine], humans=result.humans, **_by_model(result.ratios, row))
             for row, machine in enumerate(result.machines)
         ],
-        **distillation_slices.as_json(cells, citations, MEASURES),
-    }
+        cells=[cell_of(cell) for cell in cells],
+        citations=[copied(CheckedCitation, one) for one in citations.citations] if citations else None,
+    ).as_data()
 
 
-def _cells(row: Vector) -> dict[str, float | None]:
-    return {cell: number_or_none(value) for cell, value in zip(CELLS, row, strict=True)}
+def _cells(row: Vector) -> dict[str, Any]:
+    return {cell: float(value) for cell, value in zip(CELLS, row, strict=True)}
 
 
-def _values(scores: DistillerScores, row: int) -> dict[str, float | None]:
-    return {name: number_or_none(scores.values[name][row]) for name in MEASURES}
-
-
-def _intervals(scores: DistillerScores, row: int) -> dict[str, Range]:
-    return {name: scores.intervals[name][row] for name in MEASURES}
+def _by_model(models: Mapping[str, DistillerScores], row: int) -> dict[str, Any]:
+    intervals = {model: {name: scores.intervals[name][row] for name in MEASURES} for model, scores in models.items()}
+    return {**{model: statistics(scores, row) for model, scores in models.items()}, "intervals": intervals}
 
 
 def draw(

@@ -3,58 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.gale.citations import CheckedCitations
-from nuggeteer.gale.distillation import MODELS, Cell
-from nuggeteer.records import number_or_none
+from nuggeteer.gale.distillation import MEASURES, MODELS, Cell, DistillerScores
 from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.model import Number, Part
 from nuggeteer.reports.terminal import Sheet, plain, table
 
 LISTED = 5
 
 
-def as_json(cells: Sequence[Cell], citations: CheckedCitations | None, measures: Sequence[str]) -> dict[str, Any]:
-    return {
-        "cells": [_cell_as_json(cell, measures) for cell in cells],
-        "citations": _citations_as_json(citations) if citations else None,
-    }
+class Statistics(Part):
+    """What follows from the table."""
+
+    precision: Number
+    recall: Number
+    rightness: Number
+    accuracy: Number
+    f: Number
+    proficiency: Number
+    cw_recall: Annotated[Number, about("Weighted by citations.")]
+    cw_f: Annotated[Number, about("Weighted by citations.")]
 
 
-def _cell_as_json(cell: Cell, measures: Sequence[str]) -> dict[str, Any]:
+def statistics(scores: DistillerScores, row: int) -> Statistics:
+    return Statistics(**{name: float(scores.values[name][row]) for name in MEASURES})
+
+
+class CellDistiller(Part):
+    """A distiller on the queries of a cell."""
+
+    distiller: str
+    empirical: Statistics
+    bayesian: Statistics
+
+
+class ConditionCell(Part):
+    """The queries of some conditions."""
+
+    values: Annotated[Sequence[str | None], about("Of the conditions that `--by` names, in that order.")]
+    queries: Sequence[str]
+    distillers: Sequence[CellDistiller]
+
+
+class CheckedCitation(Part):
+    """A citation, compared with its document."""
+
+    qid: str
+    distiller: str
+    nugget: str
+    docid: str
+    quoted: Annotated[bool | None, about("null without a quotation.")]
+    share: Annotated[Number, about("Of the nugget's words that the document has; null without its text.")]
+    partly: bool
+    doubtful: bool
+
+
+def cell_of(cell: Cell) -> ConditionCell:
     scores = cell.scores
-    return {
-        "values": list(cell.values),
-        "queries": [query.qid for query in scores.distillation.queries],
-        "distillers": [
-            {
-                "distiller": name,
-                **{
-                    model: {one: number_or_none(scores.models[model].values[one][i]) for one in measures}
-                    for model in MODELS
-                },
-            }
+    return ConditionCell(
+        values=list(cell.values),
+        queries=[query.qid for query in scores.distillation.queries],
+        distillers=[
+            CellDistiller(
+                distiller=name,
+                **{model: statistics(scores.models[model], i) for model in MODELS},
+            )
             for i, name in enumerate(scores.names)
         ],
-    }
-
-
-def _citations_as_json(checked: CheckedCitations) -> list[dict[str, Any]]:
-    return [
-        {
-            "qid": one.qid,
-            "distiller": one.distiller,
-            "nugget": one.nugget,
-            "docid": one.docid,
-            "quoted": one.quoted,
-            "share": one.share,
-            "doubtful": one.doubtful,
-        }
-        for one in checked.citations
-    ]
+    )
 
 
 def draw(
@@ -98,7 +120,11 @@ def _draw_citations(out: Console, checked: CheckedCitations) -> None:
         rows.append([plain(name, "bold"), str(len(own)), str(there), quoted, doubtful])
     out.print(table("Citations of nuggets, against the documents", columns, rows))
     for one in sorted(checked.doubtful, key=lambda one: one.share or 0.0)[:LISTED]:
-        why = "quotes what it does not say" if one.quoted is False else f"has {one.share or 0:.0%} of its words"
+        why = f"has {one.share or 0:.0%} of its words"
+        if one.quoted is False:
+            why = "quotes what it does not say"
+        elif one.partly:
+            why = "is cited for a part of it; split the nugget"
         out.print()
         out.print(plain(f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}"))
     if len(checked.doubtful) > LISTED:

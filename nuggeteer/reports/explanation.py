@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 from nuggeteer.comparing.sightings import Passage
+from nuggeteer.fields import about
 from nuggeteer.matching.base import Explanation, SimilarText
 from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.model import Count, Part
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
@@ -19,23 +21,51 @@ SHORTEST = 24  # characters of a response that are worth showing
 WORD = 40  # characters of the longest word
 
 
+class TellingWord(Part):
+    """A word or several, and what they say of a guess."""
+
+    words: str
+    there: Annotated[bool, about("Whether the text has them, or lacks them.")]
+    weight: Annotated[float, about("Above 0 if that speaks for the nugget, below 0 if against it.")]
+
+
+class SimilarJudgedText(Part):
+    """A judged response that resembles the text."""
+
+    text: str
+    verdict: bool
+    likeness: float
+    differing_words: Annotated[
+        Count | None,
+        about(
+            "How many words would have to be inserted, deleted or replaced; null if more than five, or most of them."
+        ),
+    ]
+
+
+class ExplainedGuess(Part):
+    """What spoke for or against a guess on a text."""
+
+    unit: Annotated[str, about("Of the weights.")]
+    words: Sequence[TellingWord]
+    alike: Sequence[SimilarJudgedText]
+
+
 def as_json(found: Explanation | None) -> dict[str, Any] | None:
-    """Weights above 0 are evidence for the nugget, weights below 0 against it."""
-    if found is None:
-        return None
-    return {
-        "unit": found.unit,
-        "words": [{"words": one.words, "there": one.in_text, "weight": one.weight} for one in found.words],
-        "alike": [
-            {
-                "text": one.text,
-                "verdict": one.yes,
-                "likeness": one.similarity,
-                "differing_words": one.differing_words,
-            }
+    return None if found is None else explained(found).as_data()
+
+
+def explained(found: Explanation) -> ExplainedGuess:
+    return ExplainedGuess(
+        unit=found.unit,
+        words=[TellingWord(words=one.words, there=one.in_text, weight=one.weight) for one in found.words],
+        alike=[
+            SimilarJudgedText(
+                text=one.text, verdict=one.yes, likeness=one.similarity, differing_words=one.differing_words
+            )
             for one in found.similar_texts
         ],
-    }
+    )
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:

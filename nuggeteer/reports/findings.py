@@ -12,7 +12,7 @@ from rich.text import Text
 from nuggeteer.collection.doctor import Finding
 from nuggeteer.errors import by_kind
 from nuggeteer.reports import problems
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 from nuggeteer.text import escaped
 
@@ -26,6 +26,7 @@ def as_json(found: Sequence[Finding]) -> dict[str, Any]:
             {
                 "file": file_name(str(finding.path)),
                 "known": finding.known,
+                "broken": finding.broken,
                 "about": file_name(finding.about),
                 "format": finding.format,
                 "counts": dict(finding.counts),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
+from nuggeteer.measures import Measure
 from nuggeteer.records import Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
@@ -38,13 +39,25 @@ def no_interval(questions: str = "questions") -> str:
     return f"No 95 % interval: that takes {MIN_QUESTIONS} {questions} or more that do not all have the same value."
 
 
+def not_calibrated(intervals: Iterable[tuple[Measure, Interval]]) -> Iterator[str]:
+    """What readers must know of intervals that promise too much."""
+    for measure, interval in intervals:
+        if measure.promises_too_much(interval):
+            yield f"The interval of {measure.title} is not calibrated: it is too narrow where much is guessed."
+
+
 def lacks_interval(interval: Interval) -> bool:
     return interval.value is not None and interval.low is None
 
 
 def signed_span(low: float | None, high: float | None) -> str:
-    """The two ends of an interval of differences."""
-    return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    """The two ends of an interval of differences, with as many digits as tell one from the other, up to six."""
+    if low is None or high is None:
+        return UNDEFINED
+    digits = 3
+    while digits < 6 and low < high and f"{low:+.{digits}f}" == f"{high:+.{digits}f}":
+        digits += 1
+    return " to ".join(f"{end:+.{digits}f}".replace("-", "−") for end in (low, high))
 
 
 def judging_share(interval: Interval) -> str:

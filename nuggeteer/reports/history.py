@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.history.trend import NuggetTimelines, Trend
 from nuggeteer.measures import parse
-from nuggeteer.records import Bools, Vector, number_or_none
+from nuggeteer.records import Bools, Vector
 from nuggeteer.reports.builds import (
-    build_as_json,
+    BuildOutput,
+    TimelineNugget,
     build_name,
-    fact_as_json,
+    build_parts,
     group_name,
     minute,
+    nugget_parts,
     probability,
     short_label,
 )
+from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import between, counted, listed, number, percent, signed
+from nuggeteer.reports.model import Count, Number, Pairs, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
 
@@ -30,61 +36,126 @@ SHOWN = 10  # nuggets of a kind
 TICKS = "▁▂▃▄▅▆▇█"
 
 
-def as_json(result: Sequence[tuple[Trend, NuggetTimelines]], limit: int) -> dict[str, Any]:
-    """The last `limit` builds of each trend."""
-    return {"trends": [_trend_as_json(trend, timelines, limit) for trend, timelines in result]}
+class TrendBuild(BuildOutput, kw_only=True):
+    """A build of a trend."""
+
+    today: Annotated[str | None, about("What today's verdicts decide, where the ruling rests on others.")]
+    delta: Annotated[Number, about("Its score minus that of the last comparable build.")]
+    evidence: Annotated[Number, about("The alarm's e-value.")]
+    gained: Sequence[TimelineNugget]
+    lost: Sequence[TimelineNugget]
 
 
-def _trend_as_json(trend: Trend, timelines: NuggetTimelines, limit: int) -> dict[str, Any]:
+class TrendChange(Part):
+    """A change that the alarm noticed."""
+
+    worse: bool
+    since: Annotated[Count, about("The first build of the new level.")]
+    noticed: Annotated[Count, about("The build at which the alarm rang.")]
+    before: Number
+    after: Number
+
+
+class LostNugget(TimelineNugget):
+    """A nugget that was found and is lost."""
+
+    with_: Annotated[Count, about("The last build that lost it.")] = field(name="with")
+
+
+class FlickeringNugget(TimelineNugget):
+    """A nugget that comes and goes."""
+
+    changes: Annotated[Count, about("How often it came or went.")]
+
+
+class TrendOutput(Part):
+    """The builds of one group."""
+
+    group: Annotated[str | None, about("null: the runs that the manifest does not list.")]
+    measure: str
+    builds: Sequence[TrendBuild]
+    changes: Sequence[TrendChange]
+    lost: Sequence[LostNugget]
+    flickering: Sequence[FlickeringNugget]
+
+
+class HistoryOutput(Part):
+    """Trends of recorded builds."""
+
+    trends: Sequence[TrendOutput]
+
+
+def as_json(
+    result: Sequence[tuple[Trend, NuggetTimelines]], limit: int, today: Mapping[int, str] | None = None
+) -> dict[str, Any]:
+    """The last `limit` builds of each trend. `today` is what today's verdicts decide of builds."""
+    trends = [_trend(trend, timelines, limit, today or {}) for trend, timelines in result]
+    return HistoryOutput(trends=trends).as_data()
+
+
+def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> TrendOutput:
     first = max(len(trend.builds) - limit, 0)
     earlier = len(trend.builds) - len(timelines.builds)
-    return {
-        "group": trend.group,
-        "measure": trend.measure,
-        "builds": [
-            build_as_json(trend.builds[i])
-            | {"delta": number_or_none(trend.delta[i]), "evidence": number_or_none(trend.alarm.evidence[i])}
-            | {turn: _turned(timelines, which[:, i - earlier]) for turn, which in _turns(timelines)}
+    return TrendOutput(
+        group=trend.group,
+        measure=trend.measure,
+        builds=[
+            TrendBuild(
+                **build_parts(trend.builds[i]),
+                signature=trend.builds[i].scoring.signature,
+                pairs=Pairs(known=trend.builds[i].scoring.known, guessed=trend.builds[i].scoring.guessed),
+                today=today.get(trend.builds[i].scoring.build),
+                delta=trend.delta[i],
+                evidence=trend.alarm.evidence[i],
+                gained=_turned(timelines, timelines.gained[:, i - earlier]),
+                lost=_turned(timelines, timelines.lost[:, i - earlier]),
+            )
             for i in range(first, len(trend.builds))
         ],
-        "changes": [
-            {
-                "worse": change.worse,
-                "since": trend.builds[change.since].scoring.build,
-                "noticed": trend.builds[change.at].scoring.build,
-                "before": change.before,
-                "after": change.after,
-            }
+        changes=[
+            TrendChange(
+                worse=change.worse,
+                since=trend.builds[change.since].scoring.build,
+                noticed=trend.builds[change.at].scoring.build,
+                before=change.before,
+                after=change.after,
+            )
             for change in trend.alarm.changes
         ],
-        "lost": [
-            fact_as_json(timelines, i) | {"with": timelines.builds[timelines.last_lost[i]].scoring.build}
+        lost=[
+            LostNugget(**nugget_parts(timelines, i), with_=timelines.builds[timelines.last_lost[i]].scoring.build)
             for i in np.flatnonzero(timelines.missing).tolist()
         ],
-        "flickering": [
-            fact_as_json(timelines, i) | {"changes": int(timelines.turns[i])} for i in timelines.flickering.tolist()
+        flickering=[
+            FlickeringNugget(**nugget_parts(timelines, i), changes=int(timelines.turns[i]))
+            for i in timelines.flickering.tolist()
         ],
-    }
+    )
 
 
 def _turns(timelines: NuggetTimelines) -> tuple[tuple[str, Bools], ...]:
     return ("gained", timelines.gained), ("lost", timelines.lost)
 
 
-def _turned(timelines: NuggetTimelines, which: Bools) -> list[dict[str, Any]]:
-    return [fact_as_json(timelines, i) for i in np.flatnonzero(which).tolist()]
+def _turned(timelines: NuggetTimelines, which: Bools) -> list[TimelineNugget]:
+    return [TimelineNugget(**nugget_parts(timelines, i)) for i in np.flatnonzero(which).tolist()]
 
 
-def draw(out: Console, result: Sequence[tuple[Trend, NuggetTimelines]], limit: int) -> None:
+def draw(
+    out: Console,
+    result: Sequence[tuple[Trend, NuggetTimelines]],
+    limit: int,
+    today: Mapping[int, str] | None = None,
+) -> None:
     """Each trend with several builds, then the groups with only one build."""
     for trend, timelines in result:
         if len(trend.builds) > 1:
-            _draw_trend(out, trend, timelines, limit)
+            _draw_trend(out, trend, timelines, limit, today or {})
     if single := [trend for trend, _ in result if len(trend.builds) == 1]:
         _draw_single(out, single)
 
 
-def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int) -> None:
+def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> None:
     """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
     gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
     earlier = len(trend.builds) - len(timelines.builds)
@@ -92,27 +163,37 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
     marks = _marks(trend)
     when = _times([build.scoring.time for build in trend.builds[first:]])
     named = len({build.scoring.run for build in trend.builds}) > 1
-    columns = [("time", "fixed"), ("label", "left")] + ([("run", "left")] if named else [])
+    labelled = any(build.scoring.label for build in trend.builds[first:])
+    columns = [("time", "fixed"), *([("label", "left")] if labelled else []), *([("run", "left")] if named else [])]
     columns += [
         (parse(trend.measure).title, "right"),
         ("95 %\ninterval", "fixed"),
         ("Δ", "right"),
         ("nuggets", "right"),
     ]
+    decided = any(build.ruling for build in trend.builds[first:])
     columns += [("known", "right"), ("", "fixed")]
     rows = []
     for i in range(first, len(trend.builds)):
         build, place = trend.builds[i], i - earlier
         scoring = build.scoring
-        cells = [when[i - first], short_label(scoring.label or "")] + ([scoring.run] if named else [])
+        cells = [when[i - first], *([short_label(scoring.label or "")] if labelled else [])]
+        cells += [scoring.run] if named else []
         cells += [number(build.interval.value), between(build.interval)]
         cells += ["" if math.isnan(trend.delta[i]) else signed(float(trend.delta[i]))]
         cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
-        cells += [percent(scoring.known, scoring.known + scoring.guessed), marks.get(i, "")]
+        cells += [percent(scoring.known, scoring.known + scoring.guessed)]
+        cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]
         rows.append([plain(cell, "" if build.comparable else "dim") for cell in cells])
     out.print()
     out.print(_head(trend))
     out.print(table("", columns, rows))
+    if decided:
+        out.print(plain("✓ passed, ✗ failed, ? undecided: as nightly recorded it", "dim"))
+    for build in trend.builds[first:]:
+        if build.ruling and today.get(build.scoring.build, build.ruling.title) != build.ruling.title:
+            now = today[build.scoring.build]
+            out.print(plain(f"With today's verdicts, {build_name(build)} is {now}; recorded was {build.ruling.title}."))
     for line in _remarks(trend, first):
         out.print()
         out.print(plain(line))
@@ -164,8 +245,8 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
         since = " since" if trend.alarm.changes else ""
         yield (
             f"No alarm{since}: the {level} builds{since} may well differ by noise only. The alarm stays right even if "
-            f"you look every night, and is slow for it: a drop below all of these would take about "
-            f"{builds_until_alarm(level)} builds to show. To compare tonight with last night, use diff."
+            "you look every night, and is slow for it: if the score fell below all of these and stayed there, it "
+            f"would ring after about {builds_until_alarm(level)} builds. To compare tonight with last night, use diff."
         )
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:

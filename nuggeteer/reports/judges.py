@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import Annotated
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
@@ -17,39 +19,104 @@ from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
 COLUMNS = ("kappa", "sensitivity", "specificity", "balanced_error", "bias")
 
 
-def as_json(judge: JudgeQuality) -> dict[str, Any]:
-    change = judge.change
-    return {
-        "judge": judge.judge,
-        "said": judge.judged,
-        "all": _slice_as_json(judge.whole),
-        "kinds": [_slice_as_json(part) for part in judge.kinds],
-        "lengths": [_slice_as_json(part) for part in judge.lengths],
-        "calibration": None
-        if judge.calibration is None
-        else {"error": judge.calibration.error, "bins": [asdict(one) for one in judge.calibration.bins]},
-        "change": None
-        if change is None
-        else {
-            "before": _slice_as_json(change.before),
-            "since": _slice_as_json(change.since),
-            "models_before": list(change.models_before),
-            "models_since": list(change.models_since),
-            "judged_anew": change.judged_anew,
-            "differing": change.differing,
-            "p": change.p,
-            "alarm": change.alarm,
-        },
-        "errors": [asdict(error) for error in judge.errors],
-    }
+class CoefficientOutput(Part):
+    """A coefficient with its 95 % interval."""
+
+    value: Number
+    low: Number
+    high: Number
 
 
-def _slice_as_json(part: JudgeSlice | None) -> dict[str, Any] | None:
+class JudgeSliceOutput(Part):
+    """A judge on some pairs."""
+
+    name: str
+    pairs: Count
+    questions: Count
+    people_yes: Annotated[Number, about("People's share of yes.")]
+    judge_yes: Annotated[Number, about("The judge's.")]
+    kappa: CoefficientOutput
+    sensitivity: CoefficientOutput
+    specificity: CoefficientOutput
+    balanced_error: CoefficientOutput
+    bias: Annotated[CoefficientOutput, about("The share of its errors that goes one way.")]
+
+
+class CalibrationBin(Part):
+    """Pairs whose chances lie between `low` and `high`."""
+
+    low: float
+    high: float
+    pairs: Count
+    chance: Annotated[Number, about("Their mean.")]
+    yes: Annotated[Number, about("The share that people call a yes.")]
+
+
+class JudgeCalibration(Part):
+    """A judge's scores against the share of people's yes."""
+
+    error: Number
+    bins: Sequence[CalibrationBin]
+
+
+class JudgeChangeOutput(Part):
+    """A judge before a time and since then."""
+
+    before: JudgeSliceOutput | None
+    since: JudgeSliceOutput | None
+    models_before: Sequence[str]
+    models_since: Sequence[str]
+    judged_anew: Count
+    differing: Annotated[Count, about("Pairs judged anew with another verdict.")]
+    p: Number
+    alarm: Annotated[bool, about("Whether the judge is another one since then.")]
+
+
+class JudgeErrorOutput(Part):
+    """A pair on which the judge differs from people."""
+
+    qid: str
+    nugget: str
+    description: str
+    text: str
+    score: Annotated[Number, about("The judge's.")]
+    people: Annotated[bool, about("Whether people say yes.")]
+
+
+class JudgeOutput(Part):
+    """A judge against people."""
+
+    judge: str
+    said: Annotated[Count, about("How many pairs it judged.")]
+    all_: Annotated[JudgeSliceOutput | None, about("On all pairs that people judged too.")] = field(name="all")
+    kinds: Annotated[Sequence[JudgeSliceOutput], about("By kind of question.")]
+    lengths: Annotated[Sequence[JudgeSliceOutput], about("By length of the text.")]
+    calibration: JudgeCalibration | None
+    change: Annotated[JudgeChangeOutput | None, about("With `--since`.")]
+    errors: Sequence[JudgeErrorOutput]
+
+
+def quality_of(judge: JudgeQuality) -> JudgeOutput:
+    change, calibration = judge.change, judge.calibration
+    bins = [copied(CalibrationBin, one) for one in calibration.bins] if calibration else []
+    return JudgeOutput(
+        judge=judge.judge,
+        said=judge.judged,
+        all_=_slice(judge.whole),
+        kinds=[found for part in judge.kinds if (found := _slice(part))],
+        lengths=[found for part in judge.lengths if (found := _slice(part))],
+        calibration=copied(JudgeCalibration, calibration, bins=bins) if calibration else None,
+        change=copied(JudgeChangeOutput, change, before=_slice(change.before), since=_slice(change.since))
+        if change
+        else None,
+        errors=[copied(JudgeErrorOutput, error) for error in judge.errors],
+    )
+
+
+def _slice(part: JudgeSlice | None) -> JudgeSliceOutput | None:
     if part is None:
         return None
-    shares = {"people_yes": part.people_yes, "judge_yes": part.judge_yes}
-    coefficients = {name: getattr(part, name)._asdict() for name in COLUMNS}
-    return {"name": part.name, "pairs": part.pairs, "questions": part.questions, **shares, **coefficients}
+    return copied(JudgeSliceOutput, part, **{name: copied(CoefficientOutput, getattr(part, name)) for name in COLUMNS})
 
 
 def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:

@@ -7,20 +7,19 @@ Otherwise it is skipped, which build servers show but do not count as a failure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import Gate
+from nuggeteer.comparing.gate import Ruling
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.history.nightly import Night
-from nuggeteer.reports.change_words import difference, difference_span, in_words, nuggets_in_words
+from nuggeteer.reports.change_words import difference, difference_span, in_lines, in_words, nuggets_in_words
 from nuggeteer.text import escaped
 
 
-def write(path: Path, result: Diff, gates: Sequence[Gate]) -> None:
-    document = changes(result, gates)
+def write(path: Path, result: Diff, ruling: Ruling | None) -> None:
+    document = changes(result, ruling)
     write_whole(path, lambda file: file.write(document))
 
 
@@ -30,30 +29,32 @@ def write_night(path: Path, night: Night) -> None:
     if not night.gates:
         xml.SubElement(_case(suite, "nuggeteer.gate", "compared"), "skipped", message=escaped(night.reason))
     if night.diff:
-        _add_changes(suite, night.diff, night.gates)
+        _add_changes(suite, night.diff, night.ruling.ruling)
     document = _document(suite)
     write_whole(path, lambda file: file.write(document))
 
 
-def changes(result: Diff, gates: Sequence[Gate]) -> bytes:
+def changes(result: Diff, ruling: Ruling | None) -> bytes:
     """The whole document. `escaped` leaves no character that XML forbids."""
     suite = xml.Element("testsuite", name="nuggeteer diff")
-    if not gates:
+    if ruling is None:
         _case(suite, "nuggeteer.diff", "compared")
-    _add_changes(suite, result, gates)
+    _add_changes(suite, result, ruling)
     return _document(suite)
 
 
-def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> None:
+def _add_changes(suite: xml.Element, result: Diff, ruling: Ruling | None) -> None:
     old, new = escaped(result.old_run.name), escaped(result.new_run.name)
-    blamed = {id(change) for gate in gates if not gate.passed for change in gate.lost}
-    for gate in gates:
+    failing = [gate for gate in ruling.gates if gate.decision == "FAIL"] if ruling else []
+    blamed = {id(change) for gate in failing for change in gate.lost}
+    for gate in ruling.gates if ruling else ():
         case = _case(suite, "nuggeteer.gate", gate.rule)
-        if not gate.passed:
+        if gate.decision == "FAIL":
             xml.SubElement(case, "failure", message=escaped(gate.why), type="gate")
-        elif not gate.decided:
-            xml.SubElement(case, "skipped", message=escaped(f"undecided: {gate.why}"))
-    failed = [change for gate in gates if not gate.passed for change in gate.lost if not change.probable]
+        elif gate.decision == "UNDECIDED" or (ruling and ruling.decision == "UNDECIDED"):
+            why = gate.why if gate.decision == "UNDECIDED" or ruling is None else ruling.reason
+            xml.SubElement(case, "skipped", message=escaped(f"undecided: {why}"))
+    failed = [change for gate in failing for change in gate.lost if not change.probable]
     opposed = [change for change in result.lost if change.contradicted]
     vital = [change for change in result.vital_lost if not change.contradicted]
     for change in (*opposed, *result.claimed, *vital, *failed):
@@ -71,6 +72,7 @@ def _add_changes(suite: xml.Element, result: Diff, gates: Sequence[Gate]) -> Non
         f"{old} -> {new}",
         f"{delta.measure.title} {difference(delta)} ({difference_span(delta)})",
         *nuggets_in_words(result),
+        *(in_lines(ruling) if ruling else ()),
     ]
     xml.SubElement(suite, "system-out").text = "\n".join(map(escaped, summary))
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.collection.log import AssessorTotals, Log, LogLine
-from nuggeteer.formats.fields import as_written
+from nuggeteer.fields import as_written
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
 from nuggeteer.reports.terminal import plain, table

@@ -11,7 +11,7 @@ from html import escape
 
 from nuggeteer.comparing.changes import NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import Gate
+from nuggeteer.comparing.gate import Ruling
 from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import (
@@ -19,6 +19,7 @@ from nuggeteer.reports.change_words import (
     by_news,
     difference,
     difference_span,
+    in_lines,
     nuggets_in_words,
     sureness,
     texts_in_words,
@@ -37,17 +38,20 @@ SIGN = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
 
 def night(result: Night) -> str:
     """One night's decision and its reason, and what changed if there is something to compare with."""
-    heading = f"<h3>{SIGN[result.decision]} {result.decision}</h3>\n<p>{code(result.reason)}</p>"
+    heading = f"<h3>{SIGN[result.decision]} {result.ruling.title}</h3>\n<p>{code(result.reason)}</p>"
+    heading += "".join(f"\n<p>{code(gate.beyond)}</p>" for gate in result.gates if gate.beyond)
     if result.diff:
         return f"{heading}\n\n{changes(result.diff)}"
     value, ends = number(result.interval.value), between(result.interval)
     return f"{heading}\n\n{code(result.new.run.name)}: {result.measure.title} {value}, 95 % interval {ends}\n"
 
 
-def changes(result: Diff, gates: Sequence[Gate] = ()) -> str:
+def changes(result: Diff, ruling: Ruling | None = None) -> str:
     """The whole document, with an empty line between its paragraphs."""
     parts = [f"<h3>{code(result.old_run.name)} → {code(result.new_run.name)}</h3>"]
-    parts += [f"<p>{SIGN[gate.decision]} {code(str(gate))}</p>" for gate in gates]
+    if ruling:
+        first, *rest = in_lines(ruling)
+        parts += [f"<p>{SIGN[ruling.decision]} {code(first)}</p>", *(f"<p>{code(line)}</p>" for line in rest)]
     parts += [_scores(result), " ".join(nuggets_in_words(result))]
     (_, opposed), (_, claimed), (_, lost), (_, gained), (_, dropped) = by_news(result)
     if opposed:

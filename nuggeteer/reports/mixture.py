@@ -2,48 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from math import ceil
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
+from nuggeteer.fields import about
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import Count, Number, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 
 
+class SourceShare(Part):
+    """What one source does in a mixture."""
+
+    name: Annotated[str, about("A judge, or `person`.")]
+    calls: Count
+    verdicts: Count
+    minutes: Annotated[Number, about("Of reading; null for a judge.")]
+    price: float
+
+
+class MixtureOutput(Part):
+    """Verdicts that are expected to reach the width."""
+
+    price: float
+    width: float
+    shares: Sequence[SourceShare]
+
+
+class PlanSource(Part):
+    """A source of verdicts."""
+
+    name: Annotated[str, about("A judge, or `person`.")]
+    checked: Annotated[
+        Count | None,
+        about("How many nuggets people have judged of those that the judge has read; null for a person."),
+    ]
+    without: Annotated[
+        MixtureOutput | None, about("The cheapest mixture without this source; null if none reaches the width.")
+    ]
+    alone: Annotated[MixtureOutput | None, about("The cheapest of it alone; null if none reaches the width.")]
+
+
+class PlanOutput(Part):
+    """How many verdicts of each source a width takes, and at what price."""
+
+    run: str
+    against: str | None
+    measure: str
+    now: Annotated[Number, about("How wide the guesses make the interval.")]
+    width: Annotated[float, about("How wide it is to be.")]
+    open: Annotated[Count, about("Nuggets whose verdicts would narrow it.")]
+    sources: Sequence[PlanSource]
+    best: Annotated[
+        MixtureOutput | None, about("The cheapest mixture that is expected to reach the width; null if none does.")
+    ]
+
+
 def as_json(plan: VerdictPlan) -> dict[str, Any]:
-    """A mixture is null where the width cannot be reached."""
-    return {
-        "run": file_name(plan.run),
-        "against": None if plan.against is None else file_name(plan.against),
-        "measure": plan.measure,
-        "now": plan.now,
-        "width": plan.width,
-        "open": plan.open_nuggets,
-        "sources": [
-            {
-                "name": name,
-                "checked": plan.checked.get(name),
-                "without": _mixture_as_json(plan.without[name]),
-                "alone": _mixture_as_json(plan.alone[name]),
-            }
+    return PlanOutput(
+        run=file_name(plan.run),
+        against=None if plan.against is None else file_name(plan.against),
+        measure=plan.measure,
+        now=plan.now,
+        width=plan.width,
+        open=plan.open_nuggets,
+        sources=[
+            PlanSource(
+                name=name,
+                checked=plan.checked.get(name),
+                without=_mixture(plan.without[name]),
+                alone=_mixture(plan.alone[name]),
+            )
             for name in plan.without
         ],
-        "best": _mixture_as_json(plan.best),
-    }
+        best=_mixture(plan.best),
+    ).as_data()
 
 
-def _mixture_as_json(mixture: Mixture | None) -> dict[str, Any] | None:
+def _mixture(mixture: Mixture | None) -> MixtureOutput | None:
     if mixture is None:
         return None
     shares = [
-        {"name": share.name, "calls": share.calls, "verdicts": share.verdicts, "price": share.price}
-        for share in mixture.shares
+        copied(SourceShare, share, minutes=share.minutes if share.name == PERSON else None) for share in mixture.shares
     ]
-    return {"price": mixture.price, "width": mixture.width, "shares": shares}
+    return MixtureOutput(price=mixture.price, width=mixture.width, shares=shares)
 
 
 def draw(out: Console, plan: VerdictPlan) -> None:
@@ -64,11 +112,11 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     ways: list[tuple[str, Mixture | None]] = [("cheapest", plan.best)]
     ways += [(f"without {'a ' * (name == PERSON)}{name}", plan.without[name]) for name in sources]
     ways += [(f"only {name}", plan.alone[name]) for name in sources if len(sources) > 2]
-    columns = [("", "left"), *((f"{name} verdicts", "right") for name in sources), ("price", "right")]
+    heads = [f"{name} {'minutes' if name == PERSON else 'verdicts'}" for name in sources]
+    columns = [("", "left"), *((head, "right") for head in heads), ("price", "right")]
     rows: list[list[str | Text]] = []
     for title, mixture in ways:
-        verdicts = {share.name: share.verdicts for share in mixture.shares} if mixture else {}
-        cells = [f"{verdicts[name]:,}" if verdicts.get(name) else UNDEFINED for name in sources]
+        cells = [_work(mixture, name) for name in sources]
         rows.append([plain(title), *cells, price(mixture.price) if mixture else "impossible"])
     out.print(table("", columns, rows))
     out.print()
@@ -77,4 +125,14 @@ def draw(out: Console, plan: VerdictPlan) -> None:
         out.print(plain(f"What a judge is worth is known from pairs that people have judged too: {'; '.join(checks)}."))
     if PERSON in sources:
         judges = ", and the judges to err independently of each other" if len(sources) > 2 else ""
-        out.print(f"A person's verdict is taken to be right{judges}.")
+        out.print(
+            f"A person reads answers in the order of nuggeteer judge. A person's verdict is taken to be right{judges}."
+        )
+
+
+def _work(mixture: Mixture | None, name: str) -> str:
+    """What a source does: verdicts of a judge; of a person minutes of reading."""
+    share = next((share for share in mixture.shares if share.name == name), None) if mixture else None
+    if share is None or not share.verdicts:
+        return UNDEFINED
+    return f"{max(ceil(share.minutes), 1) if name == PERSON else share.verdicts:,}"

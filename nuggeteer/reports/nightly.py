@@ -3,84 +3,180 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Annotated, Any
 
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.changes import NuggetChange
+from nuggeteer.fields import Share, about
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.nightly import Night
 from nuggeteer.languages import ENGLISH
 from nuggeteer.languages import title as language_title
-from nuggeteer.reports import recording
 from nuggeteer.reports.change_words import difference, difference_span, sureness
+from nuggeteer.reports.changes import STYLE
 from nuggeteer.reports.formatting import between, counted, number, percent
-from nuggeteer.reports.json_values import file_name, gates_as_json, interval_as_json
+from nuggeteer.reports.model import (
+    AsTruth,
+    Basis,
+    Count,
+    Decision,
+    GateResult,
+    Interval,
+    Notes,
+    NuggetId,
+    Number,
+    Part,
+    Signature,
+    Source,
+    copied,
+    file_name,
+)
 from nuggeteer.reports.passages import beginning
+from nuggeteer.reports.recording import RecordedBuild
 from nuggeteer.reports.terminal import plain
+from nuggeteer.settings import About
 
 REASON = 3  # lines
 LOST = 4  # vital nuggets that are shown
 WIDTH = 80
-STYLE = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
+
+
+class NightlyRun(Part):
+    """A build that the night is about."""
+
+    run: str
+    build: Annotated[Count | None, about("Its number in the history; null if it is not recorded.")]
+    label: str | None
+    time: Annotated[str | None, about("When it was recorded, in UTC.")]
+
+
+class NightlyChange(Interval, kw_only=True):
+    """new − old."""
+
+    old: Number
+    new: Number
+    p: Number
+
+
+class WorstNugget(NuggetId, kw_only=True):
+    """A vital nugget that was lost, or a forbidden one that is claimed."""
+
+    description: str
+    probability: Annotated[Share | None, about("That it is so.")]
+    source: Source
+    effect: Annotated[Number, about("On the score.")]
+    contradicted: (
+        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
+    ) = UNSET
+
+
+class NeededReading(Part):
+    """What would decide the gates."""
+
+    minutes: Annotated[Number, about("About how many minutes of reading would decide; null if reading alone does not.")]
+    verdicts: Annotated[Count | None, about("How many verdicts these bring; null if reading alone does not.")]
+    questions: Annotated[
+        Count | None,
+        about(
+            "About how many questions in all would decide, each of them read; null if reading these does, or if "
+            "nothing is known of it."
+        ),
+    ]
+
+
+class NightlyOutput(Part, kw_only=True):
+    """One night: its score, the change since the last recorded night, and the decision."""
+
+    signature: Signature
+    notes: Notes
+    as_truth: AsTruth
+    decision: Decision
+    reason: Annotated[str, about("Why, in a sentence.")]
+    run: NightlyRun
+    against: NightlyRun | None
+    measure: str
+    score: Annotated[Interval, about("By the measure of [nightly].")]
+    change: Annotated[NightlyChange | None, about("null if there is nothing to compare with.")]
+    gates: Sequence[GateResult]
+    lost_vital: Annotated[Sequence[WorstNugget], about("The vital nuggets lost, the surest first.")]
+    claimed: (
+        Annotated[
+            Sequence[WorstNugget],
+            about("What is forbidden and claimed only now, the surest first; left out if there is nothing."),
+        ]
+        | UnsetType
+    ) = UNSET
+    basis: Basis
+    about: Annotated[
+        About, about("Whether the gates are about these questions or about all that could have been asked.")
+    ]
+    strange: Annotated[
+        Sequence[str], about("What is unlike other nights, and must be looked at before anything passes.")
+    ]
+    needed: Annotated[NeededReading | None, about("null if the gates are decided or were not applied.")]
+    new_questions: Annotated[Sequence[str], about("Questions that the old build was not asked.")]
+    recorded: RecordedBuild
 
 
 def as_json(night: Night) -> dict[str, Any]:
     delta = night.diff.headline if night.diff else None
-    needed = night.needed
-    return {
-        "signature": night.signature,
-        "notes": list(night.notes),
-        "as_truth": list(night.as_truth),
-        "decision": night.decision,
-        "reason": night.reason,
-        "run": _run_as_json(night.new),
-        "against": _run_as_json(night.old) if night.old else None,
-        "measure": night.measure.name,
-        "score": interval_as_json(night.interval),
-        "change": {**(interval_as_json(delta.interval) or {}), "old": delta.old, "new": delta.new, "p": delta.p}
+    claimed = [_worst(change) for change in night.worst if change.forbidden]
+    return NightlyOutput(
+        signature=night.signature,
+        notes=night.notes,
+        as_truth=night.as_truth,
+        decision=night.decision,
+        reason=night.reason,
+        run=_run(night.new),
+        against=_run(night.old) if night.old else None,
+        measure=night.measure.name,
+        score=Interval.of(night.interval, night.measure),
+        change=NightlyChange.of(delta.interval, delta.measure, old=delta.old, new=delta.new, p=delta.p)
         if delta
         else None,
-        "gates": gates_as_json(night.gates),
-        "lost_vital": [_lost_as_json(change) for change in night.surest_lost if change.vital],
-        **({"claimed": claimed} if (claimed := [_lost_as_json(c) for c in night.surest_lost if c.forbidden]) else {}),
-        "needed": {"verdicts": needed.verdicts, "questions": needed.questions} if needed else None,
-        "new_questions": list(night.new_questions),
-        "recorded": recording.as_json([night.recorded])[0],
-    }
+        gates=[GateResult.of(gate) for gate in night.gates],
+        lost_vital=[_worst(change) for change in night.worst if change.vital],
+        claimed=claimed or UNSET,
+        basis=night.ruling.basis,
+        about=night.about,
+        strange=night.ruling.strange,
+        needed=copied(NeededReading, night.needed) if night.needed else None,
+        new_questions=night.new_questions,
+        recorded=copied(RecordedBuild, night.recorded),
+    ).as_data()
 
 
-def _run_as_json(run: BriefedRun) -> dict[str, Any]:
+def _run(run: BriefedRun) -> NightlyRun:
     scoring = run.build.scoring if run.build else None
-    return {
-        "run": file_name(run.run.name),
-        "build": scoring.build if scoring else None,
-        "label": run.label,
-        "time": scoring.time if scoring else None,
-    }
+    return NightlyRun(
+        run=file_name(run.run.name),
+        build=scoring.build if scoring else None,
+        label=run.label,
+        time=scoring.time if scoring else None,
+    )
 
 
-def _lost_as_json(change: NuggetChange) -> dict[str, Any]:
-    return {
-        "qid": change.question.qid,
-        "nugget": change.nugget.nugget,
-        "description": change.nugget.descriptions[0],
-        "probability": change.probability,
-        "source": "known" if change.known else "guessed",
-        "effect": change.effect,
-        **({"contradicted": True} if change.contradicted else {}),
-    }
+def _worst(change: NuggetChange) -> WorstNugget:
+    return WorstNugget(
+        qid=change.question.qid,
+        nugget=change.nugget.nugget,
+        description=change.nugget.descriptions[0],
+        probability=change.probability,
+        source="known" if change.known else "guessed",
+        effect=change.effect,
+        contradicted=True if change.contradicted else UNSET,
+    )
 
 
 def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = "") -> None:
     """`command` is the name of the program. `options` are options of this call that the suggested command needs,
     too."""
-    heading = Text.assemble((night.decision, STYLE[night.decision]), "  ", plain(night.reason))
-    for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
-        line.rstrip()
-        out.print(line)
+    draw_decision(out, night)
     against = f" against {_title(night.old)}" if night.old else ""
     _line(out, plain(f"{_title(night.new)}{against}", "dim"))
     outcome, title = night.score.outcome, night.measure.title
@@ -103,6 +199,14 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
     _line(out, Text(_recorded(night), "dim"))
 
 
+def draw_decision(out: Console, night: Night) -> None:
+    """The decision and its reason."""
+    heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
+    for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
+        line.rstrip()
+        out.print(line)
+
+
 def _line(out: Console, line: Text) -> None:
     """One line, cut at the width of the screen."""
     out.print(line, no_wrap=True, overflow="ellipsis", width=min(out.width, WIDTH))
@@ -114,14 +218,14 @@ def _title(run: BriefedRun) -> str:
 
 
 def _draw_lost(out: Console, night: Night) -> None:
-    lost = night.surest_lost
+    lost = night.worst
     if not night.diff:
         return
     if not lost:
         also = ", and nothing forbidden is newly claimed" if night.diff.key.forbidden.any() else ""
         _line(out, Text(f"No vital nugget is lost{also}."))
         return
-    shown = f", the {LOST} surest" if len(lost) > LOST else ""
+    shown = f", the {LOST} that matter most" if len(lost) > LOST else ""
     vital = sum(change.vital for change in lost)
     what = f"{counted(vital, 'vital nugget')} lost" if vital else ""
     what += f"{' and ' if what else ''}{len(lost) - vital} forbidden claimed" if len(lost) > vital else ""
@@ -144,15 +248,17 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
         why = "To narrow the interval:" if night.verdicts else "Nobody has judged anything yet. Start here:"
         yield why, ["judge", night.asked]
     elif night.needed is not None:
-        if night.needed.verdicts is not None:
-            about = counted(night.needed.verdicts, "verdict")
-            arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
-            yield f"About {about} would decide it, if the change stays as it is:", arguments
+        arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
+        if night.ruling.basis == "nobody" or night.ruling.strange:
+            yield "Start here:", arguments
+        elif night.needed.minutes is not None:
+            minutes, verdicts = counted(max(ceil(night.needed.minutes), 1), "minute"), night.needed.verdicts or 0
+            yield f"About {minutes} of reading ({counted(verdicts, 'verdict')}) are likely to decide it:", arguments
         elif night.needed.questions is not None:
             questions = counted(night.needed.questions, "question")
-            yield f"Verdicts alone would not decide it; about {questions}, all judged, would.", []
+            yield f"Reading these answers will hardly decide it; a suite of about {questions} would.", []
         else:
-            yield "Verdicts alone would not decide it.", []
+            yield "Reading these answers will hardly decide it.", []
 
 
 def _recorded(night: Night) -> str:

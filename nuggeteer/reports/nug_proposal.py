@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,25 +11,41 @@ from rich.text import Text
 from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.reports.formatting import counted, number
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain, table
 
 
+class NugMember(Part):
+    """A nugget in a proposed nug."""
+
+    distiller: str
+    text: str
+    degree: float
+
+
+class ProposedNug(Part):
+    """A nug that was proposed."""
+
+    qid: str
+    nug: str
+    text: str | None
+    nuggets: Sequence[NugMember]
+
+
+class NugProposalOutput(Part):
+    """Proposed nugs: with `--propose`."""
+
+    nuggets: Count
+    nugs: Sequence[ProposedNug]
+
+
 def as_json(result: NugProposal) -> dict[str, Any]:
-    return {
-        "nuggets": result.nuggets,
-        "nugs": [
-            {
-                "qid": nug.qid,
-                "nug": nug.nug,
-                "text": nug.text,
-                "nuggets": [
-                    {"distiller": nugget.distiller, "text": nugget.text, "degree": degree}
-                    for nugget, degree in _members(result, nug)
-                ],
-            }
-            for nug in result.nugs
-        ],
-    }
+    def members(nug: Nug) -> list[NugMember]:
+        found = _members(result, nug)
+        return [NugMember(distiller=nugget.distiller, text=nugget.text, degree=degree) for nugget, degree in found]
+
+    nugs = [copied(ProposedNug, nug, nuggets=members(nug)) for nug in result.nugs]
+    return NugProposalOutput(nuggets=result.nuggets, nugs=nugs).as_data()
 
 
 def draw(out: Console, result: NugProposal, file: str) -> None:

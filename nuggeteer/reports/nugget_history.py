@@ -3,52 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import Share, about
 from nuggeteer.history.trend import NuggetTimeline
-from nuggeteer.records import number_or_none
+from nuggeteer.records import Importance
 from nuggeteer.reports.builds import (
-    build_as_json,
+    BuildOutput,
     build_name,
-    fact_as_json,
+    build_parts,
     group_name,
     minute,
+    nugget_parts,
     probability,
     short_label,
 )
 from nuggeteer.reports.formatting import UNDEFINED, counted
+from nuggeteer.reports.model import Count, Part, Source
 from nuggeteer.reports.terminal import plain, table
 
 
+class NuggetBuild(BuildOutput, kw_only=True):
+    """A build, and whether it has the nugget."""
+
+    present: Annotated[bool, about("Whether the build was asked for the nugget.")]
+    found: bool
+    source: Source
+    probability: Share | None
+    rank: Annotated[Count | None, about("Of the response that gets the credit.")]
+    text: Annotated[str | None, about("Of that response.")]
+
+
+class NuggetOutput(Part):
+    """A nugget over the builds of a group."""
+
+    group: Annotated[str | None, about("null: the runs that the manifest does not list.")]
+    qid: str
+    nugget: str
+    importance: Importance
+    description: str
+    builds: Sequence[NuggetBuild]
+    changes: Annotated[Count, about("How often it came or went.")]
+    last_lost: Annotated[Count | None, about("The last build that lost it.")]
+
+
+class NuggetHistoryOutput(Part):
+    """What became of a nugget: with `--nugget`."""
+
+    nuggets: Sequence[NuggetOutput]
+
+
 def as_json(stories: Sequence[NuggetTimeline]) -> dict[str, Any]:
-    return {"nuggets": [_story_as_json(story) for story in stories]}
+    return NuggetHistoryOutput(nuggets=[_story(story) for story in stories]).as_data()
 
 
-def _story_as_json(story: NuggetTimeline) -> dict[str, Any]:
+def _story(story: NuggetTimeline) -> NuggetOutput:
     timelines = story.timelines
     last = int(timelines.last_lost[0])
-    return {
-        "group": story.trend.group,
-        **fact_as_json(timelines, 0),
-        "description": timelines.nuggets[0].description,
-        "builds": [
-            {
-                **{key: value for key, value in build_as_json(build).items() if key not in ("signature", "pairs")},
-                "present": bool(timelines.present[0, i]),
-                "found": bool(timelines.found[0, i]),
-                "source": "known" if timelines.known[0, i] else "guessed",
-                "probability": number_or_none(timelines.probability[0, i]),
-                "rank": int(timelines.rank[0, i]) or None,
-                "text": story.texts[i],
-            }
+    return NuggetOutput(
+        group=story.trend.group,
+        **nugget_parts(timelines, 0),
+        description=timelines.nuggets[0].description,
+        builds=[
+            NuggetBuild(
+                **build_parts(build),
+                present=bool(timelines.present[0, i]),
+                found=bool(timelines.found[0, i]),
+                source="known" if timelines.known[0, i] else "guessed",
+                probability=timelines.probability[0, i],
+                rank=int(timelines.rank[0, i]) or None,
+                text=story.texts[i],
+            )
             for i, build in enumerate(timelines.builds)
         ],
-        "changes": int(timelines.turns[0]),
-        "last_lost": None if last < 0 else timelines.builds[last].scoring.build,
-    }
+        changes=int(timelines.turns[0]),
+        last_lost=None if last < 0 else timelines.builds[last].scoring.build,
+    )
 
 
 def draw(out: Console, stories: Sequence[NuggetTimeline]) -> None:

@@ -2,54 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, Unit, name_of
+from nuggeteer.statistics.intervals import DRAWS
 
 BINS, WIDEST = 20, 24  # of a picture: the ranges of scores, and the most marks of one verdict in a range
 
 
+class EstimatedRate(Part):
+    """A posterior's mean and 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class ThresholdUnit(Part):
+    """What has a threshold of its own: a nugget, a question (`nugget` is null), or all (both are null)."""
+
+    qid: str | None
+    nugget: str | None
+    pairs: Annotated[Count, about("Its judged pairs.")]
+    yes: Annotated[Count, about("Those with a yes.")]
+    theta: Annotated[EstimatedRate | None, about("The threshold.")]
+    alpha: Annotated[EstimatedRate | None, about("null where all units share it.")]
+    beta: Annotated[EstimatedRate | None, about("null where all units share it.")]
+
+
+class ThresholdPicture(Part):
+    """The match scores and verdicts of the pairs of one unit."""
+
+    unit: ThresholdUnit
+    scores: Sequence[float]
+    yes: Sequence[bool]
+
+
+class DrawsQuality(Part):
+    """How good PyMC's draws are."""
+
+    r_hat: float
+    effective: float
+    divergences: Count
+    warnings: Sequence[str]
+
+
+class EnginesAgreement(Part):
+    """How far PyMC's means are from the exact ones, at most, in standard deviations of the posterior."""
+
+    alpha: float
+    beta: float
+    theta: float
+
+
+class ParametersOutput(Part):
+    """What a noisy threshold model has learned: with `--model`, `--nugget` or `--engine`."""
+
+    model: str
+    engine: Literal["exact", "pymc"]
+    pairs: Annotated[Count, about("Judged pairs.")]
+    positive: Annotated[Count, about("Those with a yes.")]
+    log10_evidence: Annotated[float, about("log10 P(data | model).")]
+    alpha: Annotated[
+        EstimatedRate | None,
+        about("The probability of a yes below the threshold; null where each unit has its own."),
+    ]
+    beta: Annotated[
+        EstimatedRate | None, about("The probability of a no above the threshold; null where each unit has its own.")
+    ]
+    units: Sequence[ThresholdUnit]
+    picture: Annotated[ThresholdPicture | None, about("null without `--nugget`.")]
+    sampled: Annotated[DrawsQuality | None, about("null with the exact engine.")]
+    agreement: Annotated[EnginesAgreement | None, about("null with the exact engine.")]
+
+
 def as_json(result: Parameters) -> dict[str, Any]:
-    drawn = result.sampled
-    return {
-        "model": result.model,
-        "engine": result.engine,
-        "pairs": result.pairs,
-        "positive": result.positive,
-        "log10_evidence": result.log10_evidence,
-        "alpha": _estimate(result.alpha),
-        "beta": _estimate(result.beta),
-        "units": [_unit_as_json(unit) for unit in result.units],
-        "picture": result.picture and _picture_as_json(result.picture),
-        "sampled": drawn
-        and {
-            "r_hat": drawn.r_hat,
-            "effective": drawn.effective,
-            "divergences": drawn.divergences,
-            "warnings": list(drawn.warnings),
-        },
-        "agreement": result.agreement and asdict(result.agreement),
-    }
+    picture = result.picture
+    return copied(
+        ParametersOutput,
+        result,
+        alpha=_estimate(result.alpha),
+        beta=_estimate(result.beta),
+        units=[_unit(unit) for unit in result.units],
+        picture=picture
+        and ThresholdPicture(unit=_unit(picture.unit), scores=picture.scores.tolist(), yes=picture.yes.tolist()),
+        sampled=result.sampled and copied(DrawsQuality, result.sampled, warnings=list(result.sampled.warnings)),
+        agreement=result.agreement and copied(EnginesAgreement, result.agreement),
+    ).as_data()
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, float] | None:
-    return asdict(estimate) if estimate else None
+def _estimate(estimate: Estimate | None) -> EstimatedRate | None:
+    return copied(EstimatedRate, estimate) if estimate else None
 
 
-def _unit_as_json(unit: Unit) -> dict[str, Any]:
+def _unit(unit: Unit) -> ThresholdUnit:
     estimates = {name: _estimate(getattr(unit, name)) for name in ("theta", "alpha", "beta")}
-    return {"qid": unit.qid, "nugget": unit.nugget, "pairs": unit.pairs, "yes": unit.yes, **estimates}
-
-
-def _picture_as_json(picture: Picture) -> dict[str, Any]:
-    return {"unit": _unit_as_json(picture.unit), "scores": picture.scores.tolist(), "yes": picture.yes.tolist()}
+    return copied(ThresholdUnit, unit, **estimates)
 
 
 def draw(out: Console, result: Parameters) -> None:
@@ -84,6 +141,8 @@ def draw(out: Console, result: Parameters) -> None:
     out.print(table("Thresholds", columns, rows))
     out.print()
     out.print("θ: above this match score a response is taken to carry the nugget, but for α and β.")
+    if own and result.engine == "exact":
+        out.print(f"Means and θ are exact; the intervals of α and β are from {DRAWS:,} draws.")
 
 
 def _cells(estimate: Estimate | None) -> list[str | Text]:

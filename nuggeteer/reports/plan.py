@@ -1,15 +1,16 @@
-"""How many verdicts an interval of a given width needs."""
+"""How many minutes of reading an interval of a given width needs."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.judging.audits.planning import Plan
-from nuggeteer.reports.formatting import number
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain, table
 
 
@@ -22,8 +23,10 @@ def as_json(plan: Plan) -> dict[str, Any]:
         "now": {"value": now.value, "low": now.low, "high": now.high, "judging": now.judging, "sampling": now.sampling},
         "sampling_width": plan.sampling,
         "judging_width": plan.part,
+        "minutes": plan.minutes,
         "guided": plan.guided,
         "audited": plan.audited,
+        "audit_minutes": plan.audit_minutes,
         "open": plan.open_nuggets,
         "questions": plan.questions,
         "questions_needed": plan.questions_needed,
@@ -53,17 +56,34 @@ def draw(out: Console, result: Plan) -> None:
         out.print("Nothing is left to judge.")
         return
     only = f" for the score on these {result.questions} questions alone" * (result.questions_needed is not None)
-    out.print(f"There are {result.open_nuggets} open nuggets. A judging part of {result.part:.3f}{only} takes about:")
+    out.print(
+        plain(
+            f"There are {result.open_nuggets} open nuggets. For a judging part of {result.part:.3f}{only}, give "
+            f"nuggeteer judge {result.run} about:"
+        )
+    )
     out.print()
-    run, count = result.run, result.audited or "N"
+    count = result.audited or "N"
+    minutes = None if result.minutes is None else ceil(result.minutes)
     ways: list[list[str | Text]] = [
-        [plain(f"nuggeteer judge {run}"), _needed(result.guided, "verdict"), "if the guesses are as sure as they say"],
-        [plain(f"nuggeteer judge {run} --audit {count}"), _needed(result.audited, "nugget"), "however wrong they are"],
+        [
+            f"--minutes {minutes or 'N'}",
+            _needed(minutes),
+            UNDEFINED if result.guided is None else f"{result.guided:,}",
+            "if the guesses are as sure as they say",
+        ],
+        [
+            f"--audit {count}",
+            _needed(None if result.audit_minutes is None else ceil(result.audit_minutes)),
+            UNDEFINED,
+            "however wrong they are",
+        ],
     ]
-    out.print(table("", [("with", "left"), ("judge", "right"), ("which holds", "wrap")], ways))
+    heads = [("", "left"), ("minutes", "right"), ("verdicts", "right"), ("which holds", "wrap")]
+    out.print(table("", heads, ways))
 
 
-def _needed(count: int | None, what: str) -> str:
-    if not count:
-        return "impossible" if count is None else "none more"
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def _needed(minutes: int | None) -> str:
+    if not minutes:
+        return "impossible" if minutes is None else "none more"
+    return f"{minutes:,}"

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.errors import Problem, by_kind
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.fields import about
+from nuggeteer.reports.model import Count, Part, copied, file_name
 from nuggeteer.reports.terminal import plain
 
 EQUAL = 10  # warnings that are listed one by one
 FIRST = 3  # lines that are named of more
 
 
+class ProblemOutput(Part):
+    """What is wrong with a file."""
+
+    file: str
+    line: Annotated[Count | None, about("null if it is about the whole file.")]
+    severity: Annotated[Literal["error", "warning"], about("An error stops every command that reads the file.")]
+    what: str
+    remedy: Annotated[str, about("What to do.")]
+
+
+class CheckOutput(Part):
+    """What is wrong in a collection."""
+
+    problems: Sequence[ProblemOutput]
+
+
 def as_json(found: Sequence[Problem]) -> dict[str, Any]:
-    return {
-        "problems": [
-            {
-                "file": file_name(p.file),
-                "line": p.line,
-                "severity": p.severity,
-                "what": file_name(p.what),
-                "remedy": file_name(p.remedy),
-            }
-            for p in found
-        ]
-    }
+    problems = [
+        copied(ProblemOutput, p, file=file_name(p.file), what=file_name(p.what), remedy=file_name(p.remedy))
+        for p in found
+    ]
+    return CheckOutput(problems=problems).as_data()
 
 
 def draw(out: Console, found: Sequence[Problem]) -> None:

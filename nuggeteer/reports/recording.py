@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 
+from nuggeteer.fields import about
 from nuggeteer.history.recording import RecordedRun
 from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain
 
 
-def as_json(done: list[RecordedRun]) -> list[dict[str, Any]]:
-    return [
-        {"run": recorded.run, "build": recorded.build, "new": recorded.new, "copies": recorded.copies}
-        for recorded in done
-    ]
+class RecordedBuild(Part):
+    """A build that was recorded."""
+
+    run: str
+    build: Count
+    new: Annotated[bool, about("false if the build was recorded before.")]
+    copies: Annotated[Count, about("Other builds with the same run and responses.")]
+
+
+def as_json(done: Sequence[RecordedRun]) -> list[dict[str, Any]]:
+    return [copied(RecordedBuild, recorded).as_data() for recorded in done]
 
 
 def draw(out: Console, done: Sequence[RecordedRun], file: str) -> None:

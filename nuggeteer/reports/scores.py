@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import Share, about
+from nuggeteer.history.recording import RecordedRun
+from nuggeteer.judging.audits.audit import AuditResult
 from nuggeteer.measures import DEFAULT, Measure
-from nuggeteer.records import AnswerKey, Nugget, number_or_none
+from nuggeteer.records import AnswerKey, Nugget
+from nuggeteer.reports.audits import Audited, audited
 from nuggeteer.reports.formatting import (
     between,
     chance,
@@ -22,33 +27,132 @@ from nuggeteer.reports.formatting import (
     number,
     percent,
 )
-from nuggeteer.reports.json_values import file_name, interval_as_json
+from nuggeteer.reports.model import (
+    BY_MEASURE,
+    AsTruth,
+    Count,
+    Interval,
+    Notes,
+    Number,
+    Of,
+    Pairs,
+    Part,
+    Signature,
+    Source,
+    copied,
+    file_name,
+)
+from nuggeteer.reports.recording import RecordedBuild
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scores import RunScore, Scores
 
 
-def as_json(result: Scores) -> dict[str, Any]:
-    return {
-        "signature": result.signature,
-        "notes": list(result.notes),
-        "as_truth": list(result.as_truth),
-        "runs": [_run_as_json(result, run) for run in result.runs],
-    }
+class AnswerScores(Part, kw_only=True):
+    """The scores of the answer to a question."""
+
+    qid: str
+    measures: Annotated[Mapping[str, Number], BY_MEASURE]
+    hard: Annotated[
+        Mapping[str, Number], about("Scores by measure that take each nugget of probability ½ or more as found.")
+    ]
+    answered: bool
+    length: Annotated[Count, about("Characters that are not white space.")]
+    vital: Annotated[Of, about("[found, in the key]")]
+    okay: Annotated[Of, about("[found, in the key]")]
+    forbidden: (
+        Annotated[Of, about("[claimed, in the key] of the forbidden nuggets, where the key has any.")] | UnsetType
+    ) = UNSET
 
 
-def _run_as_json(result: Scores, score: RunScore) -> dict[str, Any]:
-    names = _measures(score)
+class ScoredNugget(Part, kw_only=True):
+    """A nugget, and whether the run has it."""
+
+    qid: str
+    nugget: str
+    found: Annotated[bool, about("With a probability of ½ or more.")]
+    probability: Annotated[Share | None, about("null of a guess by a fixed threshold.")]
+    partial: (
+        Annotated[
+            Share,
+            about("That the nugget is supported in part and not found. Absent if no verdict says partly."),
+        ]
+        | UnsetType
+    ) = UNSET
+    source: Source
+    contradicted: (
+        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
+    ) = UNSET
+    rank: Annotated[Count | None, about("Of the response that gets the credit; null if the nugget was not found.")]
+    score: Annotated[Number, about("The best match score.")]
+    threshold: Annotated[Number, about("What decides it; null where nothing is guessed.")]
+
+
+class ScoredGroup(Part):
+    """Nuggets that count as one."""
+
+    qid: str
+    group: str
+    found: bool
+    probability: Annotated[Share | None, about("That it is so.")]
+    source: Source
+
+
+class ScoredRun(Part, kw_only=True):
+    """A run with its scores."""
+
+    run: str
+    questions: Count
+    unanswered: Annotated[Count, about("How many questions the run does not answer. They score 0.")]
+    measures: Annotated[Mapping[str, Interval | None], BY_MEASURE]
+    pairs: Pairs
+    per_question: Sequence[AnswerScores]
+    nuggets: Sequence[ScoredNugget]
+    groups: Annotated[Sequence[ScoredGroup], about("Where the key has any.")] | UnsetType = UNSET
+    audited: Annotated[Audited, about("With `--audited`.")] | UnsetType = UNSET
+
+
+class ScoreOutput(Part, kw_only=True):
+    """Scores of runs. null stands for what is undefined or cannot be said."""
+
+    signature: Signature
+    notes: Notes
+    as_truth: AsTruth
+    runs: Sequence[ScoredRun]
+    recorded: Annotated[Sequence[RecordedBuild], about("With `--record`.")] | UnsetType = UNSET
+
+
+def as_json(
+    result: Scores, audits: Sequence[AuditResult] = (), recorded: Sequence[RecordedRun] | None = None
+) -> dict[str, Any]:
+    runs = [_run(result, run) for run in result.runs]
+    for run, audit in zip(runs, audits, strict=False):
+        run.audited = audited(audit)
+    return ScoreOutput(
+        signature=result.signature,
+        notes=result.notes,
+        as_truth=result.as_truth,
+        runs=runs,
+        recorded=UNSET if recorded is None else [copied(RecordedBuild, build) for build in recorded],
+    ).as_data()
+
+
+def _run(result: Scores, score: RunScore) -> ScoredRun:
     outcome = score.outcome
-    return {
-        "run": file_name(score.name),
-        "questions": len(result.key.questions),
-        "unanswered": int((~outcome.answered).sum()),
-        **{name: interval_as_json(score.measures.get(name)) for name in names},
-        "pairs": {"known": outcome.pairs_known, "guessed": outcome.pairs_guessed},
-        "per_question": list(_questions_as_json(result, score)),
-        "nuggets": list(_nuggets_as_json(result, score)),
-        **({"groups": list(_groups_as_json(result, score))} if result.key.groups else {}),
-    }
+    scores = {name: score.measures.get(name) for name in _measures(score)}
+    measures = {measure.name: measure for measure in result.measures}
+    return ScoredRun(
+        run=file_name(score.name),
+        questions=len(result.key.questions),
+        unanswered=int((~outcome.answered).sum()),
+        measures={
+            name: None if interval is None else Interval.of(interval, measures[name])
+            for name, interval in scores.items()
+        },
+        pairs=Pairs(known=outcome.pairs_known, guessed=outcome.pairs_guessed),
+        per_question=list(_questions(result, score)),
+        nuggets=list(_nuggets(result, score)),
+        groups=list(_scored_groups(result, score)) if result.key.groups else UNSET,
+    )
 
 
 def _measures(score: RunScore) -> list[str]:
@@ -56,25 +160,23 @@ def _measures(score: RunScore) -> list[str]:
     return list(dict.fromkeys([*(measure.name for measure in DEFAULT), *score.measures]))
 
 
-def _questions_as_json(result: Scores, score: RunScore) -> Any:
+def _questions(result: Scores, score: RunScore) -> Iterator[AnswerScores]:
+    by_question, forbidden = score.by_question, bool(result.key.forbidden.any())
     for i, question in enumerate(result.key.questions):
         vital, okay = result.found_of_total(score, i)
-        yield {
-            "qid": question.qid,
-            **{
-                name: number_or_none(score.by_question[name][i]) if name in score.by_question else None
-                for name in _measures(score)
-            },
-            "hard": {name: number_or_none(values[i]) for name, values in score.hard_by_question.items()},
-            "answered": bool(score.outcome.answered[i]),
-            "length": int(score.outcome.length[i]),
-            "vital": vital,
-            "okay": okay,
-            **({"forbidden": list(_claimed(result, score, i))} if result.key.forbidden.any() else {}),
-        }
+        yield AnswerScores(
+            qid=question.qid,
+            measures={name: by_question[name][i] if name in by_question else None for name in _measures(score)},
+            hard={name: values[i] for name, values in score.hard_by_question.items()},
+            answered=bool(score.outcome.answered[i]),
+            length=int(score.outcome.length[i]),
+            vital=vital,
+            okay=okay,
+            forbidden=list(_claimed(result, score, i)) if forbidden else UNSET,
+        )
 
 
-def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
+def _nuggets(result: Scores, score: RunScore) -> Iterator[ScoredNugget]:
     outcome = score.outcome
     says_partly = bool(outcome.partial.any())
     # No threshold matters where nothing is guessed.
@@ -83,31 +185,31 @@ def _nuggets_as_json(result: Scores, score: RunScore) -> Any:
     for i, (nugget, found, known, rank, probability, best, threshold) in enumerate(
         zip(result.key.nuggets, *columns, strict=True)
     ):
-        yield {
-            "qid": nugget.qid,
-            "nugget": nugget.nugget,
-            "found": bool(found),
-            "probability": number_or_none(probability),
-            **({"partial": float(outcome.partial[i])} if says_partly else {}),
-            "source": "known" if known else "guessed",
-            **({"contradicted": True} if i in outcome.contradicted else {}),
-            "rank": int(rank) or None,
-            "score": number_or_none(best),
-            "threshold": number_or_none(threshold),
-        }
+        yield ScoredNugget(
+            qid=nugget.qid,
+            nugget=nugget.nugget,
+            found=bool(found),
+            probability=probability,
+            partial=float(outcome.partial[i]) if says_partly else UNSET,
+            source="known" if known else "guessed",
+            contradicted=True if i in outcome.contradicted else UNSET,
+            rank=int(rank) or None,
+            score=best,
+            threshold=threshold,
+        )
 
 
-def _groups_as_json(result: Scores, score: RunScore) -> Iterator[dict[str, Any]]:
+def _scored_groups(result: Scores, score: RunScore) -> Iterator[ScoredGroup]:
     """The groups that are in no other group."""
     outcome = score.counted
     for group, at in _groups(result):
-        yield {
-            "qid": group.qid,
-            "group": group.nugget,
-            "found": bool(outcome.found[at]),
-            "probability": number_or_none(outcome.probability[at]),
-            "source": "known" if outcome.known[at] else "guessed",
-        }
+        yield ScoredGroup(
+            qid=group.qid,
+            group=group.nugget,
+            found=bool(outcome.found[at]),
+            probability=outcome.probability[at],
+            source="known" if outcome.known[at] else "guessed",
+        )
 
 
 def _groups(result: Scores) -> Iterator[tuple[Nugget, int]]:
@@ -155,9 +257,11 @@ def remarks(result: Scores) -> list[str]:
     known = f"known: the share of (response, nugget) pairs with {whose}"
     if guessed and drawn:
         lines.append(
-            f"{known}. The other pairs are guessed, and a score is the mean over all that the guesses may be. "
-            "judging: how wide the interval would be from the guesses alone, as a share of its width."
+            f"{known}. The others are guessed, and a guess counts by its probability. judging: how wide the "
+            "interval would be if only guesses could be wrong, as a share of what it is; reading makes it smaller."
         )
+    elif guessed and all(score.outcome.known.all() for score in result.runs):
+        lines.append(f"{known}. The other pairs change no score: every nugget of every answer is settled.")
     elif guessed:
         lines.append(
             f"{known}. The other pairs are guessed, by match score and threshold. The interval covers the choice of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
 
 
 def as_json(sheet: Sheet, path: Path) -> dict[str, Any]:
-    return {"file": str(path), "run": sheet.title, "page": sheet.name, "asked": sheet.asked, "qids": sheet.qids}
+    return {
+        "file": str(path),
+        "run": sheet.title,
+        "page": sheet.name,
+        "asked": sheet.asked,
+        "minutes": sheet.minutes,
+        "qids": sheet.qids,
+    }
 
 
 def draw(out: Console, sheet: Sheet, path: Path) -> None:
     asked = f"{counted(sheet.asked, 'verdict')} on answers to {counted(len(sheet.qids), 'question')}"
-    out.print(plain(f"{path} asks for {asked} of {sheet.title}."), soft_wrap=True)
+    takes = f"about {counted(ceil(sheet.minutes), 'minute')} of reading"
+    out.print(plain(f"{path} asks for {asked} of {sheet.title}, {takes}."), soft_wrap=True)
     out.print(plain("Send it to an assessor; any browser opens it. Take what comes back with"), soft_wrap=True)
     out.print(plain("  nuggeteer judge --import FILE --assessor NAME"), soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html.site import Site, file_of
-from nuggeteer.reports.json_values import file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 
 

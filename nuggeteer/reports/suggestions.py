@@ -1,88 +1,128 @@
-"""The pairs to judge next, and what judging them is expected to bring."""
+"""The answers to read next, and what reading them is expected to bring."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import Share, about
 from nuggeteer.judging.state import JudgingState
-from nuggeteer.judging.suggest import Suggestion
+from nuggeteer.judging.suggest import Suggestion, first_cards
 from nuggeteer.records import Run
-from nuggeteer.reports.formatting import chance, number
+from nuggeteer.reports.formatting import number
+from nuggeteer.reports.model import Count, Ends, Number, Part
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain, table
 
-AFTER = (10, 30, 100)  # verdicts
+AFTER = (10, 20, 40)  # minutes
 
 
 def _runs(state: JudgingState) -> list[Run]:
     return [matched.run for matched in state.matched_runs]
 
 
-def as_json(state: JudgingState) -> dict[str, Any]:
-    """The best suggestion first. `share` is the part of the judging variance that a verdict is expected to remove,
-    after the verdicts before it; `chance` that the pair was drawn next, null for one that was drawn before."""
+class SuggestedVerdict(Part):
+    """A verdict that is worth giving."""
+
+    qid: str
+    nugget: str
+    run: str
+    scope: Annotated[
+        Literal["response", "answer"], about("Whether the verdict is on one response or on the whole answer.")
+    ]
+    rank: Annotated[Count, about("Of the response.")]
+    docid: str | None
+    text: str
+    probability: Annotated[Share | None, about("That it is a yes.")]
+    share: Annotated[
+        Number, about("The share of the judging variance that this verdict is expected to remove by itself.")
+    ]
+    seconds: Annotated[float, about("What this verdict takes after those before it.")]
+
+
+class SuggestionsOutput(Part):
+    """At least as many verdicts as asked for, in the order in which they are asked, those of one answer together."""
+
+    run: str
+    against: str | None
+    measure: str
+    value: Number
+    judging: Ends | None
+    suggestions: Sequence[SuggestedVerdict]
+    width_after: Annotated[
+        Mapping[str, Number] | None,
+        about(
+            "The expected width of the judging part after `0` minutes of reading, and after "
+            f"{' and '.join(f'`{minutes}`' for minutes in AFTER)}; null with a fixed threshold."
+        ),
+    ]
+
+
+def as_json(state: JudgingState, count: int) -> dict[str, Any]:
     ahead, runs = state.forecast, _runs(state)
-    return {
-        "run": runs[0].name,
-        "against": runs[1].name if len(runs) > 1 else None,
-        "measure": state.measure.name,
-        "value": state.interval.value,
-        "judging": state.interval.judging,
-        "suggestions": [_suggestion_as_json(state, suggestion) for suggestion in state.suggested],
-        "width_after": None if ahead is None else {str(k): ahead.width_after(k) for k in (0, *AFTER)},
-    }
+    return SuggestionsOutput(
+        run=runs[0].name,
+        against=runs[1].name if len(runs) > 1 else None,
+        measure=state.measure.name,
+        value=state.interval.value,
+        judging=state.interval.judging,
+        suggestions=[
+            _suggested(state, suggestion) for card in first_cards(state.cards, count) for suggestion in card.suggestions
+        ],
+        width_after=None if ahead is None else {str(m): ahead.width_after(m) for m in (0, *AFTER)},
+    ).as_data()
 
 
-def _suggestion_as_json(state: JudgingState, suggestion: Suggestion) -> dict[str, Any]:
+def _suggested(state: JudgingState, suggestion: Suggestion) -> SuggestedVerdict:
     nugget, run = state.key.nuggets[suggestion.nugget], _runs(state)[suggestion.run]
-    return {
-        "qid": nugget.qid,
-        "nugget": nugget.nugget,
-        "run": run.name,
-        "rank": run.rank(suggestion.response),
-        "docid": run.docid(suggestion.response),
-        "text": run.texts[suggestion.response],
-        "probability": suggestion.probability,
-        "share": suggestion.share,
-        "chance": suggestion.chance or None,
-    }
+    whole = suggestion.scope == "answer"
+    return SuggestedVerdict(
+        qid=nugget.qid,
+        nugget=nugget.nugget,
+        run=run.name,
+        scope=suggestion.scope,
+        rank=run.rank(suggestion.response),
+        docid=None if whole else run.docid(suggestion.response),
+        text=run.answer(state.key.position[nugget.qid]) if whole else run.texts[suggestion.response],
+        probability=suggestion.probability,
+        share=suggestion.share,
+        seconds=suggestion.seconds,
+    )
 
 
-def draw(out: Console, state: JudgingState) -> None:
-    """One line for each pair, and how wide the judging part is likely to be after more verdicts."""
+def draw(out: Console, state: JudgingState, count: int) -> None:
+    """One line for each answer, and how wide the judging part is likely to be after some minutes."""
     if state.forecast is None:
         out.print(
-            "A fixed threshold cannot say how sure its guesses are, so no pair is more worth judging than another."
+            "A fixed threshold cannot say how sure its guesses are, so no answer is more worth reading than another."
         )
         return
     runs = _runs(state)
     names = " → ".join(run.name for run in reversed(runs))
-    if not state.suggested:
-        out.print(plain(f"{names}: no verdict would make {state.measure.title} surer."))
+    if not state.cards:
+        out.print(plain(f"{names}: no verdict would make the interval of {state.measure.title} narrower."))
         return
-    columns = [("qid", "left"), ("#", "left"), ("", "fixed"), ("narrows by", "right"), ("guess", "right")]
-    columns += [("rank", "right"), ("response", "wrap")]
-    if len(runs) > 1:
-        columns.insert(5, ("run", "left"))
+    columns = [("qid", "left"), ("run", "left"), ("nuggets", "right"), ("minutes", "right"), ("answer", "wrap")]
     rows: list[list[str | Text]] = []
-    for suggestion in state.suggested:
-        nugget, run = state.key.nuggets[suggestion.nugget], runs[suggestion.run]
-        row: list[str | Text] = [plain(nugget.qid), plain(nugget.nugget), nugget.importance]
-        row += [f"{100 * suggestion.share:.1f} %", chance(suggestion.probability)]
-        row += [plain(run.name)] if len(runs) > 1 else []
-        rows.append([*row, str(run.rank(suggestion.response)), Text(beginning(run.texts[suggestion.response], 80))])
-    out.print(table(f"{names}: to judge next", columns, rows))
+    for card in first_cards(state.cards, count):
+        for side in dict.fromkeys(suggestion.run for suggestion in card.suggestions):
+            own = [suggestion for suggestion in card.suggestions if suggestion.run == side]
+            text = runs[side].answer(card.question)
+            minutes = sum(suggestion.seconds for suggestion in own) / 60
+            qid = state.key.questions[card.question].qid
+            rows.append(
+                [plain(qid), plain(runs[side].name), str(len(own)), number(minutes, 1), Text(beginning(text, 80))]
+            )
+    out.print(table(f"{names}: to read next", columns, rows))
     out.print()
-    low, high = state.forecast.now
-    counts = sorted({min(k, int(state.forecast.judgements[-1])) for k in AFTER})
-    later = ", ".join(f"{number(state.forecast.width_after(k))} after {k}" for k in counts)
+    later = ", ".join(f"{number(state.forecast.width_after(m))} after {m}" for m in AFTER)
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
     out.print(
         plain(
-            f"{what}: the guesses alone make the interval {number(high - low)} wide; that is likely to be {later} "
-            "verdicts. narrows by: the share of its variance that a verdict takes away, given the verdicts above it."
+            f"{what}: the guesses alone make the interval {number(state.forecast.now)} wide; that is likely to be "
+            f"{later} minutes of reading."
         )
     )

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scorer import Thresholds
 
 
+class ComparedThresholds(Part):
+    """A threshold model and how well it fits."""
+
+    name: str
+    log10_evidence: Annotated[Number, about("log10 P(data | model); higher is better.")]
+    log_score: Annotated[
+        Number,
+        about("The mean logarithm of the probability of verdicts on groups that were left out; higher is better."),
+    ]
+    seconds: float
+
+
+class ThresholdsOutput(Part):
+    """Threshold models, compared."""
+
+    pairs: Annotated[Count, about("Judged pairs.")]
+    positive: Annotated[Count, about("Those with a yes.")]
+    groups: Annotated[Count, about("Groups of systems.")]
+    models: Sequence[ComparedThresholds]
+    chosen: Annotated[str | None, about("The best model.")]
+
+
 def as_json(result: Thresholds) -> dict[str, Any]:
-    return {
-        "pairs": result.pairs,
-        "positive": result.positive,
-        "groups": result.groups,
-        "models": [
-            {
-                "name": model.name,
-                "log10_evidence": model.log10_evidence,
-                "log_score": model.log_score,
-                "seconds": model.seconds,
-            }
-            for model in result.models
-        ],
-        "chosen": result.chosen,
-    }
+    models = [copied(ComparedThresholds, model) for model in result.models]
+    sizes = {"pairs": result.pairs, "positive": result.positive, "groups": result.groups}
+    return ThresholdsOutput(**sizes, models=models, chosen=result.chosen).as_data()
 
 
 def draw(out: Console, result: Thresholds) -> None:

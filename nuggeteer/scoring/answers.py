@@ -38,7 +38,8 @@ class AnswerVerdicts:
             state = YES if judgement.verdict else PARTLY if judgement.partial else NO
             own = self._states.setdefault(key.position[judgement.qid], {}).setdefault(verdict_form(judgement.text), {})
             nugget = key.nugget_position[judgement.qid, judgement.nugget]
-            own[nugget] = max(own.get(nugget, NO), state, key=rank.__getitem__)
+            if rank[state] >= rank[own.get(nugget, NO)]:
+                own[nugget] = state
 
     def of_run(self, run: Run) -> States | None:
         """The state of each nugget of the key by verdicts on the run's answers; None if there are no such verdicts."""

@@ -7,21 +7,20 @@ NUGGETEER_MODELS or their command line names too. `make` is called with the evid
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Matcher
-from nuggeteer.scoring.fitting import fit_thresholds, gather_evidence, signature_of_fit
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
+from nuggeteer.scoring.fitting import fit_thresholds, signature_of_fit
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.sampling import sampled
-from nuggeteer.settings import THRESHOLDS, Threshold, installed_models
+from nuggeteer.settings import ALLOWED_MODELS, THRESHOLDS, Threshold, installed_models, users_own
 from nuggeteer.thresholds import Evidence, FixedThreshold, ThresholdModel, noisy
+from nuggeteer.thresholds.propagation import fit_smooth
 
-ALLOWED = "NUGGETEER_MODELS"  # an environment variable: models of the user's own, separated by commas
 NOBODY = "No verdicts yet, so all is guessed. Start here: nuggeteer judge RUN"
 
 
@@ -35,12 +34,23 @@ def deciding_model(
     if settings.model == "smooth" and settings.engine == "exact":
         model, notes = fit_thresholds(collection, matcher, known, basis, jobs)
         return model, [*notes, NOBODY] if model.pairs == 0 else notes
-    evidence = gather_evidence(collection, matcher, known, jobs)
+    evidence = gather_evidence(collection, matcher, known, jobs, unit_of(settings))
     nobody = [] if len(evidence) else [NOBODY]
     if settings.engine == "pymc":
         drawn = sampled(settings.model, collection, matcher, evidence, basis)
         return drawn.model, [*drawn.warnings, *nobody]
-    return fitted_to(evidence, settings), nobody
+    return fitted_to(evidence, settings, matcher), nobody
+
+
+def unit_of(settings: Threshold) -> Literal["answer", "response"]:
+    """What the model of the settings learns from: the paper's learn from single responses."""
+    return "answer" if settings.model == "smooth" else "response"
+
+
+def model_for(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> ThresholdModel:
+    """The model of the settings for a collection that differs from that on disk, by our own engine."""
+    settings = collection.settings.threshold
+    return fitted_to(gather_evidence(collection, matcher, known, jobs, unit_of(settings)), settings, matcher)
 
 
 def signature_of_model(settings: Threshold, matcher: Matcher) -> str | None:
@@ -59,8 +69,12 @@ def _pymc() -> str:
         return "not installed"
 
 
-def fitted_to(evidence: Evidence, settings: Threshold) -> ThresholdModel:
-    """One of the paper's models, or one of the user's own."""
+def fitted_to(evidence: Evidence, settings: Threshold, matcher: Matcher) -> ThresholdModel:
+    """The model of the settings, fitted to such evidence."""
+    if settings.model == "fixed":
+        return FixedThreshold(settings.value)
+    if settings.model == "smooth":
+        return fit_smooth(evidence, prior_of(matcher))
     if settings.model in noisy.NAMES:
         return noisy.fit_noise_model(settings.model, evidence)
     return _of_users_own(settings.model, evidence)
@@ -84,14 +98,8 @@ def _of_users_own(name: str, evidence: Evidence) -> ThresholdModel:
 def _maker(name: str) -> Any:
     if name in (installed := installed_models()):
         return installed[name].load()
-    module, _, attribute = name.partition(":")
-    if not attribute:
+    if ":" not in name:
         known = (*THRESHOLDS, *installed)
         listed = f"{did_you_mean(name, known)}there are {', '.join(known)}"
         raise NuggeteerError(f"there is no threshold model {name!r}; {listed}")
-    if name not in os.environ.get(ALLOWED, "").split(","):
-        raise NuggeteerError(
-            f"the settings name the model {name!r}, which is code that would run; if it is yours, say so: "
-            f"set the environment variable {ALLOWED} to {name}, or name it with --model"
-        )
-    return getattr(import_module(module), attribute)
+    return users_own("model", name, ALLOWED_MODELS, "--model")

@@ -47,9 +47,9 @@ class VerdictIndex:
     `texts` are the judged texts (`text.normalised`), the first of those with the same verdict form. `question` has
     their questions, and `runs` the run of each text. If several runs return a text, the first judged run has it.
     `states` has an entry for each nugget of the question of each text, laid end to end. `partly` marks the pairs of
-    which a verdict says partly, on the text or on the answer around it, and `whole` has the number of that text or
-    answer; both are None if no verdict says so. `answers` has the verdicts on whole answers, which `split` cuts into
-    responses. `contradicted` has the verdicts that say a text or an answer says the opposite.
+    which a verdict says partly, on the text or on the answer around it; None if no verdict says so. `answers` has the
+    verdicts on whole answers, which `split` cuts into responses. `contradicted` has the verdicts that say a text or an
+    answer says the opposite.
     """
 
     def __init__(
@@ -122,33 +122,44 @@ class VerdictIndex:
         self.states[no | silence] = NO
         self.states[partly] = PARTLY
         self.states[yes] = YES
-        self.partly, self.whole = self._in_part(partly, of_answers, [inside for _, inside in inside_of])
-        self._best = any(run.info.judged == "best" for run in judged_runs)
+        self._read = self._read_beside(yes, [run.name for run in judged_runs if run.info.judged == "best"])
+        self.partly = self._in_part(partly, of_answers, [inside for _, inside in inside_of])
         self._yes_on_answers = [
             (key.nugget_position[j.qid, j.nugget], texts, inside)
             for j, (texts, inside) in zip(of_answers, inside_of, strict=True)
             if j.verdict
         ]
 
-    @property
-    def found_somewhere(self) -> bool:
-        """Whether some nugget is known to be in an answer, and not in which response of it."""
-        return self._best or bool(self._yes_on_answers)
-
     @cached_property
     def taught(self) -> States:
         """What may be learned: the states, except that the likeliest response of each whole answer with a yes is a yes
         too."""
-        taught, words_in = self.states.copy(), dict[str, frozenset[str]]()
+        taught, words_in, before = self.states.copy(), dict[str, frozenset[str]](), -1
+        question = self._key.question.tolist()
         for position, texts, inside in self._yes_on_answers:
             own = self._shift[inside] + position
             open_ = np.flatnonzero(self.states[own] == UNKNOWN)
-            if len(open_) and not (self.states[own] == YES).any():
+            if not len(open_) or (self.states[own] == YES).any():
+                continue
+            if question[position] != before:  # verdicts on one question stand together
+                before = question[position]
+                words_in.clear()
+            chosen = 0
+            if len(open_) > 1:
                 asked = [texts[i] for i in open_.tolist()]
                 words_in.update((text, frozenset(words(text))) for text in asked if text not in words_in)
                 chosen = likeliest([words_in[text] for text in asked], self._key.nuggets[position].descriptions)
-                taught[own[open_[chosen]]] = YES
+            taught[own[open_[chosen]]] = YES
         return taught
+
+    @cached_property
+    def asked(self) -> Bools:
+        """The pairs that somebody was asked about: those that are decided, and all of an answer that has the nugget
+        somewhere and was read whole."""
+        asked: Bools = self._read | (self.states != UNKNOWN)
+        for position, _, inside in self._yes_on_answers:
+            asked[self._shift[inside] + position] = True
+        return asked
 
     def __call__(self, texts: Sequence[str], question: npt.NDArray[np.int32]) -> States:
         """The known state of each text (`text.normalised`) and each nugget of its question, laid end to end."""
@@ -172,19 +183,28 @@ class VerdictIndex:
             result[target] = self.states[source]
         return result
 
-    def _in_part(
-        self, partly: Bools, answers: Sequence[Judgement], rows_inside: Sequence[Ints]
-    ) -> tuple[Bools | None, Ints | None]:
+    def _read_beside(self, yes: Bools, best: Sequence[str]) -> Bools:
+        """The pairs that were read in the `best` runs beside a yes of the same answer. A nugget that is not found there
+        is a no of all responses. If one that is found were the yes of a single response, the number of responses would
+        tell which is which."""
+        read, owner = np.zeros(len(yes), dtype=bool), np.array(self.runs)
+        for name in best:
+            rows = np.flatnonzero(owner == name)
+            _, pairs = ragged(self._begin[rows], self._begin[rows + 1] - self._begin[rows])
+            nugget = pairs - np.repeat(self._shift[rows], np.diff(self._begin)[rows])
+            found = np.zeros(len(self._key.nuggets), dtype=bool)
+            found[nugget[yes[pairs]]] = True
+            read[pairs[found[nugget]]] = True
+        return read
+
+    def _in_part(self, partly: Bools, answers: Sequence[Judgement], rows_inside: Sequence[Ints]) -> Bools | None:
         if not partly.any() and not any(judgement.partial for judgement in answers):
-            return None, None
-        whole = np.repeat(np.arange(len(self.texts), dtype=np.int32), np.diff(self._begin))
+            return None
         partly = partly.copy()
-        for number, (judgement, inside) in enumerate(zip(answers, rows_inside, strict=True), len(self.texts)):
-            if not judgement.verdict:
-                own = self._shift[inside] + self._key.nugget_position[judgement.qid, judgement.nugget]
-                partly[own] |= judgement.partial
-                whole[own] = number
-        return partly, whole
+        for judgement, inside in zip(answers, rows_inside, strict=True):
+            if judgement.partial:
+                partly[self._shift[inside] + self._key.nugget_position[judgement.qid, judgement.nugget]] = True
+        return partly
 
     def _row(self, question: int, text: str, run: str) -> int:
         row = self._rows[question].setdefault(verdict_form_of_normalised(text), len(self._owner))

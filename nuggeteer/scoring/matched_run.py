@@ -1,9 +1,9 @@
-"""A run with what is known of it: verdicts on its pairs, and match scores of the others."""
+"""A run with what is known of it: verdicts on its pairs, match scores, and what a model is asked about the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,14 +15,12 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
 from nuggeteer.scoring.answers import settle
-from nuggeteer.scoring.drawing import Guesses, slices
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.normalising import forms_and_lengths
+from nuggeteer.scoring.units import BestPairs, names_of, pieces_of
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
-from nuggeteer.text import verdict_form
-from nuggeteer.thresholds import Draws, Pairs, ThresholdModel, size_of
-from nuggeteer.thresholds.rows import key_of
-from nuggeteer.thresholds.smooth import SmoothFit
+from nuggeteer.thresholds.model import AnswerSet, Build, Units, size_of
+from nuggeteer.thresholds.rows import joined, key_of
 
 MOST_PAIRS = 1_000_000_000  # of a run: what two small files can multiply to would fill any memory
 AT_ONCE = 1_000_000  # pairs that are matched at once; also what one worker takes
@@ -33,29 +31,32 @@ class MatchedRun(Shown):
     """A run matched with the key. Each response has a pair with every nugget of its question. The pairs of response i
     begin at `begin[i]`.
 
-    Where all is known, the run is matched when somebody asks for its `pairs` or `states`, because its score does not
+    Where all is known, the run is matched when somebody asks for its `scores` or `states`, because its score does not
     depend on them.
 
-    `group` is the group of the run's system. A text that other systems return too may count as one of theirs
-    (`owners`): then `owner` has the number of the group of each response, in `groups`."""
+    `build` is the version of the system that returned the answers. An answer that an earlier judged build returned too
+    counts as that one's: `owners` has its build by question."""
 
     run: Run
-    group: str
+    build: Build
     nuggets: int  # of the key
     begin: Ints
     nugget: npt.NDArray[np.int32]  # of each pair
-    match: Callable[[], Pairs]
+    match: Callable[[], Vector]
     by_response: States  # of each pair, by verdicts on responses
     text: Ints  # of each response as a number, by its verdict form
-    length: Ints  # of each answer
+    characters: Ints  # of each response
     is_repeat: Bools | None  # pairs of a response that repeats an earlier one of its answer; None if there are none
+    best: Ints  # of each nugget, the open pair that stands for the answer; −1 if there is none
+    clues: Vector  # nuggets × clues of these, in the order of `names`
+    names: tuple[str, ...]
     answers: States | None = None  # of each nugget, by verdicts on whole answers; None if there are no such verdicts
-    groups: tuple[str, ...] = ()
-    owner: Ints | None = None
     contradicted: Mapping[int, int] = field(default_factory=dict)  # nuggets, by responses that say the opposite
+    owners: Mapping[int, Build] = field(default_factory=dict)
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def scores(self) -> Vector:
+        """The match score of each pair."""
         return self.match()
 
     @cached_property
@@ -64,7 +65,7 @@ class MatchedRun(Shown):
         if self.answers is None:
             return self.by_response
         states = self.by_response.copy()
-        settle(states, self.pairs.scores, self.nugget, self.answers)
+        settle(states, self.scores, self.nugget, self.answers)
         return states
 
     @cached_property
@@ -83,30 +84,6 @@ class MatchedRun(Shown):
         """The pairs to guess. A text that an answer repeats is guessed only once."""
         return self.guessed if self.is_repeat is None else np.asarray(self.guessed & ~self.is_repeat)
 
-    def texts_of(self, question: int) -> Ints:
-        """The different texts of an answer, as numbers."""
-        return np.unique(self.text[self.run.offsets[question] : self.run.offsets[question + 1]])
-
-    def groups_of(self, pairs: Ints) -> tuple[tuple[str, ...], Ints]:
-        """The groups as whose texts pairs count, and the number of the group of each of these pairs."""
-        if self.owner is None:
-            return (self.group,), np.zeros(len(pairs), dtype=np.int64)
-        return self.groups, self.owner[np.searchsorted(self.begin, pairs, side="right") - 1]
-
-    def rates(self, draws: Draws, pairs: Ints, cell: Ints) -> Vector:
-        """cells × draws: −log of the probability that no pair of a cell is a yes. Each cell, from 0, has pairs."""
-        guesses = Guesses.of(self.pairs[pairs], *self.groups_of(pairs), draws, cell=cell)
-        return np.concatenate([guesses.draw(*block, draws)[0] for block in guesses.blocks()])
-
-    def probability(self, model: SmoothFit, pairs: Ints) -> Vector:
-        """The probability that each of these pairs is a yes."""
-        groups, number = self.groups_of(pairs)
-        result = np.zeros(len(pairs))
-        for i in np.unique(number).tolist():
-            own = np.flatnonzero(number == i)
-            result[own] = model.probability(self.pairs[pairs[own]], groups[i])
-        return result
-
     @cached_property
     def certain(self) -> Bools:
         """The nuggets that some response is known to carry."""
@@ -116,7 +93,7 @@ class MatchedRun(Shown):
     @cached_property
     def open_nuggets(self) -> Bools:
         """The nuggets that are not settled: some response is to be guessed, and none is known to carry it."""
-        return np.asarray(any_of(self.guessed, self.nugget, self.nuggets) & ~self.certain)
+        return np.asarray((self.best >= 0) & ~self.certain)
 
     @cached_property
     def partly(self) -> Bools:
@@ -124,9 +101,52 @@ class MatchedRun(Shown):
         found = any_of(self.by_response == PARTLY, self.nugget, self.nuggets)
         return found if self.answers is None else found | (self.answers == PARTLY)
 
+    @cached_property
+    def length(self) -> Ints:
+        """The characters of each answer."""
+        sums = np.bincount(self.run.question, weights=self.characters, minlength=len(self.run.offsets) - 1)
+        return np.asarray(sums, dtype=np.int64)
 
-def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
-    """Human verdicts on all pairs of a run, and match scores."""
+    def response_of(self, pairs: Ints) -> Ints:
+        return np.searchsorted(self.begin, pairs, side="right") - 1
+
+    def units(self, key: AnswerKey, nuggets: Ints) -> Units:
+        """What a model is asked about these open nuggets."""
+        questions, answer = np.unique(key.question[nuggets], return_inverse=True)
+        pair = self.best[nuggets]
+        response = self.response_of(pair)
+        return Units(
+            nuggets,
+            answer,
+            self.answers_to(key, questions),
+            self.scores[pair],
+            size_of(self.characters[response]),
+            self.clues[nuggets],
+            self.text[response].astype(np.uint64),
+        )
+
+    def answers_to(self, key: AnswerKey, questions: Ints) -> AnswerSet:
+        """The run's answers to some questions."""
+        builds = [self.owners.get(question, self.build) for question in questions.tolist()]
+        number = {build: i for i, build in enumerate(dict.fromkeys(builds))}
+        pieces = [pieces_of(self.run.texts[slice(*self.run.offsets[q : q + 2])]) for q in questions.tolist()]
+        return AnswerSet(
+            questions,
+            np.array([number[build] for build in builds], dtype=np.int64),
+            tuple(number),
+            np.array([answer_key(key, q, b) for q, b in zip(questions.tolist(), builds, strict=True)], dtype=np.uint64),
+            np.cumsum([0, *map(len, pieces)]),
+            np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.uint64),
+        )
+
+
+def answer_key(key: AnswerKey, question: int, build: Build) -> int:
+    """A number for the answer of a build to a question."""
+    return int(joined(np.array([key_of(key.questions[question].qid)]), key_of("\0".join(build)))[0])
+
+
+def read(run: Run, build: Build, key: AnswerKey, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> MatchedRun:
+    """Human verdicts on all pairs of a run, and its match with the key."""
     count = int(key.counts[run.question].sum())
     if count > MOST_PAIRS:
         what = f"{count:,} pairs of a response and a nugget of its question, and {MOST_PAIRS:,} can be scored"
@@ -140,6 +160,10 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
     states, scores = zeros(count, np.int8, workers), zeros(count, float, workers)
     numbers, counts = zeros(len(run), np.int64, workers), zeros(len(run), np.int64, workers)
     repeats, matched = zeros(len(run), bool, workers), zeros(len(parts), bool, workers)
+    names = names_of(matcher.match([], run.question[:0]).names, matcher.judges)
+    best = zeros(len(key.nuggets), np.int64, workers)
+    best[:] = -1
+    clues = zeros((len(key.nuggets), len(names)), np.float32, workers)
 
     def read_part(number: int) -> None:
         first, last = parts[number]
@@ -154,67 +178,102 @@ def read(run: Run, group: str, key: AnswerKey, matcher: Matcher, known: VerdictI
         if answers is not None:
             open_ &= (answers == UNKNOWN)[nugget[pairs]]
         if open_.any():
-            match_part(number, texts)
+            match_part(number, texts, open_ & ~np.repeat(repeats[own], key.counts[question]))
 
-    def match_part(number: int, texts: Sequence[str]) -> None:
+    def match_part(number: int, texts: Sequence[str], open_: Bools) -> None:
         first, last = parts[number]
-        jobs_left = jobs if workers == 1 else 1
-        scores[int(begin[first]) : int(begin[last])] = matcher.score(texts, run.question[first:last], jobs_left)
-        matched[number] = True
+        question, pairs = run.question[first:last], slice(int(begin[first]), int(begin[last]))
+        found = matcher.match(texts, question, jobs if workers == 1 else 1)
+        scores[pairs], matched[number] = found.scores, True
+        where = np.flatnonzero(open_ & ~np.isnan(found.scores))
+        if not len(where):
+            return
+        carried = None
+        if matcher.uses_judgements and known.texts:
+            row = np.repeat(np.arange(last - first), key.counts[question])[where]
+            carried = _of_rows(np.unique(row), texts, question, key, matcher)
+        own = BestPairs.of(nugget[pairs][where], where, found.scores, carried, matcher.opinions(texts, question))
+        response = np.repeat(np.arange(first, last), key.counts[question])[own.pair]
+        best[own.cell] = pairs.start + own.pair
+        clues[own.cell] = own.clues(found.clues[own.pair], size_of(counts[response]))
 
-    def match() -> Pairs:
+    def match() -> Vector:
         for number in np.flatnonzero(~matched).tolist():
-            match_part(number, run.normalised_texts[slice(*parts[number])])
-        return Pairs(scores, nugget, np.repeat(size_of(counts), np.diff(begin)))
+            texts = run.normalised_texts[slice(*parts[number])]
+            match_part(number, texts, np.zeros(int(begin[parts[number][1]] - begin[parts[number][0]]), dtype=bool))
+        return scores
 
     work_on(range(len(parts)), read_part, workers)
     later = MatchedRun(
         run,
-        group,
+        build,
         len(key.nuggets),
         begin,
         nugget,
         match,
         states,
         numbers,
-        np.bincount(run.question, weights=counts, minlength=len(key.questions)).astype(np.int64),
+        counts,
         np.repeat(repeats, np.diff(begin)) if repeats.any() else None,
+        best,
+        clues,
+        names,
         answers,
-        contradicted=known.contradicted.of_run(run),
+        known.contradicted.of_run(run),
     )
-    if not later.decided and np.isnan(later.pairs.scores.sum()):  # which takes no memory of its own
-        missing = np.flatnonzero(np.isnan(later.pairs.scores) & later.guessed)
+    if not later.decided and np.isnan(later.scores.sum()):  # which takes no memory of its own
+        missing = np.flatnonzero(np.isnan(later.scores) & later.guessed)
         if len(missing):
             raise _unscored(run, key, matcher, missing)
     return later
 
 
-def carry_over(matched: MatchedRun, matcher: Matcher, model: ThresholdModel) -> MatchedRun:
-    """The same run, with the log odds that similar judged texts add to each guess, and with what judges say. Known
-    pairs get both too, for what they say of the other pairs of their answers, unless the run was judged as a whole."""
-    if not isinstance(model, SmoothFit) or not matcher.uses_judgements:
-        return matched
-    if model.hears_judges:
-        opinions = matcher.opinions(matched.run.normalised_texts, matched.run.question)
-        matched = _with_pairs(matched, replace(matched.pairs, opinions=opinions))
-    if not model.pairs:  # nothing was judged
-        return matched
-    run, pairs, guessed = matched.run, matched.pairs, matched.guessed
-    rows = np.flatnonzero(np.diff(np.append(0, np.cumsum(guessed))[matched.begin]))  # with anything to guess
-    if not len(rows):
-        return matched
-    carried = matcher.carried([run.normalised_texts[row] for row in rows.tolist()], run.question[rows])
-    if carried is None or not np.nan_to_num(carried).any():
-        return matched
-    added = np.zeros(len(pairs), dtype=np.float32)
-    added[ragged(matched.begin[rows], np.diff(matched.begin)[rows])[1]] = model.carry_over(carried)
-    if run.info.judged != "none":
-        added[~guessed] = 0.0
-    return _with_pairs(matched, replace(pairs, carried=added))
+def units_of_pairs(matched: MatchedRun, key: AnswerKey, matcher: Matcher, pairs: Ints) -> Units:
+    """What a model is asked about single responses: each pair is a unit, as if its response were the whole answer."""
+    run = matched.run
+    response = matched.response_of(pairs)
+    rows, row = np.unique(response, return_inverse=True)
+    texts, question = [run.normalised_texts[i] for i in rows.tolist()], run.question[rows]
+    begin, _ = ragged(key.offsets[question], key.counts[question])
+    place = begin[row] + matched.nugget[pairs] - key.offsets[question[row]]
+    found, carried = matcher.match(texts, question), matcher.carried(texts, question)
+    carried = None if carried is None else np.nan_to_num(carried)
+    own = BestPairs.of(np.arange(len(pairs)), place, found.scores, carried, matcher.opinions(texts, question))
+    size = size_of(matched.characters[response])
+    questions, answer = np.unique(question[row], return_inverse=True)
+    return Units(
+        matched.nugget[pairs].astype(np.int64),
+        answer,
+        matched.answers_to(key, questions.astype(np.int64)),
+        found.scores[place],
+        size,
+        own.clues(found.clues[place], size),
+        matched.text[response].astype(np.uint64),
+    )
 
 
-def _with_pairs(matched: MatchedRun, pairs: Pairs) -> MatchedRun:
-    return replace(matched, match=lambda: pairs)
+def _of_rows(
+    rows: Ints, texts: Sequence[str], question: npt.NDArray[np.int32], key: AnswerKey, matcher: Matcher
+) -> Vector | None:
+    """What is carried over to the pairs of some texts; 0 for the pairs of the others."""
+    own = matcher.carried([texts[row] for row in rows.tolist()], question[rows])
+    if own is None:
+        return None
+    begin, _ = ragged(key.offsets[question], key.counts[question])
+    result = np.zeros(int(begin[-1]))
+    result[ragged(begin[rows], np.diff(begin)[rows])[1]] = np.nan_to_num(own)
+    return result
+
+
+def slices(offsets: Ints, begin: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Responses, from and to, of whole answers that have at most so many pairs together. An answer by itself may have
+    more."""
+    first, sizes = 0, begin[offsets]
+    for question in range(1, len(offsets) - 1):
+        if sizes[question + 1] - sizes[first] > most:
+            yield int(offsets[first]), int(offsets[question])
+            first = question
+    yield int(offsets[first]), int(offsets[-1])
 
 
 def _unscored(run: Run, key: AnswerKey, matcher: Matcher, missing: Ints) -> NuggeteerError:
@@ -237,21 +296,6 @@ def _repeats(texts: Sequence[str], question: npt.NDArray[np.int32]) -> Bools:
             result[i] = text in seen
             seen.add(text)
     return result
-
-
-def shared_texts(matched_runs: Sequence[MatchedRun]) -> list[tuple[Ints, list[int]]]:
-    """For each run, the responses whose text is in no earlier run and in no earlier response of the answer; and the
-    runs that return the text, as bits."""
-    runs_of: dict[tuple[int, str], int] = {}
-    new: list[dict[tuple[int, str], int]] = []
-    for number, matched in enumerate(matched_runs):
-        new.append({})
-        questions = matched.run.question.tolist()
-        for response, text in enumerate(zip(questions, map(verdict_form, matched.run.texts), strict=True)):
-            if text not in runs_of:
-                new[-1][text] = response
-            runs_of[text] = runs_of.get(text, 0) | 1 << number
-    return [(np.array(list(own.values()), dtype=np.int64), [runs_of[text] for text in own]) for own in new]
 
 
 def any_of(flags: Bools, nugget: npt.NDArray[np.signedinteger], size: int) -> Bools:

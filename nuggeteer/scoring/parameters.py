@@ -9,12 +9,13 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.sampling import Sampled, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.thresholds import Evidence, noisy
+from nuggeteer.thresholds.marginals import common_rates, theta_quantiles
 from nuggeteer.thresholds.steps import StepFit, units_of
 
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
@@ -23,15 +24,11 @@ MODELS = ("global", "question", "nugget", "nugget-errors")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of a parameter and its 95 % interval."""
+    """The mean of a parameter and its 95 % interval: the middle 95 % of its posterior."""
 
     mean: float
     low: float
     high: float
-
-    @classmethod
-    def of(cls, draws: Vector) -> Estimate:
-        return cls(float(draws.mean()), *map(float, np.quantile(draws, ENDS)))
 
 
 @dataclass(frozen=True)
@@ -89,12 +86,12 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class _Drawn:
-    """units × draws of θ, and units (or one row) × draws of α and β."""
+class _Posterior:
+    """θ of each unit, and α and β of each unit or of all together."""
 
-    theta: Vector
-    alpha: Vector
-    beta: Vector
+    theta: tuple[Estimate, ...]
+    alpha: tuple[Estimate, ...]
+    beta: tuple[Estimate, ...]
 
 
 def parameters_of(
@@ -111,21 +108,24 @@ def parameters_of(
     shown = _position(collection.key, nugget) if nugget is not None else None
     collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
     scorer = Scorer(collection, jobs=jobs)
-    evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs, "response")
     if not len(evidence):
         raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
     fitted = noisy.fit_noise_model(model, evidence)
     assert isinstance(fitted.fit, StepFit)
     found = fitted.draw(DRAWS, 0)
-    drawn, by_pymc, agreement = _Drawn(found.theta, found.alpha, found.beta), None, None
+    exact, by_pymc, agreement = _exact(fitted.fit, found), None, None
+    found_by = exact
     if engine == "pymc":
-        basis = str(scorer.signature.basis)
-        by_pymc = sampled(model, collection, scorer.matcher, evidence, basis)
-        own = _Drawn(*(by_pymc.posterior[name].T for name in ("theta", "alpha", "beta")))
-        agreement = Agreement(*(_distance(getattr(own, n), getattr(drawn, n)) for n in ("alpha", "beta", "theta")))
-        drawn = own
-    units = tuple(_units(collection.key, model, evidence, drawn))
-    common = len(drawn.alpha) == 1
+        by_pymc = sampled(model, collection, scorer.matcher, evidence, str(scorer.signature.basis))
+        found_by = _Posterior(*(_of_draws(by_pymc.posterior[name].T) for name in ("theta", "alpha", "beta")))
+        distances = {
+            name: _distance(getattr(found_by, name), getattr(exact, name), getattr(found, name))
+            for name in ("alpha", "beta", "theta")
+        }
+        agreement = Agreement(**distances)
+    units = tuple(_units(collection.key, model, evidence, found_by))
+    common = len(found_by.alpha) == 1
     unit_of_nugget = units_of(model, evidence)
     return Parameters(
         model,
@@ -133,8 +133,8 @@ def parameters_of(
         len(evidence),
         int(evidence.yes.sum()),
         fitted.fit.log10_evidence,
-        Estimate.of(drawn.alpha[0]) if common else None,
-        Estimate.of(drawn.beta[0]) if common else None,
+        found_by.alpha[0] if common else None,
+        found_by.beta[0] if common else None,
         units,
         None if shown is None else _picture(evidence, unit_of_nugget, int(unit_of_nugget[shown]), units),
         by_pymc,
@@ -142,10 +142,29 @@ def parameters_of(
     )
 
 
-def _distance(one: Vector, other: Vector) -> float:
+def _exact(fit: StepFit, drawn: noisy.NoisyDraws) -> _Posterior:
+    """Means and quantiles from the fit. The intervals of error rates that each unit has for itself are drawn."""
+    thetas = _estimates(fit.mean_theta, *(theta_quantiles(fit, level) for level in ENDS))
+    if fit.nodes is not None:
+        rates = ((Estimate(one.mean, *map(one.quantile, ENDS)),) for one in common_rates(fit))
+        return _Posterior(thetas, *rates)
+    own = ((fit.alpha, drawn.alpha), (fit.beta, drawn.beta))
+    return _Posterior(thetas, *(_estimates(mean, *np.quantile(draws, ENDS, axis=1)) for mean, draws in own))
+
+
+def _estimates(mean: Vector, low: Vector, high: Vector) -> tuple[Estimate, ...]:
+    return tuple(map(Estimate, mean.tolist(), low.tolist(), high.tolist()))
+
+
+def _of_draws(draws: Vector) -> tuple[Estimate, ...]:
+    """Of parameters × draws."""
+    return _estimates(draws.mean(axis=1), *np.quantile(draws, ENDS, axis=1))
+
+
+def _distance(one: tuple[Estimate, ...], other: tuple[Estimate, ...], draws: Vector) -> float:
     """The largest distance of the means, in standard deviations."""
-    spread = np.maximum(other.std(axis=1), 1e-9)
-    return float((np.abs(one.mean(axis=1) - other.mean(axis=1)) / spread).max())
+    means = (np.array([estimate.mean for estimate in each]) for each in (one, other))
+    return float((np.abs(np.subtract(*means)) / np.maximum(draws.std(axis=1), 1e-9)).max())
 
 
 def _position(key: AnswerKey, name: str) -> int:
@@ -155,21 +174,21 @@ def _position(key: AnswerKey, name: str) -> int:
     return key.nugget_position[qid, nugget]
 
 
-def _units(key: AnswerKey, model: str, evidence: Evidence, drawn: _Drawn) -> list[Unit]:
+def _units(key: AnswerKey, model: str, evidence: Evidence, found: _Posterior) -> list[Unit]:
     unit = units_of(model, evidence)[evidence.nugget]
-    size = len(drawn.theta)
+    size = len(found.theta)
     pairs, yes = (np.bincount(unit, weights, size).astype(int) for weights in (None, evidence.yes))
-    own = len(drawn.alpha) > 1
-    found = []
+    own = len(found.alpha) > 1
+    units = []
     for i in range(size):
         qid = nugget = None
         if model == "question":
             qid = key.questions[i].qid
         elif model != "global":
             qid, nugget = key.nuggets[i].qid, key.nuggets[i].nugget
-        rates = (Estimate.of(drawn.alpha[i]), Estimate.of(drawn.beta[i])) if own else (None, None)
-        found.append(Unit(qid, nugget, int(pairs[i]), int(yes[i]), Estimate.of(drawn.theta[i]), *rates))
-    return found
+        rates = (found.alpha[i], found.beta[i]) if own else (None, None)
+        units.append(Unit(qid, nugget, int(pairs[i]), int(yes[i]), found.theta[i], *rates))
+    return units
 
 
 def _picture(evidence: Evidence, unit_of_nugget: Ints, unit: int, units: tuple[Unit, ...]) -> Picture:

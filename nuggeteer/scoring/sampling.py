@@ -22,11 +22,11 @@ from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
 from nuggeteer.matching.base import Matcher
 from nuggeteer.records import Vector
-from nuggeteer.scoring.fitting import prior_of
+from nuggeteer.scoring.evidence import prior_of
 from nuggeteer.settings import SAMPLED
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.sampled import SampledModel
-from nuggeteer.thresholds.sampled_models import draw_thresholds, from_posterior
+from nuggeteer.thresholds.sampled_models import SampledSmooth, draw_thresholds, from_posterior
 
 FORMAT = "nuggeteer sampled 1"
 NAME = "sampled"
@@ -47,7 +47,7 @@ class Sampled:
     """A sampled model, the draws of its parameters, and how good they are: the largest R̂, the smallest effective
     number of draws, and the divergent transitions."""
 
-    model: SampledModel
+    model: SampledModel | SampledSmooth
     posterior: dict[str, Vector]
     r_hat: float
     effective: float
@@ -73,7 +73,7 @@ def sampled(
     """The model of this name by PyMC, from the cache if it is still valid. `basis` is all that a fit depends on."""
     if name not in SAMPLED:
         raise NuggeteerError(f"PyMC does not have the model {name!r}; it samples {', '.join(SAMPLED)}")
-    prior = prior_of(collection, matcher)
+    prior = prior_of(matcher)
     basis = f"{FORMAT}|{name}|{basis}|{prior.signature}"
     with suppress(DamagedFile):
         body = read_cache(collection.root, NAME, LARGEST)

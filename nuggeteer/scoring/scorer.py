@@ -26,22 +26,20 @@ from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.by_text import values_by_text
-from nuggeteer.scoring.copula import AnswerPosterior
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
-from nuggeteer.scoring.drawing import VerdictNoise
+from nuggeteer.scoring.evidence import gather_evidence, judged_texts, marked, prior_of
 from nuggeteer.scoring.explanation import Explainer
-from nuggeteer.scoring.fitting import gather_evidence, judged_texts, marked, prior_of
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
-from nuggeteer.scoring.matching_cache import cached
-from nuggeteer.scoring.outcomes import Outcome, condition_on_verdicts, find
+from nuggeteer.scoring.matched_run import MatchedRun, read
+from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.scoring.word_weights import keep, remembered
-from nuggeteer.settings import Match
+from nuggeteer.settings import IntervalMethod, Match
 from nuggeteer.statistics.intervals import DRAWS, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
+from nuggeteer.thresholds.model import Build
 from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
@@ -72,7 +70,6 @@ class Scorer(Shown):
         self._given_model, self._given_matcher = model, matcher
         # Of the last two runs: a difference, its suggestions and its page ask for both several times.
         self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
-        self._posteriors: list[tuple[ref[MatchedRun], AnswerPosterior | None]] = []
         # Once so large an array was freed, the C library keeps memory for those that are smaller (glibc's
         # M_MMAP_THRESHOLD). Otherwise the system may clear new memory for each, which took a third of a score's time.
         _ = np.empty(KEPT, dtype=np.uint8)
@@ -99,12 +96,17 @@ class Scorer(Shown):
     @cached_property
     def signature(self) -> Signature:
         """What scores depend on. A model of ours that was fitted is not part of it, because the rest determines it."""
-        return Signature(self._basis, self._model_signature, DRAWS, self.seed)
+        return Signature(self._basis, self._model_signature, DRAWS, self.seed, self.interval)
+
+    @property
+    def interval(self) -> IntervalMethod:
+        """How the part of intervals is computed that comes from the choice of questions."""
+        return self.collection.settings.score.interval
 
     @cached_property
     def _basis(self) -> Basis:
         matcher, idf = self.matcher, self.material.idf
-        judges = [(judge.name, judge.digest) for judge in matcher.judges] if isinstance(matcher, Panel) else []
+        judges = [(judge.name, judge.digest) for judge in matcher.heard] if isinstance(matcher, Panel) else []
         return Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
 
     @property
@@ -179,7 +181,7 @@ class Scorer(Shown):
 
     def carried_weight(self) -> float:
         """What log odds that are carried over are worth on this collection."""
-        return self.model.carry_over.weight if isinstance(self.model, SmoothFit) else 1.0
+        return self.model.weight("carried") if isinstance(self.model, SmoothFit) else 0.0
 
     @cached_property
     def noise(self) -> VerdictNoise:
@@ -188,15 +190,15 @@ class Scorer(Shown):
 
     @cached_property
     def _owners(self) -> Owners:
-        return Owners(self.collection)
+        return Owners(self.collection, self.known)
 
     def read(self, run: str | Run) -> MatchedRun:
         """Match a run with the key. The run is a name, a file or a `Run`."""
         loaded = run if isinstance(run, Run) else self.collection.run(run)
-        matcher = cached(self.matcher, self.key, loaded.question, self.collection.root, loaded.name)
-        matched = read(loaded, self.collection.group(loaded.name), self.key, matcher, self.known, self.jobs)
+        build = Build(self.collection.group(loaded.name), loaded.name)
+        matched = read(loaded, build, self.key, self.matcher, self.known, self.jobs)
         if not matched.decided:
-            matched = self._owners.assign(carry_over(matched, matcher, self.model))
+            matched = self._owners.assign(matched)
         self.keep_words()
         return matched
 
@@ -211,7 +213,7 @@ class Scorer(Shown):
         for earlier, outcome in self._outcomes:
             if earlier() is matched:
                 return outcome
-        found = find(matched, self.key, self.model, self.draws, self.noise, lambda: self.posterior(matched), self.jobs)
+        found = find(matched, self.key, self.model, self.draws, self.noise, self.jobs)
         outcome = self._with_texts(matched, found)
         self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
         return outcome
@@ -219,16 +221,6 @@ class Scorer(Shown):
     def forget_outcomes(self) -> None:
         """Draws of a large key take much memory."""
         self._outcomes = []
-
-    def posterior(self, matched: MatchedRun) -> AnswerPosterior | None:
-        """What the known pairs of a run's answers show about its open nuggets; None if that is nothing."""
-        for earlier, found in self._posteriors:
-            if earlier() is matched:
-                return found
-        draws, open_ = self.draws, matched.open_nuggets
-        found = None if draws is None else condition_on_verdicts(matched, self.key, draws, open_)
-        self._posteriors = [*self._posteriors[-1:], (ref(matched), found)]
-        return found
 
     def _with_texts(self, matched: MatchedRun, outcome: Outcome) -> Outcome:
         """The outcome with the values of the measures that compare texts, if there are any."""
@@ -239,7 +231,7 @@ class Scorer(Shown):
 
     def score(self, matched: MatchedRun) -> RunScore:
         """The scores of a run."""
-        return RunScore.of(matched.run, self.key, self.find(matched), self.measures)
+        return RunScore.of(matched.run, self.key, self.find(matched), self.measures, self.interval, self.seed)
 
     def scores(self, runs: Iterable[RunScore]) -> Scores:
         """The scores of runs, with the model, the signature and the notes that reports show."""
@@ -286,8 +278,8 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
     )
     matcher = make(material(collection, known))
-    evidence = gather_evidence(collection, matcher, known, jobs, alone=True)
-    compared, chosen = compare(evidence, prior_of(collection, matcher, jobs))
+    evidence = gather_evidence(collection, matcher, known, jobs, "response")
+    compared, chosen = compare(evidence, prior_of(matcher))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
 

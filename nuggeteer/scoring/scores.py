@@ -15,6 +15,7 @@ from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.outcomes import Outcome
+from nuggeteer.settings import IntervalMethod
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval
 from nuggeteer.thresholds import ThresholdModel
 
@@ -39,8 +40,16 @@ class RunScore(Shown):
     counted: Outcome
 
     @classmethod
-    def of(cls, run: Run, key: AnswerKey, outcome: Outcome, measures: Sequence[Measure]) -> RunScore:
-        """The scores of a run in which these nuggets were found."""
+    def of(
+        cls,
+        run: Run,
+        key: AnswerKey,
+        outcome: Outcome,
+        measures: Sequence[Measure],
+        method: IntervalMethod = "t",
+        seed: int = 0,
+    ) -> RunScore:
+        """The scores of a run in which these nuggets were found, with intervals by this method."""
         hard, drawn = outcome.answers(key), outcome.drawn_answers(key)
         intervals, by_question, hard_by_question = {}, {}, {}
         for measure in measures:
@@ -49,11 +58,13 @@ class RunScore(Shown):
             if drawn is None:
                 by_question[measure.name] = decided
                 certain = bool(outcome.known.all())
-                intervals[measure.name] = mean_interval(decided, certain=certain, scale=scale)
+                intervals[measure.name] = mean_interval(decided, certain=certain, scale=scale, method=method, seed=seed)
             else:
                 values = measure(drawn)
                 by_question[measure.name] = expected = values.mean(axis=0)
-                intervals[measure.name] = mean_interval(expected, values, decided, scale=scale)
+                intervals[measure.name] = mean_interval(
+                    expected, values, decided, scale=scale, method=method, seed=seed
+                )
                 del values  # before the next measure's are made
         return cls(run, outcome, intervals, by_question, hard_by_question, by_group(key, outcome))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from heapq import merge
 from importlib.metadata import version
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.formats import sentences
-from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey
+from nuggeteer.records import WORLD_KNOWLEDGE, AnswerKey, Judgement
+from nuggeteer.settings import IntervalMethod
 from nuggeteer.text import VERDICT_FORM, verdict_form
 
 
@@ -55,9 +57,10 @@ class Signature:
     threshold: str
     draws: int
     seed: int
+    interval: IntervalMethod = "t"
 
     def __str__(self) -> str:
-        return f"{self.basis}|threshold:{self.threshold}|interval:t({self.draws})|seed:{self.seed}"
+        return f"{self.basis}|threshold:{self.threshold}|interval:{self.interval}({self.draws})|seed:{self.seed}"
 
 
 def signature_parts(recorded: str) -> dict[str, str]:
@@ -94,24 +97,27 @@ def _digest_key(key: AnswerKey) -> str:
 
 
 def _digest_judgements(collection: Collection) -> str:
-    """A hash of everything known, and of whose systems, whatever the order of its lines and files."""
-    lines = [
-        "\t".join(
-            (j.qid, j.nugget, f"{j.verdict}\t{j.partial}", collection.group(collection.owner(j)), verdict_form(j.text))
-        )
-        + ("\tanswer" if j.scope == "answer" else "")
-        for j in collection.judgements
-    ]
-    judged = {(j.qid, j.nugget, verdict_form(j.text)) for j in collection.judgements} if collection.draws else set()
-    drawn = [(pair, (pair.qid, pair.nugget, verdict_form(pair.text))) for pair in collection.draws]
-    for order, (pair, asked) in enumerate(draw for draw in drawn if draw[1] in judged):
-        lines.append("\t".join((f"drawn {order}", pair.run, pair.answers, *asked, f"{pair.chance}\t{pair.spread}")))
+    """A hash of everything known, and of whose builds, whatever the order of its lines and files."""
+    silent = []
     for run in collection.judged_runs:
         ids = (collection.key.questions[q].qid for q in run.question.tolist())
-        how = f"{run.info.judged}\t{collection.group(run.name)}"
-        lines += [f"{how}\t{q}\t{verdict_form(t)}" for q, t in zip(ids, run.texts, strict=True)]
-    lines.sort()
+        how = f"{run.info.judged}\t{collection.group(run.name)}\t{run.name}"
+        silent += [f"{how}\t{q}\t{verdict_form(t)}" for q, t in zip(ids, run.texts, strict=True)]
     digest = blake2b(digest_size=4)
-    for number, line in enumerate(lines):
+    for number, line in enumerate(merge(_verdicts(collection), sorted(silent))):
         digest.update((f"\n{line}" if number else line).encode())
     return digest.hexdigest()
+
+
+def _verdicts(collection: Collection) -> Iterator[str]:
+    """The verdicts as lines, in order. Each has a text, so only those on one question are kept at a time."""
+    asked: dict[str, list[Judgement]] = {}
+    for judgement in collection.judgements:
+        asked.setdefault(f"{judgement.qid}\t", []).append(judgement)
+    for begin, judgements in sorted(asked.items()):
+        lines = []
+        for j in judgements:
+            owner = collection.owner(j)
+            parts = (j.nugget, f"{j.verdict}\t{j.partial}", collection.group(owner), owner, verdict_form(j.text))
+            lines.append(begin + "\t".join(parts) + ("\tanswer" if j.scope == "answer" else ""))
+        yield from sorted(lines)

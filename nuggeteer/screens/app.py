@@ -1,4 +1,4 @@
-"""The terminal application of `judge`: one screen, and one key press for a verdict."""
+"""The terminal application of `judge`: one screen for an answer, and one key press for a verdict."""
 
 from __future__ import annotations
 
@@ -18,25 +18,30 @@ from nuggeteer.judging.session import Session
 from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
+from nuggeteer.reports.formatting import counted
 from nuggeteer.screens.marking import Marking
 from nuggeteer.screens.view import JudgeView
-from nuggeteer.screens.widgets import Help, TextPane
+from nuggeteer.screens.widgets import Help
 
+CLOCK = 15  # seconds after which the time that is left is shown anew
 GRADES: dict[str, Importance] = {"v": "vital", "o": "okay"}
 GRADING = "Is it vital or okay? v or o (Esc: do not propose it)"
 
 
 class JudgeApp(JudgeView):
-    """Shows the questions of a session and passes on the answers."""
+    """Shows the cards of a session and passes on the answers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "judge(True)"),
         Binding("n", "judge(False)"),
-        Binding("c", "contradicts"),
-        Binding("N", "none"),
-        Binding("w", "judge_answer"),
+        Binding("c", "judge(False, True)"),
+        Binding("a", "others"),
+        Binding("enter", "next"),
         Binding("s", "skip"),
         Binding("u,b", "undo"),
+        Binding("space", "sentence"),
+        Binding("left", "turn(-1)"),
+        Binding("right", "turn(1)"),
         Binding("m", "mark"),
         Binding("r", "reason"),
         Binding("p", "propose"),
@@ -45,10 +50,10 @@ class JudgeApp(JudgeView):
         Binding("question_mark", "help"),
         Binding("q", "leave"),
         Binding("ctrl+c", "leave", priority=True),
-        Binding("left", "turn(-1)"),
-        Binding("right", "turn(1)"),
-        Binding("up", "scroll(-1)"),
-        Binding("down", "scroll(1)"),
+        Binding("up", "move(-1)"),
+        Binding("down", "move(1)"),
+        Binding("left_square_bracket", "scroll(-1)"),
+        Binding("right_square_bracket", "scroll(1)"),
         Binding("pageup", "page(-1)"),
         Binding("pagedown", "page(1)"),
         Binding("home", "ends(0)"),
@@ -61,94 +66,120 @@ class JudgeApp(JudgeView):
         self._asking: Callable[[str], None] | None = None
         self._proposed: str | None = None  # a nugget whose importance is asked for
         self._refresh: Refresh | None = None
-        self._unscored = not session.blind  # until the first score is begun, after the first question is in view
+        self._unscored = not session.blind  # until the first score is begun, after the first card is in view
         self._stale = False
 
     def on_mount(self) -> None:
         self._draw()
-        self.call_after_refresh(self._draw)
         if self._unscored:
             self.call_after_refresh(self._work_out, anew=False)
+        if self.session.minutes is not None:
+            self.set_interval(CLOCK, self._draw_status)
 
     def _attempt(self, act: Callable[[], str]) -> None:
-        """Do what a key asks for. If it fails, show why and stay at the question."""
+        """Do what a key asks for. If it fails, show why and stay at the card."""
+        before = self.session.asked
         try:
             self._message = act()
         except (NuggeteerError, OSError) as error:
             self._message = f"NOT DONE: {error}"
             self.bell()
         self._draw()
+        if self.session.is_over and before is not None:
+            self.exit()
+        elif self.session.asked != before:
+            self.call_after_refresh(self._refresh_state)
 
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While words are being marked, or a proposed nugget graded, keys have other meanings."""
-        return (self._marking is None and self._proposed is None) or action == "escape"
+        """While words are being marked, or a proposed nugget graded, keys have other meanings. Where nothing is left to
+        ask, only some have one."""
+        if self._marking is not None or self._proposed is not None:
+            return action == "escape"
+        return self.session.asked is not None or action in ("undo", "filter", "help", "leave", "escape")
 
-    def action_judge(self, verdict: bool) -> None:
-        self._judge(verdict)
-
-    def action_contradicts(self) -> None:
-        self._judge(False, contradicts=True)
-
-    def action_none(self) -> None:
-        self._judge(False, whole=True)
-
-    def _judge(self, verdict: bool, whole: bool = False, span: Span | None = None, contradicts: bool = False) -> None:
-        card = self.session.card()
-        if card is None:
-            return
-
+    def action_judge(self, verdict: bool, contradicts: bool = False, span: Span | None = None) -> None:
         def act() -> str:
-            written = self.session.judge(verdict, whole, span, contradicts)
-            many = f" to {len(written)} responses" if whole else ""
-            where = f"{card.question.qid}/{card.nugget.nugget}"
-            return f"{written[0].word}{many}: {where}, written. u takes it back"
+            written = self.session.judge(verdict, contradicts, span)
+            return f"{written[0].word}: {written[0].nugget}, written{self._what_next()}"
 
         self._attempt(act)
-        self.call_after_refresh(self._refresh_state)
 
-    def action_judge_answer(self) -> None:
+    def _what_next(self) -> str:
+        asked = self.session.asked
+        done = asked is not None and not self.session.open_nuggets
+        return ". All decided: Enter for the next answer" if done else ". u takes it back"
+
+    def action_others(self) -> None:
         def act() -> str:
-            written = self.session.judge_answer()
-            return f"yes to the whole answer: {written.qid}/{written.nugget}, written. u takes it back"
+            written = self.session.judge_others()
+            return f"no to {counted(len(written), 'nugget')}, written{self._what_next()}"
 
-        if self.session.pending is not None:
-            self._attempt(act)
-            self.call_after_refresh(self._refresh_state)
+        self._attempt(act)
+
+    def action_next(self) -> None:
+        def act() -> str:
+            self.session.next()
+            return ""
+
+        self._attempt(act)
 
     def action_skip(self) -> None:
         def act() -> str:
             self.session.skip()
             return "skipped; it comes back at the end"
 
-        if self.session.pending is not None:
-            self._attempt(act)
+        self._attempt(act)
 
     def action_undo(self) -> None:
         def act() -> str:
             back = self.session.undo()
             if not back:
                 return "there is no verdict of yours to take back here"
-            return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}; asked again"
+            many = f" and {len(back) - 1} more" if len(back) > 1 else ""
+            return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}{many}; asked again"
 
         self._attempt(act)
-        self._refresh_state()
+
+    def action_move(self, by: int) -> None:
+        if self.session.move(by):
+            self._say("")
+
+    def action_sentence(self) -> None:
+        """Mark the first sentence in view, or none."""
+        if self.session.marked is None:
+            self._mark(self._first_in_view())
+        else:
+            self._mark(None)
 
     def action_turn(self, by: int) -> None:
-        if self.session.move(by):
-            self._message = ""
-            self._draw()
+        card = self.session.card()
+        if card is not None and card.marked is not None:
+            self._mark(card.marked + by)
+        else:
+            self._mark(self._first_in_view())
+
+    def _first_in_view(self) -> int:
+        """The place of the first response that is in view."""
+        return self._answer.at(self.pane("answer").scroll_offset.y)
+
+    def _mark(self, place: int | None) -> None:
+        def act() -> str:
+            self.session.mark(place)
+            return "" if place is None else "y: this sentence has it. ← → another, m its words, space none"
+
+        self._attempt(act)
 
     def action_scroll(self, by: int) -> None:
-        self.query_one("#answer", TextPane).scroll_relative(y=by, animate=False)
+        self.pane("answer").scroll_relative(y=by, animate=False)
 
     def action_page(self, by: int) -> None:
-        answer = self.query_one("#answer", TextPane)
+        answer = self.pane("answer")
         answer.scroll_relative(y=by * max(answer.size.height - 1, 1), animate=False)
 
     def action_ends(self, end: int) -> None:
-        answer = self.query_one("#answer", TextPane)
+        answer = self.pane("answer")
         answer.scroll_to(y=answer.max_scroll_y if end else 0, animate=False)
 
     def action_guess(self) -> None:
@@ -156,8 +187,7 @@ class JudgeApp(JudgeView):
             self.session.show_guess()
             return "the guess is shown, and the verdict will record that"
 
-        if self.session.pending is not None:
-            self._attempt(act)
+        self._attempt(act)
 
     def action_help(self) -> None:
         self.push_screen(Help())
@@ -172,7 +202,7 @@ class JudgeApp(JudgeView):
             self.session.reason = text.strip() or None
             self._message = "the reason will be recorded with your next verdict" if self.session.reason else ""
 
-        if self.session.pending is not None:
+        if self.session.asked is not None:
             self._prompt("Why? (Enter keeps it, Esc cancels)", keep, self.session.reason or "")
 
     def action_filter(self) -> None:
@@ -190,7 +220,7 @@ class JudgeApp(JudgeView):
             self._proposed = text
             self._message = GRADING
 
-        if self.session.pending is not None:
+        if self.session.asked is not None:
             self._prompt("Which fact does the key lack? (Esc cancels)", importance)
 
     def _grade(self, text: str, key: str) -> None:
@@ -211,7 +241,7 @@ class JudgeApp(JudgeView):
         field = self.query_one(Input)
         self._asking = then
         field.value = value
-        field.display = True
+        field.display, self.query_one("#keys").display = True, False  # in the place of the keys, so that nothing jumps
         self.set_focus(field)
         self._say(label)
 
@@ -230,7 +260,7 @@ class JudgeApp(JudgeView):
     def _close_prompt(self) -> Callable[[str], None] | None:
         then, self._asking = self._asking, None
         field = self.query_one(Input)
-        field.display = False
+        field.display, self.query_one("#keys").display = False, True
         field.value = ""
         self.set_focus(None)
         return then
@@ -244,17 +274,21 @@ class JudgeApp(JudgeView):
     # Marking words.
 
     def action_mark(self) -> None:
+        """The words of the marked sentence; without one, of the first in view."""
         card = self.session.card()
+        if card is not None and card.marked is None and len(card.answer) > 1:
+            self.session.mark(self._first_in_view())
+            card = self.session.card()
         if card is None:
             return
+        response = card.answer[card.marked or 0]
         language = Language(self.session.state.collection.settings.match.language)
-        words = [(start, end) for _, start, end in words_at(card.response.text, language)]
+        words = [(start, end) for _, start, end in words_at(response.text, language)]
         if not words:
             self._say("this response has no words")
             return
-        self._marking = Marking(words, card.response.marks)
-        self._message = "which words carry the nugget?"
-        self._draw()
+        self._marking = Marking(words, response.marks)
+        self._say("which words carry the nugget?")
 
     def on_key(self, event: events.Key) -> None:
         if self._proposed is not None:
@@ -266,7 +300,7 @@ class JudgeApp(JudgeView):
             return
         if event.key == "enter":
             span, self._marking = self._marking.span, None
-            self._judge(True, span=span)
+            self.action_judge(True, span=span)
         elif not self._marking.press(event.key):
             return
         event.stop()
@@ -300,7 +334,7 @@ class JudgeApp(JudgeView):
         if self._stale:
             self._stale = False
             self._refresh_state()
-        self._draw(keep=True)
+        self._draw()
 
     def _fatal_error(self) -> None:
         """Leave the screen silently. `run` raises the error, and its caller shows it with texts escaped. (The library

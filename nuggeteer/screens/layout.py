@@ -1,137 +1,186 @@
-"""A question laid out as lines of text of a given width, for the terminal application and for plain lines.
+"""A card laid out as lines of text of a given width, for the terminal application and for plain lines.
 
 Texts from files are escaped here (`text.escaped`) and kept in rich `Text`, which reads no markup. Nothing depends on
-colour: marked words are underlined (in « » on plain lines), and the response in question has bars.
+colour: marked words are underlined (in « » on plain lines), and what is in view has a > before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.judging.cards import Card, ShownResponse
-from nuggeteer.judging.state import JudgingState
-from nuggeteer.judging.suggest import Forecast
+from nuggeteer.judging.forecast import Forecast
+from nuggeteer.judging.session import Session
 from nuggeteer.matching.marks import Span
 from nuggeteer.reports.explanation import in_words
-from nuggeteer.reports.formatting import chance, importance, number, span
-from nuggeteer.reports.passages import excerpt, pieces
+from nuggeteer.reports.formatting import between, chance, counted, importance, number, signed, signed_span, span
+from nuggeteer.reports.passages import excerpt
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
-EXAMPLES, EXAMPLE = 2, 150  # how many are shown above the answer, and characters of each
-NEIGHBOUR = 150  # characters of another response on plain lines, which do not scroll
+EXAMPLES, EXAMPLE = 2, 150  # texts judged yes that are shown, and characters of each
+AHEAD = (10, 20)  # minutes
+_BOX = {None: "[ ]", "yes": "[y]", "no": "[n]", "contradicts": "[c]"}
 _console = Console(markup=False, highlight=False, emoji=False, width=80)
 
 
 @dataclass(frozen=True)
-class Page:
-    """`asked` is the question and the nugget; `answer` has the responses and then all examples. The response in
-    question begins at line `top` of `answer` and ends before `bottom`."""
+class Pane:
+    """The lines of some things, one below the other: thing i has `lines[begins[i] : begins[i + 1]]`."""
 
-    asked: list[Text]
-    answer: list[Text]
-    top: int
-    bottom: int
+    lines: list[Text]
+    begins: list[int]
 
+    @classmethod
+    def of(cls, things: Iterable[Sequence[Text]]) -> Pane:
+        lines, begins = list[Text](), [0]
+        for own in things:
+            lines += own
+            begins.append(len(lines))
+        return cls(lines, begins)
 
-def lay_out(card: Card, width: int, room: int | None = None, chosen: Span | None = None, plain: bool = False) -> Page:
-    """Lay out a whole card.
-
-    The question takes at most `room` lines; if it needs more, it is repeated in full below the answer. `chosen` are the
-    words that the assessor is marking. `plain` lines do not scroll: marks are set in « », and the other responses and
-    the examples are shortened."""
-    asked, notes = _asked(card, width, plain), _notes(card, width)
-    whole: list[Text] = []
-    if room is not None and len(asked) + len(notes) > room:
-        more = Text("  … and more, below the answer", QUIET)
-        asked, whole = [*asked[: max(room - len(notes) - 1, 1)], more], asked
-    answer: list[Text] = []
-    top = bottom = 0
-    for i, response in enumerate(card.answer):
-        focus = i == card.focus
-        if focus:
-            top = len(answer)
-        answer += _response(response, len(card.answer), width, focus, chosen if focus else None, plain)
-        if focus:
-            bottom = len(answer)
-    if card.examples and not plain:
-        answer += [Text(), Text("Responses judged yes for this nugget:", HEAD)]
-        for text, marks in card.examples:
-            answer += _wrapped(_example(card, pieces(_passage(text, marks)), plain), width, "  ")
-    if whole:
-        answer += [Text(), Text("The question and the nugget in full:", HEAD), *whole]
-    return Page(asked + notes, answer, top, bottom)
+    def at(self, line: int) -> int:
+        """The thing that a line belongs to."""
+        return min(max(bisect_right(self.begins, line) - 1, 0), max(len(self.begins) - 2, 0))
 
 
-def _asked(card: Card, width: int, plain: bool) -> list[Text]:
-    question, nugget = card.question, card.nugget
-    lines = _wrapped(Text.assemble((escaped(question.qid), HEAD), "  ", escaped(question.text)), width, "")
-    heading = Text.assemble("nugget ", escaped(nugget.nugget), ": ", (importance(nugget), HEAD))
-    if nugget.tags:
-        heading.append(escaped(f" · {', '.join(nugget.tags)}"), QUIET)
-    lines += _wrapped(heading, width, "")
-    for description in nugget.descriptions:
-        lines += _wrapped(Text(escaped(description), HEAD), width, "  ")
-    for text, marks in card.examples[:EXAMPLES]:
-        short = _example(card, excerpt(_passage(text, marks), min(EXAMPLE, width - 12)), plain)
-        lines += _wrapped(Text.assemble(("yes: ", QUIET), short), width, "  ")
-    if len(card.examples) > EXAMPLES:
-        where = "" if plain else ", below the answer"
-        lines += [Text(f"  and {len(card.examples) - EXAMPLES} more judged yes{where}", QUIET)]
-    return lines
+def question_lines(card: Card, width: int) -> list[Text]:
+    question = card.question
+    return _wrapped(Text.assemble((escaped(question.qid), HEAD), "  ", escaped(question.text)), width, "", "")
 
 
-def _notes(card: Card, width: int) -> list[Text]:
-    """The guess and its explanation, if shown, and the reason given; one line each."""
-    lines = []
+def answer_head(card: Card) -> Text:
+    """Whose answer it is."""
+    size = "" if len(card.answer) == 1 else f", {counted(len(card.answer), 'response')}"
+    return Text.assemble((escaped(f"The answer of {card.run}"), HEAD), (size, QUIET))
+
+
+def answer_pane(card: Card, width: int, chosen: Span | None = None, plain: bool = False) -> Pane:
+    """The whole answer. `chosen` are the words that the assessor is marking in the marked response. Plain lines stay
+    when another nugget comes into view, so they are marked where there is only one."""
+    answer = (
+        [replace(one, marks=(), verdict=None) for one in card.answer]
+        if plain and sum(one.asked for one in card.nuggets) > 1
+        else card.answer
+    )
+    place, size = card.marked if chosen is None else card.marked or 0, len(card.answer)
+    return Pane.of(
+        _response(one, size, i == place, chosen if i == place else None, width, plain) for i, one in enumerate(answer)
+    )
+
+
+@lru_cache(maxsize=1024)  # a key changes little of what is in view
+def _response(
+    response: ShownResponse, of: int, marked: bool, chosen: Span | None, width: int, plain: bool
+) -> Sequence[Text]:
+    place = "" if of == 1 else f"{response.rank:>{len(str(of))}} "
+    spans, mark = ((chosen,), CHOSEN) if chosen is not None else (response.marks, MARK)
+    cuts = [0, *(end for part in spans for end in part), len(response.text)]
+    parts = ((_as_lines(response.text[a:b]), i % 2 == 1) for i, (a, b) in enumerate(pairwise(cuts)))
+    body = _marked([part for part in parts if part[0]], plain, mark)
+    if response.docid is not None:
+        body.append(escaped(f" · {response.docid}"), QUIET)
+    if response.verdict is not None:
+        body.append(" · judged yes" if response.verdict else " · judged no", HEAD)
+    bar, more = ("> ", "| ") if marked else ("  ", "  ")
+    return tuple(_wrapped(body, width, bar + place, more + " " * len(place)))
+
+
+def _as_lines(text: str) -> str:
+    """The lines of a text, since answers may have lists, tables and code."""
+    return "\n".join(escaped(re.sub(r"\s+", " ", line)) for line in re.sub(r"\s*\n\s*\n", "\n\n", text).split("\n"))
+
+
+def nugget_head(card: Card) -> Text:
+    asked = sum(shown.asked for shown in card.nuggets)
+    what = "Does the answer have it?" if asked == 1 else f"Which of these {asked} nuggets does it have?"
+    if card.marked is not None:
+        what = f"Does response {card.marked + 1} have it?" if len(card.answer) > 1 else what
+    left = f"{card.left} open" if card.left else "all decided"
+    return Text.assemble((what, HEAD), (f"  {left}" if asked > 1 else "", QUIET))
+
+
+def nugget_pane(card: Card, width: int) -> Pane:
+    """The nuggets of the card, with what is known of each. A verdict changes no line's place."""
+    return Pane.of(
+        _row(one.nugget.descriptions, one.nugget.importance, one.word, one.asked, i == card.in_view, width)
+        for i, one in enumerate(card.nuggets)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _row(
+    descriptions: Sequence[str], importance: str, word: str | None, asked: bool, in_view: bool, width: int
+) -> Sequence[Text]:
+    body = Text(escaped(" / ".join(descriptions)), HEAD if in_view else "" if asked else QUIET)
+    if not asked:
+        body.append(" · known before")
+    head = f"{'>' if in_view else ' '} {_BOX[word]} {importance:<5}  "
+    return tuple(_wrapped(body, width, head, " " * len(head)))
+
+
+def notes(card: Card, width: int) -> list[Text]:
+    """What is to be known of the nugget in view, on one line, so that a reason moves nothing; the guess and its
+    explanation, if shown."""
+    nugget = card.nugget
+    about = Text("" if card.reason is None else f"reason: {escaped(card.reason)} · ")
+    about.append(escaped(", ".join((f"nugget {nugget.nugget}: {importance(nugget)}", *nugget.tags))), QUIET)
+    for text, marks in card.examples[:1]:
+        about.append(f" · {counted(len(card.examples), 'text')} judged yes: ", QUIET)
+        about.append_text(_example(card, excerpt(Passage(text, marks, None, 1), max(width - len(about), 20)), False))
+    lines = [about]
     if card.guess is not None:
         probability, score = card.guess
-        likely = "no probability" if probability is None else f"{chance(probability)} that it is there"
+        likely = "no probability" if probability is None else f"{chance(probability)} that the answer has it"
         lines.append(Text(f"guess: {likely}; match {number(score, 2)}"))
     if card.explanation is not None:
         lines += [Text(f"  {line}", QUIET) for line in in_words(card.explanation, width - 2)]
-    if card.reason is not None:
-        lines.append(Text(f"reason: {escaped(card.reason)}"))
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
 
 
-def _response(
-    response: ShownResponse, of: int, width: int, focus: bool, chosen: Span | None, plain: bool
-) -> list[Text]:
-    head = Text.assemble(("> " if focus else "  "), f"response {response.rank} of {of}", style=HEAD if focus else QUIET)
-    if response.docid is not None:
-        head.append(escaped(f" · {response.docid}"), QUIET)
-    if response.verdict is not None:
-        head.append(" · judged yes" if response.verdict else " · judged no", HEAD if response.verdict else "")
-    head.truncate(width, overflow="ellipsis")
-    if plain and not focus:
-        body = _marked(excerpt(_passage(response.text, response.marks), NEIGHBOUR), QUIET, plain)
-    elif chosen is not None:
-        body = _marked(pieces(_passage(response.text, (chosen,))), "", plain, CHOSEN)
-    else:
-        body = _marked(pieces(_passage(response.text, response.marks)), "" if focus else QUIET, plain)
-    return [head, *_wrapped(body, width, "| " if focus else "  ")]
+def asked_lines(card: Card, width: int) -> list[Text]:
+    """The nugget in view by itself, for plain lines."""
+    nugget = card.nugget
+    heading = ", ".join((f"nugget {nugget.nugget}: {importance(nugget)}", *nugget.tags))
+    lines = _wrapped(Text(escaped(heading)), width, "", "")
+    for description in nugget.descriptions:
+        lines += _wrapped(Text(escaped(description), HEAD), width, "  ", "  ")
+    for text, marks in card.examples[:EXAMPLES]:
+        short = _example(card, excerpt(Passage(text, marks, None, 1), EXAMPLE), True)
+        lines += _wrapped(Text.assemble("judged yes: ", short), width, "  ", "  ")
+    if len(card.examples) > EXAMPLES:
+        lines.append(Text(f"  and {len(card.examples) - EXAMPLES} more judged yes"))
+    word = card.nuggets[card.in_view].word
+    return [*lines, Text(f"  you said {word}")] if word else [*lines, *notes(card, width)[1:]]
+
+
+def known_lines(card: Card, width: int) -> list[Text]:
+    """What was known of the answer before, for plain lines."""
+    known = [one for one in card.nuggets if not one.asked]
+    texts = [Text(escaped(f"known: {one.word}, {one.nugget.descriptions[0]}")) for one in known]
+    return [line for text in texts for line in _wrapped(text, width, "", "  ")]
 
 
 def _example(card: Card, parts: Sequence[tuple[str, bool]], plain: bool) -> Text:
     """Part of a text judged yes. In an audit it is shortened in the same way, but nothing is marked."""
-    return _marked([(text, marked and not card.blind) for text, marked in parts], "", plain)
+    return _marked([(text, marked and not card.blind) for text, marked in parts], plain)
 
 
-def _passage(text: str, marks: Sequence[Span]) -> Passage:
-    return Passage(text, tuple(marks), None, 1)
-
-
-def _marked(parts: Sequence[tuple[str, bool]], style: str, plain: bool, mark: str = MARK) -> Text:
-    result = Text(style=style)
+def _marked(parts: Sequence[tuple[str, bool]], plain: bool, mark: str = MARK) -> Text:
+    result = Text()
     for text, marked in parts:
         if marked:
             result.append(f"«{text}»" if plain else text, mark)
@@ -140,55 +189,58 @@ def _marked(parts: Sequence[tuple[str, bool]], style: str, plain: bool, mark: st
     return result
 
 
-def _wrapped(text: Text, width: int, indent: str) -> list[Text]:
-    lines = text.wrap(_console, max(width - len(indent), 10), tab_size=1) or [Text()]
-    return [Text.assemble(indent, line) for line in lines]
+def _wrapped(text: Text, width: int, first: str, others: str) -> list[Text]:
+    lines = text.wrap(_console, max(width - len(first), 10), tab_size=1) or [Text()]
+    return [Text.assemble(others if i else first, line) for i, line in enumerate(lines)]
 
 
-def status(state: JudgingState, judged: int, width: float | None, working: bool) -> tuple[str, str]:
-    """The two status lines of a session, with dots while a score is being worked out."""
+def status(session: Session, width: float | None, working: bool) -> tuple[str, str]:
+    """The two status lines of a session, with dots while a score is being worked out. In an audit, a score that moves
+    with each verdict would reveal the guesses."""
+    state, left = session.state, session.minutes_left
     title, measure, dots = state.title, state.measure.title, "  …" if working else ""
+    given = [_time(left)] if left is not None else []
+    verdicts = counted(session.total, "verdict")
+    if session.audit is not None:
+        units = f"{session.left()} of {len(session.audit)} left"
+        return f"{title}  {measure} stays hidden in an audit", "; ".join([*given, f"audit: {units}", verdicts])
     if not state.is_scored:
-        return f"{title}  {measure}{dots}", f"{judged} judged"
+        return f"{title}  {measure}{dots}", "; ".join([*given, verdicts])
     first = headline(title, measure, state.interval, len(state.matched_runs) > 1)
-    return f"{first}{dots}", f"{judged} judged; {forecast_line(state.forecast, width)}"
+    return f"{first}{dots}", "; ".join([*given, forecast_line(state.forecast, width, left), verdicts])
+
+
+def _time(left: float) -> str:
+    return f"{counted(ceil(left), 'minute')} left" if left else "the time is over, this answer is the last"
 
 
 def headline(title: str, measure: str, interval: Interval, difference: bool) -> str:
-    """The first status line: a score or a difference, with its interval."""
-    sign = "+" if difference else ""
+    """The first status line: a score with its interval, or a difference on these questions."""
     if interval.value is None:
         return f"{title}  {measure} is undefined"
-    line = f"{title}  {measure} {interval.value:{sign}.3f}".replace("-", "−") if difference else ""
-    line = line or f"{title}  {measure} {number(interval.value)}"
-    for name, part in (("95 %", (interval.low, interval.high)), ("judging", interval.judging)):
-        if part and part[0] is not None and part[1] is not None:
-            line += f"  {name} {_from_to(part[0], part[1], difference)}"
-    return line
-
-
-def audit_headline(title: str, measure: str) -> str:
-    """The first status line of an audit. A score that moves with each verdict would reveal the guesses."""
-    return f"{title}  {measure} stays hidden in an audit"
-
-
-def _from_to(low: float, high: float, difference: bool) -> str:
+    low, high = interval.judging or (None, None)
     if difference:
-        return f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-    return span(low, high)
+        return f"{title}  {measure} {signed(interval.value)}  judging {signed_span(low, high)}"
+    line = f"{title}  {measure} {number(interval.value)}"
+    return f"{line}  95 % {between(interval)}  judging {span(low, high)}"
 
 
-def forecast_line(forecast: Forecast | None, width: float | None) -> str:
-    """What the model expects further verdicts to bring."""
+def forecast_line(forecast: Forecast | None, width: float | None, left: float | None) -> str:
+    """What the model expects reading to bring: until a `width`, or in the minutes that are `left`."""
     if forecast is None:
         return "this threshold model gives no probabilities"
-    low, high = forecast.now
-    if width is None:
-        counts = sorted({min(k, int(forecast.judgements[-1])) for k in (10, 50)} - {0})
-        likely = ", ".join(f"{forecast.width_after(k):.3f} after {k} more" for k in counts)
-        return f"judging {high - low:.3f} wide{likely and f'; likely {likely}'}"
-    if high - low <= width:
-        return f"judging {high - low:.3f} wide: the target {width:g} is reached"
-    needed = forecast.needed(width)
-    left = "all remaining verdicts are not likely to be enough" if needed is None else f"about {needed} more verdicts"
-    return f"judging {high - low:.3f} wide; for {width:g}, {left}"
+    now = f"judging {number(forecast.now)} wide"
+    if width is not None:
+        if forecast.now <= width:
+            return f"{now}: the target {width:g} is reached"
+        needed = forecast.minutes_for(width)
+        if needed is None:
+            return f"{now}; reading all is not likely to make it {width:g}"
+        verdicts = counted(forecast.verdicts_after(needed), "verdict")
+        return f"{now}; for {width:g}, about {counted(ceil(needed), 'minute')} ({verdicts})"
+    if left is not None:
+        return f"{now}, likely {number(forecast.width_after(left))} then"
+    whole = ceil(float(forecast.seconds[-1]) / 60)
+    after = {minutes: number(forecast.width_after(minutes)) for minutes in sorted({min(m, whole) for m in AHEAD} - {0})}
+    likely = ", ".join(f"{narrow} after {minutes}" for minutes, narrow in after.items())
+    return f"{now}; likely {likely} minutes" if likely else now

@@ -1,8 +1,10 @@
 """The same session line by line, for a pipe, a screen reader or a simple terminal.
 
-Nobody waits for a score. For a person, a thread computes it, at first and after a verdict: the next status line has it,
-and the next question comes from it. A script gets a fixed order, that of the first state, because a file of answers
-must fit the questions however fast the machine is. It gets no scores, except of the first state if it names a width.
+The answer is written once, and then its nuggets are asked about one by one. After the last, the next answer follows.
+
+Nobody waits for a score. For a person, a thread computes it, at first and after an answer: the next status line has it,
+and the next answer comes from it. A script gets a fixed order, that of the first state, because a file of verdicts
+must fit the nuggets however fast the machine is. It gets no scores, except of the first state if it names a width.
 """
 
 from __future__ import annotations
@@ -10,27 +12,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TextIO
 
+from rich.text import Text
+
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.filters import Filter
 from nuggeteer.judging.refresh import Refresh
-from nuggeteer.judging.session import Session
-from nuggeteer.records import Importance
-from nuggeteer.screens.layout import audit_headline, lay_out, status
+from nuggeteer.judging.session import NOTHING_LEFT, Session
+from nuggeteer.judging.state import AnswerCard
+from nuggeteer.records import Importance, Judgement
+from nuggeteer.reports.formatting import counted
+from nuggeteer.screens import layout
 from nuggeteer.text import escaped
 
 WIDTH = 78
-PROMPT = "y n c N w s u r p f g + - ? q > "
+PROMPT = "y n c a s u r p f g + - ? q > "
 HELP = """\
-y yes; n no; c no, for the response contradicts the nugget: it says the opposite
-N no to all responses of this answer that are not judged yet; s skip, it comes back last
-w          yes to the whole answer, wherever in it the nugget is
+y          yes, the answer has the nugget; n no, no sentence of it does
+c          no, and worse: the answer contradicts it, it says the opposite
+y 3, c 3   the same, and it is response 3 that does
+y WORDS    yes, and these words of the answer carry the nugget
+a          no to all nuggets of this answer that are open; s leave them for later, they come back last
++ -        the next nugget of the answer, the one before
 u          take back the last verdict
-y WORDS    yes, and these words of the response carry the nugget
 r TEXT     a reason, which is recorded with the next verdict
-p v TEXT   propose a vital nugget that is in the response but not in the key; p o TEXT an okay one
+p v TEXT   propose a vital nugget that is in the answer but not in the key; p o TEXT an okay one
 f QID, f QID/NUGGET, f   ask only about these; ask about all
 g          show the guess of the tool. It biases, and the verdict will record that it was shown
-+ -        the next response of the answer, the previous one
 Enter      the score, once it is there
 q          quit; every verdict is already on disk
 """
@@ -46,12 +53,12 @@ class PlainScreen:
         self.failed = 0
         self._interactive = source.isatty()
         self._newer: Refresh | None = None
+        self._written: AnswerCard | None = None  # the card whose answer stands above
         self._commands: dict[str, Callable[[str], str]] = {
-            "y": self._yes,
-            "n": lambda rest: self._judge(False),
-            "c": lambda rest: self._judge(False, contradicts=True),
-            "N": lambda rest: self._judge(False, whole=True),
-            "w": self._judge_answer,
+            "y": lambda rest: self._judge(rest, True),
+            "n": lambda rest: self._judge("", False),
+            "c": lambda rest: self._judge(rest, False, contradicts=True),
+            "a": self._others,
             "s": self._skip,
             "u": self._undo,
             "b": self._undo,
@@ -59,20 +66,20 @@ class PlainScreen:
             "p": self._propose,
             "f": self._filter,
             "g": self._guess,
-            "+": lambda rest: self._turn(1),
-            "-": lambda rest: self._turn(-1),
+            "+": lambda rest: self._move(1),
+            "-": lambda rest: self._move(-1),
             "?": lambda rest: HELP.rstrip("\n"),
         }
 
     def run(self) -> None:
-        """Ask until the assessor quits or the input ends."""
+        """Ask until the assessor quits, the time is over, or the input ends."""
         if self.width is not None and not self._interactive:
             self.session.state.score()
         self._write_status()
         self._show()
         if self._interactive and not self.session.blind:
             self._newer = Refresh(self.session, anew=False)
-        while True:
+        while not self.session.is_over:
             self.out.write(PROMPT)
             self.out.flush()
             line = self.source.readline()
@@ -89,47 +96,59 @@ class PlainScreen:
                 self.failed += 1
                 self._write(f"{word!r} is not a command; ? lists them")
                 continue
-            before = (self.session.pending, self.session.response, self.session.reason, self.session.shown)
+            before, card = self._place, self.session.asked
             try:
                 message = self._commands[word](rest.strip())
             except (NuggeteerError, OSError) as error:
-                self.failed += word in "yncNwubp"
+                self.failed += word in "yncaubp"
                 self._write(f"not done: {error}")
                 continue
-            for part in message.split("\n"):
+            for part in message.splitlines():
                 self._write(part)
-            if word in "yncNwub":
+            if self.session.asked is not None and not self.session.open_nuggets and word in "ynca":
+                self.session.next()
+            if self.session.asked != card:
                 self._follow()
-            if before != (self.session.pending, self.session.response, self.session.reason, self.session.shown):
+            if before != self._place:
                 self._show()
+
+    @property
+    def _place(self) -> tuple[object, ...]:
+        session = self.session
+        return session.asked, session.nugget, session.reason, session.shown
 
     def _write(self, text: str) -> None:
         self.out.write(escaped(text) + "\n")
 
     def _write_status(self) -> None:
-        state, session = self.session.state, self.session
-        if session.audit is None:
-            working = self._newer is not None or (self._interactive and not state.is_scored)
-            for line in status(state, session.total, self.width, working):
-                self._write(line)
-        else:
-            self._write(audit_headline(state.title, state.measure.title))
-            self._write(f"audit: {session.left()} of {len(session.audit)} left")
+        session = self.session
+        scores = self._interactive and not session.blind
+        working = scores and (self._newer is not None or not session.state.is_scored)
+        for line in layout.status(session, self.width, working):
+            self._write(line)
 
     def _show(self) -> None:
+        """Write the nugget in view, and before it the answer, if it does not stand above."""
         card = self.session.card()
         if card is None:
             only = "" if str(self.session.filter) == "all" else f" in {self.session.filter} (f: all)"
-            self._write(f"Nothing left to ask{only}; u takes back the last verdict, q quits")
+            what = f"Nothing left to ask{only}; u takes back the last verdict, q quits"
+            self._write("The time is over." if self.session.is_over else what)
             return
-        drawn = lay_out(card, WIDTH, plain=True)
-        self.out.write("\n")
-        for line in [*drawn.asked, None, *drawn.answer]:
-            self.out.write((line.plain.rstrip() if line else "") + "\n")
+        if self.session.asked != self._written:
+            self._written = self.session.asked
+            self._lines(layout.question_lines(card, WIDTH))
+            self._lines([layout.answer_head(card), *layout.answer_pane(card, WIDTH, plain=True).lines])
+            if known := layout.known_lines(card, WIDTH):
+                self._lines(known)
+        self._lines(layout.asked_lines(card, WIDTH))
         self.out.write("\n")
 
+    def _lines(self, lines: list[Text]) -> None:
+        self.out.write("\n" + "".join(f"{line.plain.rstrip()}\n" for line in lines))
+
     def _follow(self) -> None:
-        """Say how things stand after a verdict; a person also gets the newest score there is."""
+        """Say how things stand after an answer; a person also gets the newest score there is."""
         if self._interactive:
             self._take_over()
             if self._newer is None:
@@ -150,28 +169,29 @@ class PlainScreen:
             self._write(problem)
         return not problem
 
-    def _yes(self, rest: str) -> str:
-        if not rest:
-            return self._judge(True)
-        card = self.session.card()
+    def _judge(self, rest: str, verdict: bool, contradicts: bool = False) -> str:
+        """`rest` is the number of a response, or words of one."""
+        card, span = self.session.card(), None
         if card is None:
-            raise NuggeteerError("there is nothing left to judge")
-        start = card.response.text.find(rest)
-        if start < 0:
-            raise NuggeteerError("the response does not have these words in this form; copy them, or answer y alone")
-        return self._judge(True, span=(start, start + len(rest)))
+            raise NuggeteerError(NOTHING_LEFT)
+        if rest.isdecimal() and len(card.answer) > 1:
+            if not 0 < int(rest) <= len(card.answer):
+                raise NuggeteerError(f"the answer has responses 1 to {len(card.answer)}")
+            self.session.mark(int(rest) - 1)
+        elif rest:
+            places = range(len(card.answer)) if card.marked is None else [card.marked]
+            place = next((place for place in places if rest in card.answer[place].text), None)
+            if place is None:
+                raise NuggeteerError("the answer does not have these words in this form; copy them, or answer y alone")
+            start = card.answer[place].text.index(rest)
+            span = (start, start + len(rest))
+            if len(card.answer) > 1:
+                self.session.mark(place)
+        return _said(self.session.judge(verdict, contradicts, span))
 
-    def _judge(
-        self, verdict: bool, whole: bool = False, span: tuple[int, int] | None = None, contradicts: bool = False
-    ) -> str:
-        written = self.session.judge(verdict, whole, span, contradicts)
-        first = written[0]
-        many = f" to {len(written)} responses" if whole else ""
-        return f"{first.word}{many}: {first.qid}/{first.nugget}, written"
-
-    def _judge_answer(self, rest: str) -> str:
-        written = self.session.judge_answer()
-        return f"yes to the whole answer: {written.qid}/{written.nugget}, written"
+    def _others(self, rest: str) -> str:
+        written = self.session.judge_others()
+        return _said(written) if len(written) == 1 else f"no to {counted(len(written), 'nugget')}, written"
 
     def _skip(self, rest: str) -> str:
         self.session.skip()
@@ -181,7 +201,7 @@ class PlainScreen:
         back = self.session.undo()
         if not back:
             return "there is no verdict of yours to take back here"
-        return f"taken back: {back[0].word} on {back[0].qid}/{back[0].nugget}"
+        return f"taken back: {back[0].word} on " + ", ".join(f"{one.qid}/{one.nugget}" for one in back)
 
     def _reason(self, rest: str) -> str:
         self.session.reason = rest or None
@@ -203,5 +223,9 @@ class PlainScreen:
         self.session.show_guess()
         return "the guess is shown, and the verdict will record that"
 
-    def _turn(self, by: int) -> str:
-        return "" if self.session.move(by) else "there is no other response that way"
+    def _move(self, by: int) -> str:
+        return "" if self.session.move(by) else "there is no other nugget that way"
+
+
+def _said(written: list[Judgement]) -> str:
+    return f"{written[0].word}: {written[0].qid}/{written[0].nugget}, written"

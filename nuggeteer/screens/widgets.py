@@ -14,31 +14,34 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-KEYS = "y yes  n no  c contradicts  N none of them  s skip  u undo  m mark  ? help  q quit"
+KEYS = "↑↓ nugget  y yes  n no  c contradicts  a others no  Enter next  ? help  q quit"
 MARKING = "←→ word  ↑↓ ten words  space from here on  Enter yes, these  Esc leave"
 HELP = """\
-Does the response between the bars carry the nugget? A paraphrase does; a hint that the reader must finish does not.
+Read the answer, and say which of the nuggets below it has. A paraphrase
+has it; a hint that the reader must finish does not.
 
-  y        yes
-  n        no, not this response
-  c        no, and worse: this response contradicts the nugget, it says the opposite
-  N        no to all responses of this answer that are not judged yet
-  w        yes to the whole answer, wherever in it the nugget is
-  s        skip; the question comes back after all others
-  u, b     take back the last verdict; the question is asked again
-  m        mark the words that carry the nugget, and say yes
-  r        give a reason; it is recorded with the next verdict
-  p        propose a nugget: a fact in this response that the key lacks
-  ← →      the previous or the next response
-  ↑ ↓      scroll (also Page Up, Page Down, Home, End)
-  f        ask only about one question or nugget
-  g        show the guess of the tool. It biases: anyone who sees a guess tends
-           to agree with it. The verdict will record that it was shown
-  q        quit. Every verdict is already on disk; start again to go on
+  ↑ ↓     the nugget before or after
+  y       yes, the answer has it
+  n       no: no sentence of it does
+  c       no, and worse: the answer contradicts it, it says the opposite
+  a       no to all nuggets of this answer that are open
+  Enter   the next answer
+  s       leave what is open for later; it comes back after all others
+  u, b    take back the last verdict
+  space   mark the sentence that has it, if you like; ← → choose another.
+          Then y is about that sentence, wherever else it is said
+  m       mark the words of the sentence that carry it, and say yes
+  r       give a reason; it is recorded with the next verdict
+  p       propose a nugget: a fact in this answer that the key lacks
+  f       ask only about one question or nugget
+  g       show the guess of the tool. It biases: anyone who sees a guess
+          tends to agree with it. The verdict will record that it was shown
+  [ ]     scroll the answer (also Page Up, Page Down, Home, End)
+  q       quit. Every verdict is already on disk; start again to go on
 
-Underlined words are those that the nugget's description shares with the text.
-In an audit no words are underlined, and neither guess nor score is shown,
-because they would reveal what the tool thinks."""
+Underlined words are those that the nugget's description shares with the
+answer. In an audit no words are underlined, and neither guess nor score is
+shown, because they would reveal what the tool thinks."""
 
 
 class TextPane(ScrollView, can_focus=False):
@@ -48,10 +51,20 @@ class TextPane(ScrollView, can_focus=False):
         super().__init__(id=name)
         self._lines: list[Text] = []
 
-    def show(self, lines: list[Text]) -> None:
+    def show(self, lines: list[Text], height: int | None = None) -> None:
+        """Show lines, and take so much room."""
         self._lines = lines
         self.virtual_size = Size(0, len(lines))
+        if height is not None:
+            self.styles.height = height
         self.refresh()
+
+    def bring(self, top: int, bottom: int) -> None:
+        """Scroll as little as it takes to see some lines, and a line around them."""
+        room, at = max(self.size.height, 1), self.scroll_offset.y
+        low, high = max(bottom + 1 - room, 0), max(top - 1, 0)
+        if not low <= at <= high:
+            self.scroll_to(y=min(max(at, low), high), animate=False, force=True)
 
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
@@ -66,7 +79,7 @@ class Help(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,enter,space", "dismiss", "close")]
     DEFAULT_CSS = """
     Help { background: $background; }
-    Help VerticalScroll { padding: 1 2; }
+    Help VerticalScroll { padding: 0 1; }
     """
 
     def compose(self) -> ComposeResult:

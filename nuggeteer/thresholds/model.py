@@ -1,79 +1,81 @@
-"""The interface of threshold models, the evidence that they learn from, and the fixed threshold."""
+"""The interface of threshold models, what they are asked and what they learn from; and the fixed threshold."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from functools import cached_property
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Bools, Ints, Vector
 
+Matrix = Vector
+DRAWN, BLOCK = 1000, 1024  # draws behind a probability, and units of which it is worked out at once
+Keys = npt.NDArray[np.uint64]
 
-@dataclass(frozen=True, repr=False)
-class Opinions(Shown):
-    """What judges (language models) say of pairs: of each pair, the row of `rows` with the clues of their verdicts.
-    Row 0 has zeros only, for pairs of which no judge says anything."""
 
-    which: Ints
-    rows: Vector  # combinations of verdicts × clues
+class Build(NamedTuple):
+    """A version of a system: the group of its runs, and the run."""
 
-    def __getitem__(self, pairs: Ints | Bools | slice) -> Opinions:
-        return Opinions(self.which[pairs], self.rows)
-
-    @classmethod
-    def none(cls, pairs: int, clues: int = 0) -> Opinions:
-        return cls(np.zeros(pairs, dtype=np.int32), np.zeros((1, clues)))
+    system: str
+    run: str
 
 
 @dataclass(frozen=True, repr=False)
-class Pairs(Shown):
-    """(nugget, response) pairs with all that a model needs to know about them: the match score, the nugget's position
-    in the key, the response's size (`size_of`), the log odds that similar judged texts add, and what judges say (None
-    if they add or say nothing)."""
+class AnswerSet(Shown):
+    """Answers: the question of each, the build that it is of, and a number that tells it from all other answers.
 
-    scores: Vector
-    nugget: Ints
-    size: Vector
-    carried: Vector | None = None
-    opinions: Opinions | None = None
+    `pieces` are numbers of its sentences, some of them if there are many; those of answer i begin at `begin[i]`. Its
+    luck is made of theirs, so that answers that share sentences share luck. Judged answers need none."""
+
+    question: Ints
+    build: Ints  # of each, in `builds`
+    builds: tuple[Build, ...]
+    key: Keys
+    begin: Ints
+    pieces: Keys
 
     def __len__(self) -> int:
-        return len(self.scores)
-
-    def __getitem__(self, which: Ints | Bools | slice) -> Pairs:
-        carried = None if self.carried is None else self.carried[which]
-        opinions = None if self.opinions is None else self.opinions[which]
-        return Pairs(self.scores[which], self.nugget[which], self.size[which], carried, opinions)
+        return len(self.question)
 
     @classmethod
-    def of_usual_size(cls, scores: Vector, nugget: Ints) -> Pairs:
-        """Pairs whose responses have a hundred characters each."""
-        return cls(scores, nugget, np.zeros(len(scores)))
+    def without_pieces(cls, question: Ints, build: Ints, builds: tuple[Build, ...], key: Keys) -> AnswerSet:
+        return cls(question, build, builds, key, np.zeros(len(question) + 1, dtype=np.int64), key[:0])
 
 
 @dataclass(frozen=True, repr=False)
-class LeftOut(Shown):
-    """What would be known of judged pairs if nobody had judged their systems: the log odds that are `carried` over from
-    the texts of others, and the `share` of these that have the nugget. NaN where that was not worked out."""
+class Units(Shown):
+    """What a model is asked: does this answer have this nugget? Where a part of the answer was judged, the question is
+    about the rest of it, and where only a part was judged, what people said is about that part.
 
-    carried: Vector
-    share: Vector
+    `scores` are the match scores of the best response, `size` is its size (`size_of`), and `text` a number of its text.
+    `clues` has all that the default model weighs, in the order of its names."""
 
-    def __getitem__(self, pairs: Ints | Bools | slice) -> LeftOut:
-        return LeftOut(self.carried[pairs], self.share[pairs])
+    nugget: Ints  # the position in the key
+    answer: Ints  # in `answers`
+    answers: AnswerSet
+    scores: Vector
+    size: Vector
+    clues: Matrix
+    text: Keys
 
+    def __len__(self) -> int:
+        return len(self.nugget)
 
-class CarryOver(NamedTuple):
-    """What a collection makes of log odds that are carried over (`carrying.py`); nothing of NaN, which is what they are
-    where nobody judged anything."""
+    def __getitem__(self, which: Ints | Bools | slice) -> Units:
+        own = (self.scores[which], self.size[which], self.clues[which], self.text[which])
+        return Units(self.nugget[which], self.answer[which], self.answers, *own)
 
-    level: float = 0.0
-    weight: float = 1.0
-
-    def __call__(self, carried: Vector) -> Vector:
-        return np.where(np.isnan(carried), 0.0, self.level + self.weight * carried)
+    @classmethod
+    def of_scores(cls, scores: Vector, nugget: Ints) -> Units:
+        """Units that only models look at which know nothing but scores."""
+        count, nowhere = len(scores), np.zeros(len(scores), dtype=np.int64)
+        answers = AnswerSet.without_pieces(nowhere, nowhere, (Build("", ""),), nowhere.astype(np.uint64))
+        zeros = np.zeros(count)
+        return cls(nugget, np.arange(count), answers, scores, zeros, zeros[:, None], nowhere.astype(np.uint64))
 
 
 def size_of(characters: Ints) -> Vector:
@@ -83,96 +85,71 @@ def size_of(characters: Ints) -> Vector:
 
 @dataclass(frozen=True, repr=False)
 class Evidence(Shown):
-    """Judged pairs: the match score and the verdict of each (nugget, text) that a human decided.
+    """Units that humans judged, and whether the verdict was `yes`.
 
-    `nugget` is the position in the key, and `size` is the size of the text (`size_of`). `group` is the index of the
-    group whose system returned the text. `weight_of_nugget` is the weight of each nugget in its question's recall.
-    `opinions` are those of judges on the same pairs, None if there are no judges. `carried` are the log odds that the
-    verdicts on other texts carry over (NaN if none do), where the pair was chosen to be judged and not only read like
-    all others: whoever chose it had them in mind. None if no pair was. `partly` marks the pairs whose verdict says that
-    the nugget is supported in part, and `whole` numbers the texts and answers that were judged; None if there are none.
-    `represents` says how many open pairs each pair stands for that `judge` drew at random, 0 for the others; None if
-    none was drawn. `left_out` tells what carried-over log odds are worth; None if nothing does.
-    """
+    `partly` marks those whose verdict says that the nugget is supported in part; None if no verdict says so.
+    `nugget_key` and `question_key` are numbers of their names, by which their luck is drawn."""
 
-    scores: Vector
-    size: Vector
+    units: Units
     yes: Bools
-    nugget: Ints
-    group: Ints
-    groups: tuple[str, ...]
     question_of_nugget: Ints
-    weight_of_nugget: Vector
-    opinions: Opinions | None = None
-    carried: Vector | None = None
+    nugget_key: Keys
+    question_key: Keys
     partly: Bools | None = None
-    whole: Ints | None = None
-    represents: Vector | None = None
-    left_out: LeftOut | None = None
 
     def __len__(self) -> int:
-        return len(self.scores)
+        return len(self.units)
 
     @property
     def nuggets(self) -> int:
         return len(self.question_of_nugget)
 
     @property
-    def pairs(self) -> Pairs:
-        """The pairs, without the verdicts."""
-        return Pairs(self.scores, self.nugget, self.size, self.carried, self.opinions)
+    def nugget(self) -> Ints:
+        return self.units.nugget
+
+    @property
+    def scores(self) -> Vector:
+        return self.units.scores
+
+    @property
+    def group(self) -> Ints:
+        """The number, in `groups`, of the system of each unit."""
+        return self._group[self.units.answers.build[self.units.answer]]
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(sorted({build.system for build in self.units.answers.builds}))
+
+    @cached_property
+    def _group(self) -> Ints:
+        number = {name: i for i, name in enumerate(self.groups)}
+        return np.array([number[build.system] for build in self.units.answers.builds], dtype=np.int64)
 
     def only(self, kept: Bools | Ints) -> Evidence:
-        """The same evidence, but only the `kept` pairs, in their order."""
-        return replace(
-            self,
-            scores=self.scores[kept],
-            size=self.size[kept],
-            yes=self.yes[kept],
-            nugget=self.nugget[kept],
-            group=self.group[kept],
-            opinions=None if self.opinions is None else self.opinions[kept],
-            carried=None if self.carried is None else self.carried[kept],
-            partly=None if self.partly is None else self.partly[kept],
-            whole=None if self.whole is None else self.whole[kept],
-            represents=None if self.represents is None else self.represents[kept],
-            left_out=None if self.left_out is None else self.left_out[kept],
-        )
+        """The same evidence, but only the `kept` units, in their order."""
+        partly = None if self.partly is None else self.partly[kept]
+        return replace(self, units=self.units[kept], yes=self.yes[kept], partly=partly)
 
 
 class Draws(Protocol):
-    """Joint draws of everything that a model does not know. The same draws serve all runs. `answer_correlation` is the
-    remaining correlation between the nuggets of one answer: ρ of a Gaussian copula. `count` says how many draws."""
-
-    @property
-    def answer_correlation(self) -> float: ...
+    """Joint draws of everything that a model does not know. The same draws serve all runs; `count` says how many."""
 
     @property
     def count(self) -> int: ...
 
-    def kinds(self, pairs: Pairs) -> Ints:
-        """A number for each pair. Pairs with the same number have the same nugget and the same chance, and the numbers
-        are in the order of nuggets."""
-        ...
-
-    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Vector:
-        """draws × cells: the probability that at least one of a cell's responses carries its nugget. All responses
-        are of systems of one group. `cell` is the cell of each pair, from 0. All pairs of a cell have the same nugget.
-        Without `cell`, each nugget is a cell."""
+    def chances(self, units: Units) -> Matrix:
+        """units × draws: the probability that the answer has the nugget."""
         ...
 
 
-def rates(draws: Draws, pairs: Pairs, groups: tuple[str, ...], group: Ints) -> Vector:
-    """pairs × draws: −log of the probability that a response does not carry its nugget. `group` has the number of each
-    pair's in `groups`. Draws that work it out on the way to their chances have a method `rates`."""
-    if hasattr(draws, "rates"):
-        return np.asarray(draws.rates(pairs, groups, group))
-    result = np.empty((len(pairs), draws.count), dtype=np.float32)
-    for number in np.unique(group).tolist():
-        own = np.flatnonzero(group == number)
-        with np.errstate(divide="ignore"):
-            result[own] = -np.log1p(-draws.chances(pairs[own], groups[number], np.arange(len(own))).T)
-    return result
+@runtime_checkable
+class SupportsPartly(Protocol):
+    """Draws that know how much likelier it is that a nugget is supported at least in part, in odds; None if nobody says
+    partly."""
+
+    @property
+    def odds_in_part(self) -> Vector | None: ...
 
 
 class ThresholdModel(Protocol):
@@ -184,12 +161,21 @@ class ThresholdModel(Protocol):
         ...
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The match score above which a response is taken to carry the nugget."""
+        """The match score above which an answer is taken to have the nugget."""
         ...
 
     def draw(self, count: int, seed: int) -> Draws | None:
         """Draws from the posterior of the model; None if the model gives no probabilities."""
         ...
+
+
+def probability(model: ThresholdModel, units: Units) -> Vector:
+    """P(yes) of each unit, with all that the model does not know integrated out; NaN if it gives none."""
+    draws = model.draw(DRAWN, 0)
+    if draws is None:
+        return np.full(len(units), np.nan)
+    parts = [draws.chances(units[i : i + BLOCK]).mean(axis=1) for i in range(0, len(units), BLOCK)]
+    return np.concatenate(parts, dtype=float) if parts else np.zeros(0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,13 +2,14 @@
 posteriors.
 
 A draw has error rates α and β and a θ for each unit, together as probable as `steps` says they are. α and β come from
-the density that `steps` integrates: a node of its quadrature is taken with the probability of its mass, then a place in
-the part of the plane that it stands for, which is kept by the ratio of the density there and at its densest. Given α
-and β, θ is in an interval between two scores by its share, and anywhere within it. In `nugget-errors` the intervals
-come first, by their shares, and α and β of each nugget from their beta distributions below α + β = 1.
+the density that `steps` integrates. First a node of its quadrature is taken, with the probability of its mass. Then a
+place is drawn in the part of the plane that the node stands for. It is kept with a probability: the density there over
+the density where it is highest. Given α and β, θ is in an interval between two scores by its share, and anywhere within
+it. In `nugget-errors` the intervals come first, by their shares, and then α and β of each nugget from their beta
+distributions below α + β = 1.
 
 All systems are alike to these models, and given θ, α and β verdicts are independent. Systems are not alike, so the
-intervals are too narrow (docs/understanding/thresholds.md says by how much).
+intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import scipy
 
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.pooled import fit_pooled
 from nuggeteer.thresholds.quadrature import spread_nodes
 from nuggeteer.thresholds.rows import RandomRows, joined, random_rows
@@ -30,7 +31,6 @@ Matrix = Vector
 RATES = 250  # pairs of α and β that are drawn at least; each then stands for several draws of the thresholds
 WORK = 4_000_000  # intervals of θ, times pairs of α and β, for which more are drawn
 TRIED_AGAIN, SWEEPS = 12, 6  # to draw α + β < 1
-BLOCK = 256  # pairs at a time
 TRIES = 4  # places that are looked at for each pair that is wanted
 VERSION = 1  # of the draws
 NAMES = ("coin", "global", "question", "nugget", "nugget-errors", "pooled")
@@ -49,8 +49,8 @@ class Coin:
     def bias(self) -> float:
         return (self.yes + 1) / (self.pairs + 2)
 
-    def probability(self, pairs: Pairs) -> Vector:
-        return np.full(len(pairs), self.bias)
+    def probability(self, units: Units) -> Vector:
+        return np.full(len(units), self.bias)
 
 
 def fit_coin(evidence: Evidence) -> Coin:
@@ -80,9 +80,13 @@ class NoisyThreshold:
     def threshold(self, nugget: Ints) -> Vector:
         """The lowest match score at which a yes is more probable than a no, NaN if there is none."""
         asked, position = np.unique(nugget, return_inverse=True)
-        pairs = Pairs.of_usual_size(np.tile(LEVELS, len(asked)), np.repeat(asked, len(LEVELS)))
-        likely = self.fit.probability(pairs).reshape(len(asked), len(LEVELS)) >= 0.5
+        units = Units.of_scores(np.tile(LEVELS, len(asked)), np.repeat(asked, len(LEVELS)))
+        likely = self.fit.probability(units).reshape(len(asked), len(LEVELS)) >= 0.5
         return np.asarray(np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)[position])
+
+    def probability(self, units: Units) -> Vector:
+        """P(yes) of each unit, exactly."""
+        return self.fit.probability(units)
 
     def draw(self, count: int, seed: int) -> NoisyDraws:
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
@@ -113,35 +117,16 @@ class NoisyDraws:
     theta: Matrix
     alpha: Matrix
     beta: Matrix
-    answer_correlation: float = 0.0
 
     @property
     def count(self) -> int:
         return int(self.theta.shape[1])
 
-    def kinds(self, pairs: Pairs) -> Ints:
-        """Pairs of one nugget with the same score are of one kind (`model.Draws`)."""
-        order = np.lexsort((pairs.scores, pairs.nugget))
-        new = (np.diff(pairs.nugget[order]) != 0) | (np.diff(pairs.scores[order]) != 0)
-        result = np.empty(len(pairs), dtype=np.int64)
-        result[order] = np.append(0, np.cumsum(new))[: len(pairs)]
-        return result
-
-    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
-        """draws × cells (`model.Draws`). All systems are alike."""
-        cells = len(self.unit_of_nugget) if cell is None else int(cell.max(initial=-1)) + 1
-        cell = pairs.nugget if cell is None else cell
-        none = np.ones((cells, self.count), dtype=np.float32)
-        order = np.argsort(cell, kind="stable")
-        for begin in range(0, len(order), BLOCK):
-            part = order[begin : begin + BLOCK]
-            unit = self.unit_of_nugget[pairs.nugget[part]]
-            rates = unit if len(self.alpha) > 1 else np.zeros_like(unit)
-            above = pairs.scores[part, None] > self.theta[unit]
-            owner, first = np.unique(cell[part], return_index=True)
-            missed = np.where(above, self.beta[rates], 1 - self.alpha[rates])
-            none[owner] *= np.multiply.reduceat(missed, first, axis=0)
-        return np.asarray(1 - none.T)
+    def chances(self, units: Units) -> Matrix:
+        """units × draws: an answer has the nugget if its best response has (`model.Draws`). All systems are alike."""
+        unit = self.unit_of_nugget[units.nugget]
+        rates = unit if len(self.alpha) > 1 else np.zeros_like(unit)
+        return np.where(units.scores[:, None] > self.theta[unit], 1 - self.beta[rates], self.alpha[rates])
 
 
 def _with_common_errors(fit: StepFit, rows: RandomRows, rng: np.random.Generator) -> NoisyDraws:

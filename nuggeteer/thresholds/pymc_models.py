@@ -4,17 +4,9 @@
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
 evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores.
 
-`smooth` is the model of `smooth.py`, which `learning.py` fits. The differences are:
-
-- Here the spreads have half-normal priors, at the scale of the prior's spreads and 0.5 for the steepness, and are
-  sampled. `learning.py` takes the best value of each, with a prior that weighs as much as four effects (empirical
-  Bayes).
-- Here log t is normal. There it has three values.
-- Here the effects of nuggets have mean 0. There they have a mean of their own, beside b₀.
-- Here everything is sampled jointly. There b, c and v are approximated as normal around their mode, at t = 1.
-- Here a system's effect v comes from its pairs, which all count equally. There it comes from the system's score,
-  compared with a guess from the other systems.
-- Here systems differ only in level, not in slope (k), and the nuggets of an answer are independent (ρ = 0).
+`smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
+jointly, the spreads too, with a prior that says as much as there. So the two differ in what is approximated and not in
+what is assumed.
 
 Effects are not centred (an effect is its spread times a standard normal number). This samples well while nuggets have
 dozens of pairs, not thousands.
@@ -26,7 +18,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import arviz as az
 import numpy as np
@@ -35,17 +26,22 @@ import pytensor.tensor as pt
 from pytensor import shared
 
 from nuggeteer.records import Vector
-from nuggeteer.thresholds.curve import CURVE, curve
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.sampled import SampledModel
-from nuggeteer.thresholds.sampled_models import from_posterior, rates_of, steps_and_units, table_of
-from nuggeteer.thresholds.smooth import Prior
+from nuggeteer.thresholds.sampled_models import (
+    SPREADS,
+    SampledSmooth,
+    SmoothPlaces,
+    from_posterior,
+    rates_of,
+    steps_and_units,
+    table_of,
+)
 
 STEPS = ("global", "question", "nugget", "nugget-errors")
 NAMES = (*STEPS, "smooth")
 TUNE = 1000  # draws of each chain that are not kept
-STEEPNESS = 0.5  # scale of the prior of σ_t
 
 
 @dataclass(frozen=True)
@@ -66,9 +62,11 @@ class Estimate:
     error: float
 
 
-def build(name: str, evidence: Evidence, prior: Prior = PRIOR) -> pm.Model:
+def build(name: str, evidence: Evidence, prior: Prior | None = None) -> pm.Model:
     """The model of this name for these judged pairs. Only the smooth model uses `prior`."""
     if name == "smooth":
+        if prior is None:
+            raise ValueError("the smooth model needs a prior")
         return _smooth(evidence, prior)
     return _step(name, evidence)
 
@@ -162,24 +160,22 @@ def _step(name: str, evidence: Evidence) -> pm.Model:
 
 
 def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
+    places = SmoothPlaces.of(evidence)
     questions = int(evidence.question_of_nugget.max(initial=-1)) + 1
+    sizes = (evidence.nuggets, questions, len(places.systems), len(places.builds), len(places.answers))
+    nugget = evidence.nugget
+    of = (nugget, evidence.question_of_nugget[nugget], places.system, places.build, places.answer)
     root = np.linalg.cholesky(prior.b_covariance)
-    features = curve(evidence.scores)
     with pm.Model() as model:
         b = pm.Deterministic("b", prior.b + pt.dot(root, pm.Normal("b_raw", shape=len(prior.b))))
-
-        def effects(name: str, scale: float, size: int) -> Any:
-            spread = pm.HalfNormal(f"sigma_{name}", scale)
-            return pm.Deterministic(name, spread * pm.Normal(f"{name}_raw", shape=size))
-
-        a = effects("nugget", prior.nugget, evidence.nuggets)
-        log_t = effects("steepness", STEEPNESS, evidence.nuggets)
-        c = effects("question", prior.question, questions)
-        v = effects("group", prior.group, max(len(evidence.groups), 1))
-        nugget = evidence.nugget
-        shift = b[0] + b[CURVE] * evidence.size + a[nugget] + c[evidence.question_of_nugget[nugget]] + v[evidence.group]
-        rise = (features[:, 1:] * b[1:CURVE]).sum(axis=1)
-        pm.Bernoulli("verdicts", logit_p=shift + pt.exp(log_t[nugget]) * rise, observed=evidence.yes.astype(int))
+        logit = pt.dot(evidence.units.clues.astype(float), b)
+        for name, spread, size, which in zip(SPREADS, prior.spreads, sizes, of, strict=True):
+            # As much as `weight` observed effects would say of the spread.
+            variance = pm.InverseGamma(f"variance_{name}", prior.weight / 2, prior.weight * spread**2 / 2)
+            sigma = pm.Deterministic(f"sigma_{name}", pt.sqrt(variance))
+            effect = pm.Deterministic(name, sigma * pm.Normal(f"{name}_raw", shape=max(size, 1)))
+            logit = logit + effect[which]
+        pm.Bernoulli("verdicts", logit_p=logit, observed=evidence.yes.astype(int))
     return model
 
 
@@ -192,6 +188,6 @@ def posterior_of(idata: az.InferenceData) -> dict[str, Vector]:
     return {key: array.reshape(-1, *array.shape[2:]) for key, array in arrays.items()}
 
 
-def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int = 0) -> SampledModel:
+def as_model(name: str, evidence: Evidence, idata: az.InferenceData, seed: int = 0) -> SampledModel | SampledSmooth:
     """A model for `nuggeteer.score(..., model=...)`, from the draws of `sample` for a model that `build` made."""
     return from_posterior(name, evidence, posterior_of(idata), seed)

@@ -83,6 +83,34 @@ class Nodes:
     corners: Matrix  # of the cells, each with as many nodes, in order
 
 
+class Marginal:
+    """The distribution of u, with v integrated out. In each cell the density is the polynomial in u that the nodes
+    determine."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        at, _ = _rule(RESOLVE_NODES)
+        mass = np.exp(nodes.log_mass - nodes.log_total).reshape(-1, RESOLVE_NODES, RESOLVE_NODES).sum(axis=2)
+        self.mean = float(np.exp(nodes.log_mass - nodes.log_total) @ nodes.u)
+        self._low, self._high = nodes.corners[:, 0], nodes.corners[:, 1]
+        legendre = np.polynomial.legendre
+        series = (mass @ legendre.legvander(at, RESOLVE_NODES - 1)).T * (2 * np.arange(RESOLVE_NODES) + 1)[:, None]
+        self._integral = legendre.legint(series, lbnd=-1) / 2
+
+    def below(self, u: float) -> float:
+        """P(it is below u)."""
+        place = ((2 * u - self._low - self._high) / (self._high - self._low)).clip(-1, 1)
+        return float(np.polynomial.legendre.legval(place, self._integral, tensor=False).sum())
+
+    def quantile(self, level: float) -> float:
+        """The u below which this share of the distribution lies."""
+        from scipy.optimize import brentq
+
+        low, high = float(self._low.min()), float(self._high.max())
+        if self.below(low) >= level or self.below(high) <= level:  # but for rounding
+            return low if self.below(low) >= level else high
+        return float(brentq(lambda u: self.below(u) - level, low, high, xtol=1e-9))
+
+
 def spread_nodes(nodes: Nodes, count: int, rng: np.random.Generator) -> tuple[Vector, Vector, Vector]:
     """Random u and v, and the log density that they have: of a node by its mass, and then anywhere in the rectangle
     that it stands for."""

@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Pairs
+from nuggeteer.thresholds.model import Units
 
 Matrix = Vector
 Parameters = Mapping[str, Vector]
@@ -39,7 +39,7 @@ class SampledModel(Shown):
     name: str
     nuggets: int
     posterior: Parameters
-    probability: Callable[[Pairs, Parameters], Matrix]
+    probability: Callable[[Units, Parameters], Matrix]
     for_group: Callable[[Parameters, str | None, np.random.Generator], Parameters] | None = None
 
     def __post_init__(self) -> None:
@@ -56,12 +56,7 @@ class SampledModel(Shown):
 
     @cached_property
     def signature(self) -> str:
-        digest = blake2b(digest_size=6)
-        for name in sorted(self.posterior):
-            array = np.ascontiguousarray(self.posterior[name], dtype=float)
-            digest.update(f"{name}{array.shape}".encode())
-            digest.update(array.tobytes())
-        return f"sampled({self.name},draws={self.draws},posterior={digest.hexdigest()})"
+        return f"sampled({self.name},draws={self.draws},posterior={digest_of(self.posterior)})"
 
     def threshold(self, nugget: Ints) -> Vector:
         """The lowest match score at which a yes is more probable than a no, NaN if there is none."""
@@ -71,7 +66,7 @@ class SampledModel(Shown):
     def _threshold_of(self, nugget: int) -> float:
         if nugget not in self._thresholds:
             parameters = self._parameters(self.posterior, None, 0)
-            mean = self._chance(Pairs.of_usual_size(LEVELS, np.full(len(LEVELS), nugget)), parameters).mean(axis=0)
+            mean = self._chance(Units.of_scores(LEVELS, np.full(len(LEVELS), nugget)), parameters).mean(axis=0)
             likely = mean >= 0.5
             self._thresholds[nugget] = float(LEVELS[likely.argmax()]) if likely.any() else np.nan
         return self._thresholds[nugget]
@@ -82,10 +77,7 @@ class SampledModel(Shown):
 
     def draw(self, count: int, seed: int) -> SampledDraws:
         """Resample the posterior's draws: each is used equally often, and some once more to reach `count`."""
-        rng = np.random.Generator(np.random.PCG64([seed, 1]))
-        whole, rest = divmod(count, self.draws)
-        rows = np.concatenate([np.tile(np.arange(self.draws), whole), rng.permutation(self.draws)[:rest]])
-        rng.shuffle(rows)
+        rows = rows_of(self.draws, count, seed)
         return SampledDraws(self, {name: np.asarray(array)[rows] for name, array in self.posterior.items()}, seed)
 
     def _parameters(self, parameters: Parameters, group: str | None, seed: int) -> Parameters:
@@ -96,7 +88,7 @@ class SampledModel(Shown):
         number = int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
         return self.for_group(parameters, group, np.random.Generator(np.random.PCG64([seed, 3, number])))
 
-    def _chance(self, pairs: Pairs, parameters: Parameters) -> Matrix:
+    def _chance(self, pairs: Units, parameters: Parameters) -> Matrix:
         """draws × pairs: the user's function, with its result checked."""
         chance = np.asarray(self.probability(pairs, parameters), dtype=float)
         shape = len(next(iter(parameters.values()))), len(pairs)
@@ -107,6 +99,25 @@ class SampledModel(Shown):
         return chance
 
 
+def digest_of(posterior: Parameters) -> str:
+    """A hash of all draws."""
+    digest = blake2b(digest_size=6)
+    for name in sorted(posterior):
+        array = np.ascontiguousarray(posterior[name], dtype=float)
+        digest.update(f"{name}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def rows_of(draws: int, count: int, seed: int) -> Ints:
+    """Which of the draws are used: each equally often, and some once more."""
+    rng = np.random.Generator(np.random.PCG64([seed, 1]))
+    whole, rest = divmod(count, draws)
+    rows = np.concatenate([np.tile(np.arange(draws), whole), rng.permutation(draws)[:rest]])
+    rng.shuffle(rows)
+    return rows
+
+
 @dataclass(frozen=True, repr=False)
 class SampledDraws(Shown):
     """Draws from a posterior. The same draws serve all runs."""
@@ -114,33 +125,19 @@ class SampledDraws(Shown):
     model: SampledModel
     parameters: Parameters
     seed: int
-    answer_correlation: float = 0.0  # a user's model can only express it in its parameters
 
     @property
     def count(self) -> int:
         return len(next(iter(self.parameters.values())))
 
-    def kinds(self, pairs: Pairs) -> Ints:
-        """All pairs are of kinds of their own, in the order of nuggets (`model.Draws`)."""
-        result = np.empty(len(pairs), dtype=np.int64)
-        result[np.argsort(pairs.nugget, kind="stable")] = np.arange(len(pairs))
+    def chances(self, units: Units) -> Matrix:
+        """units × draws: an answer has the nugget if its best response has (`model.Draws`)."""
+        of_unit = units.answers.build[units.answer]
+        result = np.empty((len(units), self.count), dtype=np.float32)
+        for number in np.unique(of_unit).tolist():
+            own = np.flatnonzero(of_unit == number)
+            parameters = self.model._parameters(self.parameters, units.answers.builds[number].system, self.seed)
+            for begin in range(0, len(own), size := max(BLOCK // self.count, 1)):
+                part = own[begin : begin + size]
+                result[part] = self.model._chance(units[part], parameters).T
         return result
-
-    def chances(self, pairs: Pairs, group: str | None, cell: Ints | None = None) -> Matrix:
-        """draws × cells: the probability that some of a cell's responses carries its nugget (`model.Draws`)."""
-        model = self.model
-        parameters = model._parameters(self.parameters, group, self.seed)
-        draws = self.count
-        cells = model.nuggets if cell is None else int(cell.max(initial=-1)) + 1
-        log_none = np.zeros((draws, cells))  # the logarithm of the probability that no response carries the nugget
-        cell = pairs.nugget if cell is None else cell
-        order = np.argsort(cell, kind="stable")
-        pairs, cell = pairs[order], cell[order]
-        size = max(BLOCK // draws, 1)
-        for begin in range(0, len(pairs), size):
-            part = slice(begin, begin + size)
-            with np.errstate(divide="ignore"):
-                missed = np.log1p(-model._chance(pairs[part], parameters))
-            owner, first = np.unique(cell[part], return_index=True)
-            log_none[:, owner] += np.add.reduceat(missed, first, axis=1)
-        return np.asarray(0.0 - np.expm1(log_none))

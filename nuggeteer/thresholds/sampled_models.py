@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
+from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.curve import CURVE, curve
-from nuggeteer.thresholds.model import Evidence, Pairs
-from nuggeteer.thresholds.sampled import Parameters, SampledModel
+from nuggeteer.thresholds.model import Build, Evidence, Matrix, Units
+from nuggeteer.thresholds.rows import RandomRows, joined, key_of, random_rows
+from nuggeteer.thresholds.sampled import LEVELS, Parameters, SampledModel, digest_of, rows_of
 from nuggeteer.thresholds.steps import Steps, steps_of, units_of
 
 
@@ -54,31 +57,107 @@ def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: 
     return theta
 
 
-def from_posterior(name: str, evidence: Evidence, posterior: Parameters, seed: int = 0) -> SampledModel:
+def from_posterior(name: str, evidence: Evidence, posterior: Parameters, seed: int = 0) -> SampledModel | SampledSmooth:
     """A model for `nuggeteer.score(..., model=...)`. Of a model with steps, `posterior` has α and β, and may have θ."""
-    return (_smooth if name == "smooth" else _steps)(name, evidence, posterior, seed)
+    return SampledSmooth.of(evidence, posterior) if name == "smooth" else _steps(name, evidence, posterior, seed)
 
 
-def _smooth(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> SampledModel:
-    kept = ("b", "nugget", "steepness", "question", "group", "sigma_group")
-    chosen = {key: posterior[key] for key in kept}
-    names, question_of_nugget = evidence.groups, evidence.question_of_nugget
+@dataclass(frozen=True, repr=False)
+class SampledSmooth(Shown):
+    """The default model, from draws of its posterior: rows of b, of the effects of nuggets, questions, systems, builds
+    and answers, and of the spreads, by which those that nobody judged are drawn."""
 
-    def with_group(parameters: Parameters, group: str | None, rng: np.random.Generator) -> Parameters:
-        if group in names:
-            v = parameters["group"][:, names.index(group)]
-        else:
-            v = parameters["sigma_group"] * rng.standard_normal(len(parameters["sigma_group"]))
-        return {**parameters, "v": v}
+    posterior: Parameters
+    question_of_nugget: Ints
+    systems: tuple[str, ...]
+    builds: tuple[Build, ...]
+    answers: dict[int, int]  # the columns of judged answers, by their numbers
 
-    def probability(pairs: Pairs, parameters: Parameters) -> Vector:
-        nugget = pairs.nugget
-        b, t = parameters["b"], np.exp(parameters["steepness"][:, nugget])
-        shift = parameters["nugget"][:, nugget] + parameters["question"][:, question_of_nugget[nugget]]
-        shift = shift + b[:, :1] + b[:, CURVE:] * pairs.size + parameters["v"][:, None]
-        return np.asarray(scipy.special.expit(shift + t * (b[:, 1:CURVE] @ curve(pairs.scores)[:, 1:].T)))
+    @classmethod
+    def of(cls, evidence: Evidence, posterior: Parameters) -> SampledSmooth:
+        places = SmoothPlaces.of(evidence)
+        kept = ("b", *SPREADS, *(f"sigma_{name}" for name in SPREADS))
+        chosen = {key: np.asarray(posterior[key]) for key in kept}
+        keys = evidence.units.answers.key[places.answers].tolist()
+        columns = {int(key): column for column, key in enumerate(keys)}
+        return cls(chosen, evidence.question_of_nugget, places.systems, places.builds, columns)
 
-    return SampledModel("pymc-smooth", evidence.nuggets, chosen, probability, with_group)
+    @property
+    def signature(self) -> str:
+        return f"sampled(pymc-smooth,draws={len(self.posterior['b'])},posterior={digest_of(self.posterior)})"
+
+    def threshold(self, nugget: Ints) -> Vector:
+        """By the means of the effects, of an answer that is usual otherwise (`smooth.SmoothFit.threshold`)."""
+        level = self.posterior["nugget"].mean(axis=0)[nugget]
+        level = level + self.posterior["question"].mean(axis=0)[self.question_of_nugget[nugget]]
+        b = self.posterior["b"].mean(axis=0)
+        likely = b[0] + b[1] * LEVELS[None, :] + level[:, None] >= 0
+        return np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)
+
+    def draw(self, count: int, seed: int) -> SampledSmoothDraws:
+        rows = rows_of(len(self.posterior["b"]), count, seed)
+        drawn = {name: array[rows].astype(np.float32) for name, array in self.posterior.items()}
+        return SampledSmoothDraws(self, drawn, random_rows(count, seed))
+
+
+@dataclass(frozen=True, repr=False)
+class SampledSmoothDraws(Shown):
+    """Draws of the default model."""
+
+    model: SampledSmooth
+    drawn: Parameters
+    rows: RandomRows
+
+    @property
+    def count(self) -> int:
+        return len(self.drawn["b"])
+
+    def chances(self, units: Units) -> Matrix:
+        """units × draws (`model.Draws`)."""
+        drawn, answers = self.drawn, units.answers
+        logit = np.asarray(units.clues.astype(np.float32) @ drawn["b"].T)
+        logit += drawn["nugget"][:, units.nugget].T + drawn["question"][:, answers.question[units.answer]].T
+        for place in np.unique(units.answer).tolist():
+            own, build = units.answer == place, answers.builds[int(answers.build[place])]
+            column = self.model.answers.get(int(answers.key[place]))
+            logit[own] += self._effect("system", self.model.systems, build.system)
+            logit[own] += self._effect("build", self.model.builds, build)
+            new = drawn["sigma_answer"] * self._normal(int(answers.key[place]))
+            logit[own] += new if column is None else drawn["answer"][:, column]
+        return np.asarray(scipy.special.expit(logit))
+
+    def _effect(self, name: str, judged: tuple[object, ...], one: object) -> Vector:
+        if one in judged:
+            return np.asarray(self.drawn[name][:, judged.index(one)])
+        return np.asarray(self.drawn[f"sigma_{name}"] * self._normal(key_of(repr(one))))
+
+    def _normal(self, key: int) -> Vector:
+        return np.asarray(self.rows.normal(joined(np.array([key], dtype=np.uint64), 18))[0])
+
+
+SPREADS = ("nugget", "question", "system", "build", "answer")
+
+
+@dataclass(frozen=True)
+class SmoothPlaces:
+    """The judged answers, builds and systems, and which of these each unit is of."""
+
+    answers: Ints
+    builds: tuple[Build, ...]
+    systems: tuple[str, ...]
+    answer: Ints
+    build: Ints
+    system: Ints
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> SmoothPlaces:
+        units = evidence.units
+        answers, answer = np.unique(units.answer, return_inverse=True)
+        used, build = np.unique(units.answers.build[answers], return_inverse=True)
+        builds = tuple(units.answers.builds[number] for number in used.tolist())
+        systems = tuple(sorted({one.system for one in builds}))
+        system = np.array([systems.index(one.system) for one in builds], dtype=np.int64)
+        return cls(answers, builds, systems, answer, build[answer], system[build[answer]] if len(answers) else answer)
 
 
 def _steps(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> SampledModel:
@@ -87,9 +166,9 @@ def _steps(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> S
     chosen["theta"] = posterior["theta"] if "theta" in posterior else draw_thresholds(name, evidence, chosen, seed)
     rates_of_unit = rates_of(name, chosen["theta"].shape[1])
 
-    def probability(pairs: Pairs, parameters: Parameters) -> Vector:
-        unit = unit_of_nugget[pairs.nugget]
+    def probability(units: Units, parameters: Parameters) -> Vector:
+        unit = unit_of_nugget[units.nugget]
         alpha, beta = (parameters[rate][:, rates_of_unit[unit]] for rate in ("alpha", "beta"))
-        return np.where(pairs.scores > parameters["theta"][:, unit], 1 - beta, alpha)
+        return np.where(units.scores > parameters["theta"][:, unit], 1 - beta, alpha)
 
     return SampledModel(f"pymc-{name}", evidence.nuggets, chosen, probability)

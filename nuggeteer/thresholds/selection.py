@@ -18,10 +18,10 @@ import numpy as np
 
 from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds import noisy
-from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.pooled import fit_pooled
-from nuggeteer.thresholds.smooth import Prior
+from nuggeteer.thresholds.prior import Prior
+from nuggeteer.thresholds.propagation import fit_smooth
 
 FOLDS = 5
 PAPER = ("coin", "global", "question", "nugget", "nugget-errors")
@@ -31,7 +31,7 @@ class Fit(Protocol):
     @property
     def log10_evidence(self) -> float: ...
 
-    def probability(self, pairs: Pairs) -> Vector: ...
+    def probability(self, units: Units) -> Vector: ...
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,6 @@ def _log_score(fits: list[Fit], evidence: Evidence, folds: list[Bools]) -> float
     total = 0.0
     for model, out in zip(fits, folds, strict=True):
         left = evidence.only(out)
-        chance = model.probability(left.pairs)
+        chance = model.probability(left.units)
         total += float(np.log(np.where(left.yes, chance, 1 - chance)).sum())
     return total / len(evidence)

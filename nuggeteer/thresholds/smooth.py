@@ -1,266 +1,322 @@
-"""A smooth threshold for every nugget, learned together: the model that decides guesses by default.
+"""The default model: how probable it is that an answer has a nugget, for all answers together.
 
-    logit P(yes | s, z, nugget j of question q, group r) = η + v_r + k_r (x − e) + g_r (η − h)
+    logit P(answer has nugget) = b · x + a + c + v + w + u
 
-    η = b₀ + t_j f(s) + d z + a_j + c_q
-    f(s) = b₁(√s − ½) + b₂(s − 0.3) + Σ_k b_k max(√s − k, 0), for five knots k
+x are the clues: what the answer's best response says of the nugget, and what is carried over from judged texts. The
+effects are nested as the world is:
 
-The match score s has a smooth effect, not a step. A longer response (z, the logarithm of its length) may contain more
-than its words show, or match by chance. Nuggets differ in how readily assessors saw them (a) and in how informative the
-score is (t). Questions differ (c), and so do systems: in level (v), in how informative score and length are (k; x is
-f(s) + d z), and in how far apart their likely and their unlikely pairs are (g): a_j ~ N(μ, σ_a²), log t_j ~ N(0, σ_t²),
-c_q ~ N(0, σ_c²), v_r ~ N(m, σ_v²), k_r ~ N(0, σ_k²), g_r ~ N(0, σ_g²). The spreads are learned. So a nugget without a
-single yes still gets a sensible threshold with an honest width, and a system that nobody judged may differ from the
-others. Without g, verdicts on doubtful pairs would be taken to say as much about the likely and the unlikely ones
-(docs/understanding/choosing-verdicts.md). e and h are where k and g leave the expected score of a usual system as it
-is, and m is where their spreads do: without it, 5 % too many nuggets were expected where 99 % of pairs are a no
-(experiments/sharpness.md).
+    a  nugget      how readily it is found at all         N(0, σ_a²)
+    c  question    how much is found in its answers       N(0, σ_c²)
+    v  system      how good it is beyond its words        N(0, σ_v²)
+    w  build       how it departs from its system         N(0, σ_w²)
+    u  answer      how it departs from its build          N(0, σ_u²)
 
-Judged texts that are similar to a response add log odds of their own to η (`Pairs.carried`), where somebody worked them
-out (`carry_over` in scoring/matched_run.py), as far as these are worth it (`carrying`). Judges (language models) add
-w · o, for the clues o of their verdicts (`Pairs.opinions`): the weights w follow the coefficients in `b`, and are
-learned with them.
+b has a normal prior from public collections (`prior`), and the spreads have one as well, which counts as much as
+`weight` effects. So a nugget without any verdict has a sensible probability with an honest width, and a build that
+nobody read may differ from the one that somebody did. Given all effects, verdicts are independent. In the draws, the
+answers that nobody read share u as they share sentences.
 
-An answer may be better or worse as a whole than its words show. So the nuggets of an answer are correlated: their
-verdicts are the signs of normal variables with correlation ρ. This is a Gaussian copula, which does not change the
-probability of any nugget.
-
-`learning.py` fits it.
+`propagation` fits it. The posterior is normal: of b, v and w together (the core), and within each question, given the
+core, of its answers and then of its nuggets. All draws come from it at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.curve import (
-    BINS,
-    COEFFICIENTS,
-    CURVE,
-    GRID,
-    STEEPNESS,
-    DecodedCells,
-    decode_cells,
-    encode_cells,
-    features,
-    rise,
-)
-from nuggeteer.thresholds.model import CarryOver, Opinions, Pairs
-from nuggeteer.thresholds.smooth_draws import SmoothDraws
+from nuggeteer.thresholds.model import AnswerSet, Build, Keys, Matrix, Units, probability
+from nuggeteer.thresholds.prior import of_score
+from nuggeteer.thresholds.rows import joined, key_of, random_rows
 
-Matrix = Vector
-SIGMAS = 64  # equally probable values that stand for the posterior of σ_v
-EFFECTS = 3  # of a system: v, k and g
-BLOCK = 1024  # kinds of pairs whose probability is worked out at once
-FAR = 700.0  # of logits, whose exponential double precision can hold
-
-
-def heard(opinions: Opinions | None, pairs: int, b: Vector) -> Opinions | None:
-    """The opinions on so many pairs, for a model with the coefficients b; None if these are none of judges."""
-    clues = len(b) - COEFFICIENTS
-    return (Opinions.none(pairs, clues) if opinions is None else opinions) if clues else None
+LEVELS = (np.arange(101) / 100) ** 2  # the scores that are tried as thresholds
 
 
 @dataclass(frozen=True, repr=False)
-class Prior(Shown):
-    """The assumptions before the first judgement. The spreads count as much as `weight` observed effects, and the
-    correlation within answers as much as `answers` observed answers. After the COEFFICIENTS of the curve and the size,
-    `b` has those of the judges' clues."""
+class Questions(Shown):
+    """What is known, given the core, of some questions with equally many places for nuggets and for answers. Places
+    that are not taken have −1 as their nugget or build, and 0 as their answer.
 
-    b: Vector
-    b_covariance: Matrix
-    nugget: float
-    question: float
-    group: float
-    slope: float
-    sharpness: float
-    answer: float
-    weight: float = 4.0
-    answers: float = 100.0
+    With t = c + v + w + u of an answer, and s = v + w:  t ~ N(shift − of_b · b + of_s · s, spread · spreadᵀ), and then
+    a ~ N((told − weighed · b − information · t) / precision, 1 / precision)."""
 
-    @property
-    def signature(self) -> str:
-        systems = (self.group, self.slope, self.sharpness)
-        spreads = (self.nugget, self.question, *systems, self.answer, self.weight, self.answers)
-        values = [*self.b, *self.b_covariance.ravel(), *spreads]
-        return f"prior({','.join(f'{value:.4g}' for value in values)})"
-
-
-@dataclass(frozen=True)
-class Effects:
-    """What v, k and g of a group may be: a normal distribution, with the probability that it is the right one."""
-
-    probability: float
-    mean: Vector
-    covariance: Matrix
+    question: Ints
+    nugget: Ints  # questions × nuggets
+    answer: Keys  # questions × answers
+    build: Ints  # of each answer
+    shift: Matrix
+    of_b: Matrix  # questions × answers × clues
+    of_s: Matrix  # questions × answers × answers
+    spread: Matrix
+    precision: Matrix  # questions × nuggets
+    told: Matrix
+    weighed: Matrix  # questions × nuggets × clues
+    information: Matrix  # questions × nuggets × answers
 
 
 @dataclass(frozen=True, repr=False)
 class SmoothFit(Shown):
-    """The fitted model."""
+    """The fitted model. The core is b, v of `systems` and w of `builds`, in this order."""
 
-    b: Vector
-    b_covariance: Matrix
-    question: Vector  # c
-    question_spread: Vector  # posterior standard deviation of each c
+    names: tuple[str, ...]
+    systems: tuple[str, ...]
+    builds: tuple[Build, ...]
+    core: Vector
+    core_covariance: Matrix
+    spreads: tuple[float, float, float, float, float]
+    questions: tuple[Questions, ...]
     question_of_nugget: Ints
-    steepness: Vector  # the values of t
-    nugget_weights: Matrix  # nuggets × (steepness × GRID), the posterior of each (t, a)
-    group_names: tuple[str, ...]
-    effects: Matrix  # v, k and g of the groups with judgements
-    effects_covariance: Vector  # groups × EFFECTS × EFFECTS
-    odd: Vector  # the probability that each of these groups is unlike all others
-    odd_effects: Matrix  # and v, k and g if it is
-    odd_covariance: Vector
-    usual: Vector  # v, k and g of a usual group
-    new_group: Vector  # equally probable values of σ_v, for groups without judgements
-    centre: float  # e
-    level: float  # h
-    answer: float  # ρ
-    spreads: tuple[float, ...]  # σ_a, σ_t, σ_c, σ_v, σ_k, σ_g
-    partial: Vector  # of partial support: the mean of log K, and the standard deviation for a system (`partial`)
-    carry_over: CarryOver
-    usual_size: float  # of the judged responses; thresholds are for this size
-    pairs: int
+    nugget_key: Keys
+    question_key: Keys
+    usual: Vector  # the clues of a usual unit
+    partial: tuple[float, float]  # how much likelier `at least in part` is, in log odds: mean and standard deviation
+    pairs: int  # judged
     log10_evidence: float
 
     @classmethod
-    def from_arrays(cls, values: Mapping[str, Any]) -> SmoothFit:
-        """A fit from its fields as arrays, of the shapes that belong together."""
-        nuggets, groups = len(values["question_of_nugget"]), len(values["group_names"])
-        shapes = {
-            "b_covariance": (len(values["b"]), len(values["b"])),
-            "question_spread": values["question"].shape,
-            "steepness": (len(STEEPNESS),),
-            "nugget_weights": (nuggets, len(STEEPNESS) * len(GRID)),
-            "effects": (groups, EFFECTS),
-            "effects_covariance": (groups, EFFECTS, EFFECTS),
-            "odd": (groups,),
-            "odd_effects": (groups, EFFECTS),
-            "odd_covariance": (groups, EFFECTS, EFFECTS),
-            "usual": (EFFECTS,),
-            "new_group": (SIGMAS,),
-            "spreads": (6,),
-            "partial": (2,),
-            "carry_over": (2,),
-        }
-        known = values["b"].ndim == 1 and len(values["b"]) >= COEFFICIENTS
-        if not known or any(values[name].shape != shape for name, shape in shapes.items()):
+    def from_arrays(cls, stored: Mapping[str, Any]) -> SmoothFit:
+        """The fit that `arrays` stored. A ValueError or KeyError says that it was none."""
+        batches = int(stored["batches"])
+        parts = [Questions(**{f.name: stored[f"{i}.{f.name}"] for f in fields(Questions)}) for i in range(batches)]
+        own: dict[str, Any] = {f.name: stored[f.name] for f in fields(cls) if f.name != "questions"}
+        own["names"], own["systems"] = (tuple(map(str, own[name])) for name in ("names", "systems"))
+        own["builds"] = tuple(Build(*map(str, build)) for build in own["builds"])
+        own["spreads"], own["partial"] = (tuple(map(float, own[name])) for name in ("spreads", "partial"))
+        own["pairs"], own["log10_evidence"] = int(own["pairs"]), float(own["log10_evidence"])
+        size = len(own["names"]) + len(own["systems"]) + len(own["builds"])
+        if own["core"].shape != (size,) or own["core_covariance"].shape != (size, size):
             raise ValueError("arrays of other shapes")
-        typed: dict[str, Any] = {
-            **values,
-            "group_names": tuple(map(str, values["group_names"])),
-            "spreads": tuple(map(float, values["spreads"])),
-            "usual_size": float(values["usual_size"]),
-            "centre": float(values["centre"]),
-            "level": float(values["level"]),
-            "answer": float(values["answer"]),
-            "pairs": int(values["pairs"]),
-            "carry_over": CarryOver(*values["carry_over"].tolist()),
-            "log10_evidence": float(values["log10_evidence"]),
-        }
-        return cls(**typed)
+        return cls(questions=tuple(parts), **own)
+
+    def arrays(self) -> dict[str, Any]:
+        """All fields as arrays, by name."""
+        own = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.name not in ("questions", "builds")}
+        own["builds"] = np.array(self.builds, dtype=str).reshape(len(self.builds), 2)
+        own["batches"] = np.asarray(len(self.questions))
+        for i, part in enumerate(self.questions):
+            own.update({f"{i}.{f.name}": getattr(part, f.name) for f in fields(part)})
+        return own
+
+    @property
+    def b(self) -> Vector:
+        return self.core[: len(self.names)]
 
     @property
     def signature(self) -> str:
-        a, t, c, v, k, g = self.spreads
-        b = ",".join(f"{value:.3g}" for value in self.b[:COEFFICIENTS])
-        if len(self.b) > COEFFICIENTS:
-            b += ",judges=" + ",".join(f"{value:.3g}" for value in self.b[COEFFICIENTS:])
-        spreads = f"nugget={a:.3g},steepness={t:.3g},question={c:.3g},group={v:.3g},slope={k:.3g},sharpness={g:.3g}"
-        partial = "" if np.isnan(self.partial).any() else f"partial={self.partial[0]:.3g},"
-        carried = "carried={:.3g},{:.3g}".format(*self.carry_over)
-        return f"smooth(b={b},{spreads},answer={self.answer:.3g},{partial}{carried},pairs={self.pairs})"
+        b = ",".join(f"{name}={value:.3g}" for name, value in zip(self.names, self.b, strict=True))
+        spreads = ",".join(
+            f"{name}={value:.3g}"
+            for name, value in zip(("nugget", "question", "system", "build", "answer"), self.spreads, strict=True)
+        )
+        return f"smooth({b},{spreads},pairs={self.pairs})"
 
-    def effects_of_group(self, name: str | None) -> list[Effects]:
-        """The effects of a group: of the usual kind, and if it may be unlike all others, also of that kind."""
-        if name not in self.group_names:
-            spreads = np.array([(self.new_group**2).mean(), self.spreads[4] ** 2, self.spreads[5] ** 2])
-            return [Effects(1.0, self.usual, np.diag(spreads))]
-        at = self.group_names.index(name)
-        usual = Effects(1 - float(self.odd[at]), self.effects[at], self.effects_covariance[at])
-        odd = Effects(float(self.odd[at]), self.odd_effects[at], self.odd_covariance[at])
-        return [kind for kind in (usual, odd) if kind.probability > 0]
+    def weight(self, clue: str) -> float:
+        """What a clue is worth, in log odds for each of its units."""
+        return float(self.b[self.names.index(clue)]) if clue in self.names else 0.0
 
-    def probability(self, pairs: Pairs, group: str | None = None) -> Vector:
-        """P(yes) of each pair, with all unknowns integrated out."""
-        pairs = self.heard(pairs)
-        codes, place = np.unique(encode_cells(pairs.nugget, pairs), return_inverse=True)
-        blocks = [decode_cells(codes[i : i + BLOCK], pairs.opinions) for i in range(0, len(codes), BLOCK)]
-        chance = np.concatenate([self._probability(block, group) for block in blocks] or [np.zeros(0)])
-        return np.asarray(chance[place])
-
-    @property
-    def hears_judges(self) -> bool:
-        return len(self.b) > COEFFICIENTS
-
-    def heard(self, pairs: Pairs) -> Pairs:
-        """The pairs with the opinions of the judges whose worth this fit knows."""
-        return replace(pairs, opinions=heard(pairs.opinions, len(pairs), self.b))
-
-    def _probability(self, cells: DecodedCells, group: str | None) -> Vector:
-        kinds = self.effects_of_group(group)
-        return np.asarray(sum(kind.probability * self._given_effects(cells, kind) for kind in kinds))
-
-    def _given_effects(self, cells: DecodedCells, effects: Effects) -> Vector:
-        (v, k, g), covariance = effects.mean, effects.covariance
-        nugget, scores, size = cells.cell, cells.score, cells.size
-        question = self.question_of_nugget[nugget]
-        given = features(scores, size, cells.opinions)
-        # A normal mean of logits, by the probit approximation (MacKay 1992), over the grid of a.
-        noise = np.einsum("pk,km,pm->p", given, self.b_covariance, given) + self.question_spread[question] ** 2
-        noise *= (1 + g) ** 2
-        rises = rise(scores, self.b)
-        x = rises + self.b[CURVE] * size - self.centre
-        shift = self.b[0] + self.b[CURVE] * size + self.question[question]
-        shift += cells.carried + cells.opinions @ self.b[COEFFICIENTS:]
-        noise += covariance[0, 0] + (2 * covariance[0, 1] + covariance[1, 1] * x) * x
-        with_g = 2 * (covariance[0, 2] + covariance[1, 2] * x)
-        result = np.zeros(len(nugget))
-        for i, t in enumerate(self.steepness):
-            own = self.nugget_weights[nugget, i * len(GRID) : (i + 1) * len(GRID)]
-            away = (shift + t * rises - self.level)[:, None] + GRID
-            scale = 1 / np.sqrt(1 + np.pi * (noise[:, None] + (with_g[:, None] + covariance[2, 2] * away) * away) / 8)
-            logit = self.level + (v + k * x)[:, None] + (1 + g) * away
-            logit *= scale
-            result += _mean_chance(own, logit)
-        return result
+    def probability(self, units: Units) -> Vector:
+        """P(yes) of each unit, with all unknowns integrated out."""
+        return probability(self, units)
 
     def threshold(self, nugget: Ints) -> Vector:
-        """The lowest match score at which a response of the usual size is a yes with a probability of at least ½; NaN
-        if there is none."""
-        nuggets, own = np.unique(nugget, return_inverse=True)
-        question = np.stack([self.question, self.question_spread], axis=1)[self.question_of_nugget[nuggets]]
-        first: dict[bytes, int] = {}  # nuggets without evidence are alike, and one stands for all
-        known = zip(self.nugget_weights[nuggets], question, nuggets.tolist(), strict=True)
-        alike = [first.setdefault(weights.tobytes() + about.tobytes(), i) for weights, about, i in known]
-        asked, place = np.unique(np.array(alike, dtype=np.int64), return_inverse=True)
-        parts = [self._lowest_likely(asked[i : i + BLOCK]) for i in range(0, len(asked), BLOCK)]
-        return np.concatenate([*parts, np.zeros(0)])[place][own]
+        """The lowest match score at which an answer that is usual otherwise has the nugget with a probability of at
+        least ½; NaN if there is none."""
+        clues = np.tile(self.usual, (len(LEVELS), 1))
+        for name, values in of_score(LEVELS).items():
+            if name in self.names:
+                clues[:, self.names.index(name)] = values
+        rise = clues @ self.b
+        level = self._nugget_means[nugget] + self._question_means[self.question_of_nugget[nugget]]
+        likely = rise[None, :] + level[:, None] >= 0
+        return np.where(likely.any(axis=1), LEVELS[likely.argmax(axis=1)], np.nan)
 
-    def _lowest_likely(self, nuggets: Ints) -> Vector:
-        levels = (np.arange(BINS + 1) / BINS) ** 2
-        pairs = Pairs(
-            np.tile(levels, len(nuggets)),
-            np.repeat(nuggets, len(levels)),
-            np.full(len(nuggets) * len(levels), self.usual_size),
-        )
-        likely = self.probability(pairs).reshape(len(nuggets), len(levels)) >= 0.5
-        return np.where(likely.any(axis=1), levels[likely.argmax(axis=1)], np.nan)
+    @cached_property
+    def _nugget_means(self) -> Vector:
+        result = np.zeros(len(self.question_of_nugget))
+        for part, t in zip(self.questions, self._answer_means, strict=True):
+            told = part.told - part.weighed @ self.b - np.einsum("bjr,br->bj", part.information, t)
+            taken = part.nugget >= 0
+            result[part.nugget[taken]] = (told / part.precision)[taken]
+        return result
+
+    @cached_property
+    def _question_means(self) -> Vector:
+        result = np.zeros(len(self.question_key))
+        for part, t in zip(self.questions, self._answer_means, strict=True):
+            result[part.question] = _share_of_question(self.spreads, t.shape[1]) * (t - self._levels(part)).sum(axis=1)
+        return result
+
+    @cached_property
+    def _answer_means(self) -> list[Matrix]:
+        return [
+            part.shift - part.of_b @ self.b + np.einsum("brs,bs->br", part.of_s, self._levels(part))
+            for part in self.questions
+        ]
+
+    def _levels(self, part: Questions) -> Matrix:
+        """questions × answers: v + w."""
+        return np.asarray(self.levels(self.core[None, :])[0, part.build])
+
+    def levels(self, core: Matrix) -> Matrix:
+        """rows × (builds + 1): v + w of each build, for each row of the core. The last, at −1, is 0."""
+        size, number = len(self.names), {name: i for i, name in enumerate(self.systems)}
+        of_system = np.array([number[build.system] for build in self.builds], dtype=np.int64)
+        w = core[:, size + len(self.systems) :]
+        return np.asarray(np.concatenate([core[:, size:][:, of_system] + w, np.zeros((len(core), 1))], axis=1))
+
+    def difference(self, old: Build, new: Build) -> tuple[float, float, float]:
+        """How much better a build is than another, beyond their words: the mean and the variance of w + v of one less
+        that of the other, and what the variance was before the first verdict."""
+        _, _, system, build, _ = self.spreads
+        weights, apart, unknown = np.zeros(len(self.core)), old.system != new.system, 0.0
+        for one, sign in ((old, -1.0), (new, 1.0)):
+            if one in self.builds:
+                weights[len(self.names) + len(self.systems) + self.builds.index(one)] = sign
+            else:
+                unknown += build**2
+            if apart and one.system in self.systems:
+                weights[len(self.names) + self.systems.index(one.system)] = sign
+            elif apart:
+                unknown += system**2
+        variance = float(weights @ self.core_covariance @ weights) + unknown
+        return float(weights @ self.core), variance, 2 * build**2 + apart * 2 * system**2
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, which give chances."""
         return SmoothDraws(self, count, seed)
 
 
-def _mean_chance(weights: Matrix, logit: Matrix) -> Vector:
-    """The mean of 1 / (1 + exp −logit) in each row; changes `logit`."""
-    np.negative(np.maximum(logit, -FAR, out=logit), out=logit)
-    np.exp(logit, out=logit)
-    logit += 1
-    return np.asarray(np.divide(weights, logit, out=logit).sum(axis=1))
+def _share_of_question(spreads: Sequence[float], answers: int) -> float:
+    """The question's part of the sum of how far its answers are from their builds."""
+    _, question, _, _, answer = spreads
+    return question**2 / (answer**2 + answers * question**2)
+
+
+class SmoothDraws(Shown):
+    """Joint draws of the core, the questions, the nuggets and the answers. What the draws of a question, a nugget, an
+    answer or a build are made of belongs to it alone, so they are the same whatever else is asked."""
+
+    def __init__(self, fit: SmoothFit, count: int, seed: int) -> None:
+        self.fit, self.count = fit, count
+        self._luck_rows = random_rows(count, seed)
+        rng = np.random.Generator(np.random.PCG64([seed, 1]))
+        root = np.linalg.cholesky(fit.core_covariance) if len(fit.core) else np.zeros((0, 0))
+        core = fit.core + rng.standard_normal((count, len(fit.core))) @ root.T
+        self.b = np.ascontiguousarray(core[:, : len(fit.names)].T, dtype=np.float32)  # clues × draws
+        self._levels = np.ascontiguousarray(fit.levels(core).T, dtype=np.float32)  # builds × draws
+        self._systems = core[:, len(fit.names) : len(fit.names) + len(fit.systems)].T.astype(np.float32)
+        self._build = {build: i for i, build in enumerate(fit.builds)}
+        self._place = {int(q): (part, i) for part in fit.questions for i, q in enumerate(part.question)}
+
+    def _summary(self) -> str:
+        return f"{self.count} draws of {self.fit.signature}"
+
+    def chances(self, units: Units) -> Matrix:
+        """units × draws: the probability that the answer has the nugget."""
+        # Row by row, because the last bits of a product of matrices depend on the other rows.
+        logit = np.stack([row @ self.b for row in units.clues.astype(np.float32)]) if len(units) else self._none
+        answers, answer = np.unique(units.answer, return_inverse=True)
+        nuggets, nugget = np.unique(units.nugget, return_inverse=True)
+        logit += self._answers(units.answers, answers)[answer]
+        logit += self._nuggets(nuggets)[nugget]
+        return np.asarray(scipy.special.expit(logit, out=logit))
+
+    @property
+    def odds_in_part(self) -> Vector | None:
+        """How much likelier it is in each draw that a nugget is supported at least in part; None if nobody says so."""
+        mean, spread = self.fit.partial
+        if np.isnan(mean):
+            return None
+        return np.asarray(np.exp(np.float32(mean) + np.float32(spread) * self._normal(0, 17)))
+
+    def level(self, build: Build) -> Vector:
+        """v + w of a build, in each draw."""
+        if build in self._build:
+            return np.asarray(self._levels[self._build[build]])
+        fit, (_, _, system, spread, _) = self.fit, self.fit.spreads
+        if build.system in fit.systems:
+            own = self._systems[fit.systems.index(build.system)]
+        else:
+            own = np.float32(system) * self._normal(key_of(build.system), 11)
+        return np.asarray(own + np.float32(spread) * self._normal(key_of("\0".join(build)), 12))
+
+    def _answers(self, answers: AnswerSet, which: Ints) -> Matrix:
+        """answers × draws: c + v + w + u."""
+        _, question, _, _, answer = self.fit.spreads
+        result = np.float32(answer) * self._luck(answers, which)
+        levels = {number: self.level(answers.builds[number]) for number in np.unique(answers.build[which]).tolist()}
+        for row, at in enumerate(which.tolist()):
+            asked = int(answers.question[at])
+            if asked in self._place:
+                part, i = self._place[asked]
+                t, c = self._question(asked)
+                place = np.flatnonzero(part.answer[i] == answers.key[at])
+                if len(place):
+                    result[row] = t[place[0]]
+                    continue
+            else:
+                c = np.float32(question) * self._normal(int(self.fit.question_key[asked]), 14)
+            result[row] += c + levels[int(answers.build[at])]
+        return np.asarray(result)
+
+    def _luck(self, answers: AnswerSet, which: Ints) -> Matrix:
+        """answers × draws: standard normal numbers, which answers share as they share sentences."""
+        begin, count = answers.begin[which], answers.begin[which + 1] - answers.begin[which]
+        result = np.empty((len(which), self.count), dtype=np.float32)
+        alone = count == 0
+        if alone.any():
+            result[alone] = self._luck_rows.normal(joined(answers.key[which[alone]], 13))
+        for row in np.flatnonzero(~alone).tolist():
+            pieces = answers.pieces[begin[row] : begin[row] + count[row]]
+            own = joined(pieces, int(self.fit.question_key[answers.question[which[row]]]), 13)
+            result[row] = self._luck_rows.normal(own).sum(axis=0) / np.float32(np.sqrt(count[row]))
+        return result
+
+    def _nuggets(self, which: Ints) -> Matrix:
+        """nuggets × draws: a."""
+        fit = self.fit
+        normal = self._luck_rows.normal(joined(fit.nugget_key[which], 15))
+        result = np.float32(fit.spreads[0]) * normal
+        for row, nugget in enumerate(which.tolist()):
+            asked = int(fit.question_of_nugget[nugget])
+            if asked in self._place:
+                part, i = self._place[asked]
+                place = np.flatnonzero(part.nugget[i] == nugget)
+                if len(place):
+                    j, t = int(place[0]), self._question(asked)[0]
+                    told = part.told[i, j] - part.weighed[i, j].astype(np.float32) @ self.b
+                    told -= part.information[i, j].astype(np.float32) @ t
+                    precision = part.precision[i, j]
+                    result[row] = told / precision + normal[row] / np.float32(np.sqrt(precision))
+        return np.asarray(result)
+
+    def _question(self, question: int) -> tuple[Matrix, Vector]:
+        """t of the judged answers to a question (answers × draws), and c."""
+        if self._last is None or self._last[0] != question:
+            part, i = self._place[question]
+            builds, own = part.build[i], int(self.fit.question_key[question])
+            s = self._levels[builds]
+            t = part.shift[i, :, None] - part.of_b[i] @ self.b + part.of_s[i] @ s
+            keys = joined(np.full(len(builds), own), np.arange(len(builds)), 16)
+            t += part.spread[i] @ self._luck_rows.normal(keys)
+            answer = self.fit.spreads[4]
+            share = _share_of_question(self.fit.spreads, len(builds))
+            c = share * (t - s).sum(axis=0) + np.sqrt(share) * answer * self._normal(own, 14)
+            self._last = question, t.astype(np.float32), c.astype(np.float32)
+        return self._last[1:]
+
+    _last: tuple[int, Matrix, Vector] | None = None
+
+    def _normal(self, key: int, kind: int) -> Vector:
+        return np.asarray(self._luck_rows.normal(joined(np.array([key]), kind))[0])
+
+    @property
+    def _none(self) -> Matrix:
+        return np.zeros((0, self.count), dtype=np.float32)

@@ -22,7 +22,7 @@ import scipy
 
 from nuggeteer.display import Shown
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
 Matrix = Vector
@@ -174,9 +174,9 @@ class StepFit(Shown):
     log_width: Vector  # the log prior probability of each interval
     nodes: Nodes | None = None  # of a common α and β; None if each unit has its own
 
-    def probability(self, pairs: Pairs) -> Vector:
+    def probability(self, units: Units) -> Vector:
         """P(yes | score), with θ, α and β integrated out."""
-        steps, unit, scores = self.steps, self.unit_of_nugget[pairs.nugget], pairs.scores
+        steps, unit, scores = self.steps, self.unit_of_nugget[units.nugget], units.scores
         ends = np.append(steps.start[1:], len(steps.low))
         interval = np.searchsorted(steps.unit * 2.0 + steps.low, unit * 2.0 + scores, side="right") - 1
         interval = np.clip(interval, steps.start[unit], ends[unit] - 1)
@@ -185,11 +185,15 @@ class StepFit(Shown):
         risen = before[interval] - before[steps.start][unit] + part * self.rise[interval]
         return np.asarray(self.alpha[unit] + risen)
 
+    @property
+    def mean_theta(self) -> Vector:
+        """The posterior mean of each unit's θ."""
+        middle = (self.steps.low + self.steps.high) / 2
+        return np.asarray(np.add.reduceat(self.share * middle, self.steps.start))
+
     def threshold(self, nugget: Ints) -> Vector:
         """The posterior mean of each nugget's θ."""
-        middle = (self.steps.low + self.steps.high) / 2
-        mean = np.add.reduceat(self.share * middle, self.steps.start)
-        return np.asarray(mean[self.unit_of_nugget[nugget]])
+        return np.asarray(self.mean_theta[self.unit_of_nugget[nugget]])
 
     @property
     def errors(self) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Shown
@@ -22,27 +23,24 @@ from nuggeteer.matching.remembered import Remembered
 from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector
-from nuggeteer.scoring.drawing import VerdictNoise
-from nuggeteer.scoring.fitting import gather_evidence, prior_of, weights_in_recall
+from nuggeteer.scoring.deciding import fitted_to, unit_of
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.matched_run import MatchedRun, carry_over, read
-from nuggeteer.scoring.outcomes import Outcome, find
+from nuggeteer.scoring.matched_run import MatchedRun, read, units_of_pairs
+from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
+from nuggeteer.settings import Threshold
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interval
 from nuggeteer.text import verdict_form
-from nuggeteer.thresholds import FixedThreshold, ThresholdModel
-from nuggeteer.thresholds.noisy import Coin, NoisyThreshold
-from nuggeteer.thresholds.prior import PRIOR
-from nuggeteer.thresholds.selection import Fit, models
-from nuggeteer.thresholds.smooth import SmoothFit
-from nuggeteer.thresholds.steps import StepFit
+from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
+from nuggeteer.thresholds.model import Build, probability
 from nuggeteer.trust.quality import Guesses, Quality, quality
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
-MODELS = (FIXED, *models(PRIOR))
+MODELS = (FIXED, *noisy.NAMES, "smooth")
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +129,7 @@ def with_builds_apart(collection: Collection) -> Collection:
     runs = [run.name for run in collection.assessed_runs]
     if len({collection.group(run) for run in runs}) != 1:
         return collection
-    alone = {run: replace(collection.manifest.get(run, RunInfo(run)), group=None) for run in runs}
+    alone = {run: structs.replace(collection.manifest.get(run, RunInfo(run)), group=None) for run in runs}
     result = replace(collection, manifest={**collection.manifest, **alone})
     result._runs.update(collection._runs)
     return result
@@ -176,7 +174,7 @@ def without(collection: Collection, group: str) -> Collection:
     hidden = own - others
     kept = tuple(j for j, text in zip(collection.judgements, texts, strict=True) if text not in hidden)
     manifest = {
-        name: replace(info, judged="none") if collection.group(name) == group else info
+        name: structs.replace(info, judged="none") if collection.group(name) == group else info
         for name, info in collection.manifest.items()
     }
     result = replace(collection, judgements=kept, manifest=manifest)
@@ -200,24 +198,27 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     key, rest = collection.key, without(collection, group)
     known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
-    prior = prior_of(rest, matcher)
-    fit = None if model == FIXED else models(prior)[model].fit(gather_evidence(rest, matcher, known))
-    decides = _deciding(fit, model, rest)
+    settings = Threshold(model, value=rest.settings.threshold.value)
+    decides = fitted_to(gather_evidence(rest, matcher, known, 1, unit_of(settings)), settings, matcher)
+    of_pairs = decides
+    if unit_of(settings) == "answer" and many_responses(collection, group):
+        # A response of several has a nugget more rarely than the answer of which it is the likeliest.
+        of_pairs = fitted_to(gather_evidence(rest, matcher, known, 1, "response"), settings, matcher)
     draws = decides.draw(DRAWS, seed)
     noise = VerdictNoise(key, DRAWS, seed)
-    owners = Owners(rest)
+    owners = Owners(rest, known)
     worth = weights_in_recall(key)
     worth /= max(int((per_question(worth, key) > 0).sum()), 1)
     pairs, answers, runs = [], [], []
     for run in collection.assessed_runs:
         if collection.group(run.name) == group:
-            unread = replace(run, info=replace(run.info, judged="none"))
-            matched = owners.assign(carry_over(read(unread, group, key, matcher, known), matcher, decides))
+            unread = replace(run, info=structs.replace(run.info, judged="none"))
+            matched = owners.assign(read(unread, Build(group, run.name), key, matcher, known))
             states = truth(run.normalised_texts, run.question)
             outcome = find(matched, key, decides, draws, noise)
-            pairs.append(guessed_pairs(matched, states, decides, fit))
+            pairs.append(guessed_pairs(matched, states, of_pairs, key, matcher))
             answers.append(guessed_answers(matched, states, outcome))
-            judged = settled(matched.pairs.nugget, states, len(key.nuggets))
+            judged = settled(matched.nugget, states, len(key.nuggets))
             if measure is not None:
                 if judged.all():
                     runs.append(guessed_score(run.name, key, measure, matched, states, outcome))
@@ -230,35 +231,43 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     return _Fold(Guesses.joined(pairs), Guesses.joined(answers), runs)
 
 
-def _deciding(fit: Fit | None, model: str, collection: Collection) -> ThresholdModel:
-    """The model that decides guesses: the fitted one, or the fixed threshold if there is none."""
-    if fit is None:
-        return FixedThreshold(collection.settings.threshold.value)
-    if isinstance(fit, SmoothFit):
-        return fit
-    assert isinstance(fit, StepFit | Coin)
-    return NoisyThreshold(model, fit, len(collection.key.nuggets))
+def many_responses(collection: Collection, group: str) -> bool:
+    """Whether any answer of a group is more than one response."""
+    runs = (run for run in collection.assessed_runs if collection.group(run.name) == group)
+    return any(int(np.diff(run.offsets).max()) > 1 for run in runs)
 
 
-def guessed_pairs(matched: MatchedRun, states: States, model: ThresholdModel, fit: Fit | None) -> Guesses:
+def guessed_pairs(
+    matched: MatchedRun, states: States, model: ThresholdModel, key: AnswerKey, matcher: Matcher
+) -> Guesses:
     """The judged pairs, each text of an answer once."""
     guessed, known_yes = matched.guessed, matched.states == YES
     chance, order = known_yes.astype(float), np.where(known_yes, 2.0, -1.0)
-    if fit is None:
-        chance[guessed], order[guessed] = np.nan, matched.pairs.scores[guessed]
-        found = np.where(guessed, matched.pairs.scores > model.threshold(matched.pairs.nugget), known_yes)
+    found, where = known_yes.copy(), np.flatnonzero(guessed & (states != UNKNOWN))
+    if isinstance(model, FixedThreshold):
+        chance[where], order[where] = np.nan, matched.scores[where]
+        found[where] = matched.scores[where] > model.threshold(matched.nugget[where])
     else:
-        chance[guessed] = order[guessed] = fit.probability(matched.pairs[guessed])
-        found = chance >= 0.5
+        chance[where] = order[where] = probability(model, units_of_pairs(matched, key, matcher, where))
+        found[where] = chance[where] >= 0.5
     judged = states != UNKNOWN
     once = judged if matched.is_repeat is None else judged & ~matched.is_repeat
     return Guesses(states == YES, found, chance, order, guessed).only(once)
 
 
+def weights_in_recall(key: AnswerKey) -> Vector:
+    """How much each nugget adds to the recall of its question: by the pyramid's weights, or as a vital nugget. Those of
+    a group share its weight."""
+    weight = key.weight.copy() if key.weighted else key.vital.astype(float)
+    for at in key.grouping.inside:
+        weight[at] = weight[at[0]] / len(at)
+    return ratio(weight, per_question(weight, key)[key.question], otherwise=0.0)
+
+
 def guessed_answers(matched: MatchedRun, states: States, outcome: Outcome) -> Guesses:
     """Whether the run's answer has each nugget of the key."""
     true = np.zeros(len(outcome.found), dtype=bool)
-    true[matched.pairs.nugget[states == YES]] = True
+    true[matched.nugget[states == YES]] = True
     sure = np.where(outcome.found, 2.0, -1.0)
     order = np.where(outcome.known, sure, outcome.best if outcome.drawn is None else outcome.probability)
     return Guesses(true, outcome.found, outcome.probability, order, ~outcome.known)
@@ -296,7 +305,7 @@ def guessed_score(
     """The mean of a measure over questions, from the truth and as expected from guesses."""
     true = np.zeros((2, len(key.nuggets)), dtype=bool)
     for row, state in zip(true, (YES, PARTLY), strict=True):
-        row[matched.pairs.nugget[states == state]] = True
+        row[matched.nugget[states == state]] = True
     truth = float(np.nanmean(measure(Answers(key, true[0], true[1] & ~true[0], outcome.length))))
     decided, drawn = measure(outcome.answers(key)), outcome.drawn_answers(key)
     if drawn is None:

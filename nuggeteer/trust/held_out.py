@@ -8,11 +8,12 @@ import numpy as np
 
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.deciding import fitted_to
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.known import UNKNOWN, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import verdict_form
-from nuggeteer.thresholds.learning import fit_smooth
+from nuggeteer.thresholds.model import probability
 from nuggeteer.thresholds.selection import FOLDS, folds_of
 
 NO_VERDICT = -1
@@ -24,7 +25,7 @@ class HeldOutGuesses:
     def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
-        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs, alone=True)
+        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs, "response")
         self.decided = np.flatnonzero(known.taught != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)
@@ -35,16 +36,17 @@ class HeldOutGuesses:
             self.yes: Bools = self.evidence.scores > threshold
             return
         folds = folds_of(self.evidence)
-        prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
+        settings = scorer.collection.settings.threshold
         self.left_out = "the systems that the texts are from"
         if not folds:
             self.left_out = "the texts, a fifth at a time; all are of one system, and others of its texts were seen"
-            text = np.repeat(np.arange(len(known.texts)), counts)[self.decided]
+            text = self.evidence.units.answer
             folds = [mask for fold in range(FOLDS) if (mask := text % FOLDS == fold).any()]
         notify(f"Fitting {len(folds)} times, each without some of {len(self.evidence):,} judged pairs.")
         for out in folds:
             held = self.evidence.only(out)
-            self.probability[out] = fit_smooth(self.evidence.only(~out), prior).probability(held.pairs)
+            model = fitted_to(self.evidence.only(~out), settings, scorer.matcher)
+            self.probability[out] = probability(model, held.units)
         self.yes = self.probability >= 0.5
 
     def of(self, texts: Sequence[str], nugget: Ints, question: Ints) -> tuple[Ints, Ints, Vector]:

@@ -20,12 +20,12 @@ import orjson
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
-from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
 from nuggeteer.settings import Threshold
 from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.selection import ComparedModel, Fit, compare, folds_of, models
-from nuggeteer.thresholds.smooth import Prior
 
 FORMAT = "nuggeteer reliability 1"
 NAME = "reliability"
@@ -69,14 +69,14 @@ class TrustReport:
 
 def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> TrustReport | None:
     """How far a collection's scores can be trusted, None without judgements. `notify` is called before long work."""
-    prior = prior_of(scorer.collection, scorer.matcher, scorer.jobs)
+    prior = prior_of(scorer.matcher)
     settings = scorer.collection.settings.threshold
     basis = f"{FORMAT}|{scorer.signature.basis}|{prior.signature}|{settings.model}"
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
             return _trust(stored["trust"])
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs, alone=True)
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response")
     if not len(evidence):
         return None
     judged = len(np.unique(evidence.nugget))
@@ -117,7 +117,7 @@ def held_out(evidence: Evidence, fit: Callable[[Evidence], Fit]) -> Reliability 
         return None
     chance = np.zeros(len(evidence))
     for out in folds:
-        chance[out] = fit(evidence.only(~out)).probability(evidence.only(out).pairs)
+        chance[out] = fit(evidence.only(~out)).probability(evidence.only(out).units)
     return reliability(chance, evidence.yes)
 
 

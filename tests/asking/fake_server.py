@@ -56,6 +56,7 @@ class Fault:
     content: str | None = None  # in place of the model's reply
     raw: bytes | None = None  # in place of the whole body
     cut: int | None = None  # the connection breaks after so many bytes of the body
+    chunk: int | None = None  # the body comes in chunks of so many bytes
     wait: float = 0.0
     until: Callable[[], object] | None = None  # called before the reply is sent, which waits for it
     more: dict[str, Any] = field(default_factory=dict)  # keys of the completion
@@ -198,7 +199,12 @@ class FakeServer:
         handler.send_response(fault.status)
         for name, value in {"Content-Type": "application/json", **fault.headers}.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(content)))
+        if fault.chunk is None:
+            handler.send_header("Content-Length", str(len(content)))
+        else:
+            handler.send_header("Transfer-Encoding", "chunked")
+            pieces = (content[at : at + fault.chunk] for at in range(0, len(content), fault.chunk))
+            content = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
         handler.end_headers()
         if fault.cut is not None:
             handler.wfile.write(content[: fault.cut])

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggeteer.asking.client import HOSTS, Client, Secret, Unavailable, check_address, read_reply, retry_after
+from nuggeteer.asking.client import HOSTS, Client, Unavailable, check_address, read_reply, retry_after
+from nuggeteer.asking.secret import Secret
 from nuggeteer.cli.main import main
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.settings import JudgeSettings

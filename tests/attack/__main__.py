@@ -1,7 +1,7 @@
-"""The long attack: thousands of kills, a million torn files, and each system call that fails; run by `scripts/attack`.
+"""The long attack, run by `scripts/attack`: kills, failing calls, torn lines, strangers, hostile servers, torn files.
 
-It works for as many minutes as it is told, a third for each of the three. With `--record` it writes what it did to
-experiments/attack.md. Files that fell are kept in the folder that it names.
+It works for as many minutes as it is told. With `--record` it writes what it did to experiments/attack.md. Files that
+fell are kept in the folder that it names.
 """
 
 from __future__ import annotations
@@ -13,63 +13,108 @@ import tempfile
 import textwrap
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.attack.faults import ERRORS, Failed, cut_writes, fail_calls, tracer
+from tests.attack.faults import ERRORS, OUTER, Failed, cut_writes, fail_calls, tracer
 from tests.attack.kills import Killed, kill
+from tests.attack.peers import LONGEST, Echoed, Met, echo, meet
 from tests.attack.readers import HANG, MEMORY, READERS, SECONDS, SECONDS_PER_BYTE, Findings, fuzz, limit_memory, peak
-from tests.attack.victims import ROOT, VICTIMS, Nursery
+from tests.attack.strangers import Given, give
+from tests.attack.tears import LEDGERS, Torn, tear
+from tests.attack.victims import VICTIMS, Yard
+from tests.conftest import ROOT
 
 PAGE = ROOT / "experiments" / "attack.md"
 SLICE = 200  # torn files for a reader before the next has its turn
+# Four lanes, each with a yard of its own: two of kills, and two in which calls fail first. Torn files come at the end.
+# Until which share of the time each part goes:
+LANES = 0.94
+CALLS, SHORT, STRANGERS, SERVERS = 0.7, 0.74, 0.79, 0.85
+
+
+@dataclass
+class Attack:
+    """What was done."""
+
+    killed: Killed
+    failed: Failed
+    short: Failed
+    torn: Torn
+    given: Given
+    met: Met
+    echoed: Echoed
+    findings: Findings
+
+    @property
+    def broken(self) -> list[str]:
+        found = [self.killed, self.failed, self.short, self.torn, self.given, self.met]
+        fell = (f"{name}: {what}" for name, _, what in self.findings.fell)
+        return [*(line for one in found for line in one.broken), *self.echoed.changed, *fell]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/attack", description="Kill, fuzz, and let system calls fail.")
+    parser = argparse.ArgumentParser(prog="scripts/attack", description="Kill, tear, fuzz, and let system calls fail.")
     parser.add_argument("--minutes", type=float, default=60, help="how long (default: 60)")
     parser.add_argument("--kills", type=int, default=10_000, help="at most (default: 10,000)")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="torn files at most (default: 1,000,000)")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6, help="of the random numbers")
     parser.add_argument("--record", action="store_true", help="write experiments/attack.md")
     args = parser.parse_args()
-    begun, third = time.monotonic(), args.minutes * 20
+    if tracer() is None:
+        parser.error("strace is not installed; without it, no call can fail (apt-get install strace)")
+    begun = time.monotonic()
     where = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(prefix="attack-", dir=where) as name:
-        folder = Path(name)
-        with Nursery(folder) as nursery:
-            print(f"seed {args.seed}; killing", flush=True)
-            killed = kill(nursery, args.kills, args.seed, time.monotonic() + third)
-            print(f"{killed.kills.total():,} kills; letting system calls fail", flush=True)
-            failed, short = _fail(nursery, third)
-        print(f"{failed.calls.total():,} calls failed; tearing files", flush=True)
-        limit_memory()
-        findings = _fuzz(folder, args.inputs, args.seed, begun + 3 * third)
-    fell = [*killed.broken, *failed.broken, *short.broken, *(f"{name}: {what}" for name, _, what in findings.fell)]
-    if findings.fell:
+        attack = _attack(Path(name), args.minutes * 60, args.kills, args.inputs, args.seed)
+    if attack.findings.fell:
         kept = Path(tempfile.mkdtemp(prefix="attack-fell-"))
-        for number, (name, content, _) in enumerate(findings.fell):
-            (kept / f"{number}-{name}").write_bytes(content)
+        for number, (reader, content, _) in enumerate(attack.findings.fell):
+            (kept / f"{number}-{reader}").write_bytes(content)
         print(f"the files that fell are in {kept}")
-    minutes = (time.monotonic() - begun) / 60
-    page = _page(args.seed, minutes, killed, failed, short, findings, len(fell))
+    page = _page(args.seed, (time.monotonic() - begun) / 60, attack)
     print(page)
-    for line in fell[:50]:
+    for line in attack.broken[:50]:
         print(line)
     if args.record:
         PAGE.write_text(page, encoding="utf-8")
-    return bool(fell)
+    return bool(attack.broken)
 
 
-def _fail(nursery: Nursery, seconds: float) -> tuple[Failed, Failed]:
-    """System calls that fail, and files that cannot grow; each command has its share of the time."""
-    begun, all_failed, step = time.monotonic(), Failed(), seconds / (len(VICTIMS) + 1)
-    for number, name in enumerate(VICTIMS if tracer() else (), 1):
-        failed = fail_calls(nursery, [name], until=begun + number * step)
-        all_failed.calls.update(failed.calls)
-        all_failed.codes.update(failed.codes)
-        all_failed.broken += failed.broken
-    short = cut_writes(nursery, ["import", "judge", "record"], 211, 20_000, begun + seconds)
-    return all_failed, short
+def _attack(folder: Path, seconds: float, kills: int, inputs: int, seed: int) -> Attack:
+    begun = time.monotonic()
+
+    def until(share: float, part: str) -> float:
+        """When a part that begins now has to end."""
+        print(f"{(time.monotonic() - begun) / 60:.0f} minutes, seed {seed}: {part}", flush=True)
+        return begun + share * seconds
+
+    def ledgers(yard: Yard) -> tuple[Failed, Torn]:
+        failed = fail_calls(yard, names[::2], until=until(CALLS, "calls"))
+        return failed, tear(yard, LEDGERS, seed, until(LANES, "torn lines"))
+
+    def others(yard: Yard) -> tuple[Failed, Failed, Given, Echoed, Met]:
+        failed = fail_calls(yard, names[1::2], until=until(CALLS, "calls"))
+        short = cut_writes(yard, ("import", "judge", "record"), 211, 20_000, until(SHORT, "short writes"))
+        given = give(yard, 10**9, seed, until(STRANGERS, "strangers"))
+        met = meet(yard, 10**9, seed, until(SERVERS, "servers"))
+        return failed, short, given, echo(yard), met  # the echoes are as many as they are, in any time
+
+    names = sorted(VICTIMS)
+    with ThreadPoolExecutor(4) as lanes, ExitStack() as open_:
+        yards = [open_.enter_context(Yard(folder / f"lane-{number}")) for number in range(4)]
+        end = until(LANES, "kills")
+        killing = [lanes.submit(kill, yards[n], kills // 2, seed + n, end) for n in range(2)]
+        first, second = lanes.submit(ledgers, yards[2]), lanes.submit(others, yards[3])
+        killed, others_killed = (lane.result() for lane in killing)
+        (failed, torn), (more_failed, short, given, echoed, met) = first.result(), second.result()
+    killed.add(others_killed)
+    failed.add(more_failed)
+    limit_memory()
+    found = _fuzz(folder, inputs, seed, until(1, "torn files"))
+    return Attack(killed, failed, short, torn, given, met, echoed, found)
 
 
 def _fuzz(folder: Path, count: int, seed: int, until: float) -> Findings:
@@ -82,43 +127,73 @@ def _fuzz(folder: Path, count: int, seed: int, until: float) -> Findings:
     return findings
 
 
-def _page(
-    seed: int, minutes: float, killed: Killed, failed: Failed, short: Failed, findings: Findings, fell: int
-) -> str:
+def _page(seed: int, minutes: float, attack: Attack) -> str:
+    killed, failed, torn, findings = attack.killed, attack.failed, attack.torn, attack.findings
     calls: Counter[str] = Counter()
     for (_, call), count in failed.calls.items():
         calls[call] += count
-    codes = failed.codes + short.codes
     rows = [
-        f"| `{name}` | {killed.kills[name]:,} | {sum(n for (who, _), n in failed.calls.items() if who == name):,} |"
+        f"| `{name}` | {killed.kills[name]:,} | {len(failed.there[name])} | {len(failed.reached[name])} "
+        f"| {sum(n for (who, _), n in failed.calls.items() if who == name):,} |"
         for name in VICTIMS
     ]
+    lines = [f"| {name} | {torn.whole[name]:,} | {len(found):,} |" for name, found in torn.bytes.items()]
     slow = sorted(findings.slowest.items(), key=lambda one: -one[1])[:5]
-    told_calls = ", ".join(f"`{call}` {count:,}" for call, count in sorted(calls.items()))
-    told_codes = ", ".join(f"{code} ({count:,})" for code, count in sorted(codes.items()))
     paragraphs = [
-        "`scripts/attack --minutes N --record` made this page: it kills commands, lets each of their system calls "
-        "fail, and gives torn files to every reader. [SECURITY.md](../SECURITY.md) says what must hold.",
+        "`scripts/attack --minutes N --record` made this page. [SECURITY.md](../SECURITY.md) says what must hold. "
+        "Commands are started as users start them.",
         f"Seed {seed}, {minutes:.0f} minutes, {platform.system()}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} processors. **Promises that were broken: {fell}.**",
-        "\n".join(["| command | killed while it ran | system calls that failed |", "|---|--:|--:|", *rows]),
-        f"Together {killed.kills.total():,} kills and {failed.calls.total():,} calls. {killed.alone:,} of the commands "
-        "that were killed ran alone; the others had up to seven beside them, often on the same file. A command that "
-        f"ended before its kill is not counted. {killed.acknowledged:,} verdicts, retractions and builds had been "
-        f"acknowledged, and were looked for afterwards. {killed.torn:,} files ended in a torn line.",
-        f"The calls failed once for each of {', '.join(ERRORS)} (KILL: the process dies at that call; EINTR where "
-        f"Python repeats a call): {told_calls}. Besides, "
-        f"{short.calls.total():,} commands could not let files grow beyond a size, so that a write was cut short. "
-        f"These commands ended with {told_codes}; -9 is the "
-        "kill.",
+        f"{os.cpu_count()} processors. **Promises that were broken: {len(attack.broken)}.**",
+        "## Killed, and calls that fail",
+        "\n".join(
+            [
+                "| command | killed while it ran | calls by which it writes | of these, failed | failures |",
+                "|---|--:|--:|--:|--:|",
+                *rows,
+            ]
+        ),
+        f"Together {killed.kills.total():,} kills. {killed.alone:,} of the commands that were killed ran alone; the "
+        "others had up to three beside them, often on the same file. A command that ended before its kill is not "
+        f"counted: {killed.finished.total():,} did. After {killed.changed:,} of {killed.rounds:,} rounds the "
+        f"collection was not as before. {killed.acknowledged:,} verdicts, retractions and builds had been "
+        "acknowledged, and were looked for afterwards.",
+        "The calls by which a command writes are those on files of its collection in a run that nobody disturbs; of "
+        f"the locks that SQLite takes on a file, the first and the last {OUTER}. They failed with one of "
+        f"{', '.join(ERRORS)} and, as far as the time went, with the others (KILL: the process dies at that call; "
+        f"EINTR where Python repeats a call): {_listed(calls)}. Besides, "
+        f"{attack.short.calls.total():,} commands could not let files grow beyond a size, so that a write was cut "
+        f"short. These commands ended with {_listed(failed.codes + attack.short.codes)}; -9 is the kill.",
+        "## Lines torn at every byte",
+        "\n".join(
+            ["| command and file | bytes of its first lines | torn after so many of them |", "|---|--:|--:|", *lines]
+        ),
+        "A command may write only so many bytes, and is killed where it would cut the line off again. The next command "
+        "finds a torn line, sets it aside byte for byte, and goes on. `tests/attack/test_tears.py` tears lines at each "
+        "byte without starting commands.",
+        "## Strangers, and servers that mean no good",
+        f"{attack.given.met.total():,} commands met a collection of a stranger: {_listed(attack.given.met)}. They "
+        f"ended with {_listed(attack.given.codes)}. No file outside of the collection may change.",
+        f"{attack.met.commands:,} times `ask` met a server that drips bytes, sends 100 Continue for ever, compresses, "
+        "quotes the key in some encoding, nests lists, or sends noise; it answered "
+        f"{attack.met.requests:,} requests. The commands ended with {_listed(attack.met.codes)}, the slowest after "
+        f"{attack.met.slowest:.1f} s, where {LONGEST:.0f} s are allowed. The key may be shown nowhere, also not to "
+        "somebody who decodes what is shown.",
+        f"Of {attack.echoed.replies:,} replies of a model that repeats an answer that plants labels, braces or marks "
+        f"of thinking beside its own labels, {attack.echoed.refused:,} were refused, and asked for again in halves; "
+        f"**{len(attack.echoed.changed)} were read in another way than the model meant them.**",
+        "## Torn files",
         f"{findings.inputs.total():,} torn files went to {len(READERS)} readers. {findings.refused.total():,} raised "
         f"an error of ours, and the others were read. More than {SECONDS:.0f} s of processor time and "
         f"{SECONDS_PER_BYTE * 1e6:.0f} µs for each byte, {HANG} s in all, {MEMORY >> 30} GB of addresses, a warning or "
         f"any other exception is a broken promise. The process had {peak():,} MB at most. The slowest files took "
         f"{', '.join(f'{seconds * 1000:.0f} ms (`{name}`)' for name, seconds in slow)}.",
     ]
-    whole = (text if text.startswith("|") else textwrap.fill(text, 118, break_on_hyphens=False) for text in paragraphs)
-    return "\n\n".join(["# A disk that fills, a machine that dies, a file from a stranger", *whole]) + "\n"
+    whole = (text if text[0] in "|#" else textwrap.fill(text, 118, break_on_hyphens=False) for text in paragraphs)
+    return "\n\n".join(["# A disk that fills, a machine that dies, a stranger's server and folder", *whole]) + "\n"
+
+
+def _listed(counts: Counter[str] | Counter[int]) -> str:
+    return ", ".join(f"{what} ({count:,})" for what, count in sorted(counts.items(), key=str))
 
 
 if __name__ == "__main__":

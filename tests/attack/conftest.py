@@ -1,4 +1,4 @@
-"""A nursery for the tests of kills and failing system calls."""
+"""A yard for the tests of kills and failing system calls."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.attack.victims import Nursery
+from tests.attack.victims import Yard
 
 
 @pytest.fixture(scope="package")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    with Nursery(tmp_path_factory.mktemp("nursery")) as made:
+def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
+    with Yard(tmp_path_factory.mktemp("yard")) as made:
         yield made

@@ -43,6 +43,7 @@ from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
+    append,
     archive,
     audits,
     autonuggetizer,
@@ -53,7 +54,6 @@ from nuggeteer.formats import (
     canonical,
     distillation,
     documents,
-    draws,
     handed_in,
     inspect_log,
     jsonl,
@@ -74,7 +74,6 @@ from nuggeteer.formats import (
 )
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.annotation_files import is_annotation, read_snippets
-from nuggeteer.formats.append import torn
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.gale.adjudication import adjudicate
 from nuggeteer.gale.annotation import agree_on
@@ -101,15 +100,16 @@ NOT_READERS = {
     "reports.conversions.written_as_json": "names a file",
     "formats.objects.can_be_opened_again": "looks at the kind of file",
     "formats.bundle.Bundle.warn": "names a file",
+    "formats.bundle.Bundle.warn_of_empty_answers": "names a file",
+    "formats.bundle.Bundle.warn_of_questions": "names a file",
     "formats.bundle.Bundle.worded": "names a file",
     "formats.dataset.Dataset.__init__": "names a file",
     "collection.losses.losses": "the readers of formats",
     "collection.groups.group_problems": "names a file",
     "plugins.grading.Grader.__init__": "read_collection",
     "plugins.mcp.make_server": "read_collection",
+    "plugins.mcp.serve": "read_collection",
     "plugins.reading.Reading.__init__": "read_collection",
-    "scoring.matching_cache.CachedMatcher.__init__": "read_cache",
-    "scoring.matching_cache.cached": "read_cache",
     "scoring.word_weights.RememberedWeights.__init__": "read_cache",
     "scoring.word_weights.remembered": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
@@ -130,21 +130,22 @@ NOT_READERS = {
     "collection.names.run_files": "lists names",
     "collection.sample.copy_sample": "writes",
     "collection.simulation.simulate": "writes",
-    "asking.client.Secret.hidden": "replaces a key",
     "collection.ledger.merge_by_union": "writes",
     "collection.ledger.Ledger.__init__": "lists names",
     "formats.append.append_bytes": "writes",
+    "collection.manifest.alike_tags": "check",
     "collection.manifest.read_manifest": "read_collection",
     "collection.manifest.runs_without_file": "check",
     "formats.trec_lines.content_lines": "the readers of trec_key and trec_qa",
     "gale.annotated.annotated_answers": "names",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
-    "formats.draws.append_draw": "writes",
     "formats.append.flush": "writes",
+    "formats.append.last_line": "read_file, which calls it for a file with an error",
     "asking.proposing.Proposing.__init__": "VerdictStore and read_proposals",
     "formats.append.quiet": "locks",
     "formats.bundle.Bundle.not_understood": "a name",
+    "formats.cache.check_names": "a status",
     "formats.cache.own_path": "a name",
     "formats.jsonl.bare_name": "a name",
     "formats.jsonl.is_regular": "looks at the kind of a file",
@@ -286,9 +287,9 @@ ARCHIVES = (_zipped(zipfile.ZIP_STORED), _zipped(zipfile.ZIP_DEFLATED), _zipped(
 
 
 def _members(path: Path) -> None:
-    opened = archive.Archive(path)
-    for name in opened.names:
-        opened.read(name)
+    with archive.Archive(path) as opened:
+        for name in opened.names:
+            opened.read(name)
 
 
 RAG = (
@@ -361,14 +362,6 @@ SETTINGS = (
     FILES["nuggeteer.toml"],
     b'[match]\nmatcher = "external"\nexternal = "m.jsonl"\n[answers]\nsplit = "sentences"\n[nightly]\npage = "p.html"\n'
     b'fail_if_worse = 0.1\nmax_lost_vital = 3\nundecided = 1\n[threshold]\nmodel = "fixed"\nvalue = 0.5\n',
-)
-
-
-DRAWS = lines(
-    {
-        **{"run": "x", "answers": "00", "qid": "q1", "nugget": "1", "text": "he built a reactor"},
-        **{"guess": 0.5, "chance": 0.25, "spread": 0.1, "at": "2026-01-31T09:30:00Z"},
-    }
 )
 
 
@@ -470,6 +463,11 @@ def _adjudicated(path: Path) -> Any:
     return adjudicate(_annotated(4), _annotated(), path).open
 
 
+def _parsed(path: Path) -> Any:
+    with suppress(json.JSONDecodeError):  # which every caller makes an error of ours
+        return jsonl.parsed(path.read_bytes())
+
+
 READERS: dict[str, list[Reader]] = {
     "collection.proposals.read_proposals": [
         Reader(lambda path: read_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
@@ -529,11 +527,9 @@ READERS: dict[str, list[Reader]] = {
         Reader(lambda path: documents.read_documents(path.parent), "D1.txt", (b"It sank.\n",)),
     ],
     "gale.adjudication.adjudicate": [Reader(_adjudicated, "x.jsonl", (DECISIONS,))],
-    "formats.append.torn": [Reader(lambda path: torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
+    "formats.append.read_appended": [Reader(_listed(append.read_appended), "x.jsonl", (VERDICTS, VERDICTS[:-9]))],
+    "formats.append.torn": [Reader(lambda path: append.torn(path.read_bytes()), "x.jsonl", (VERDICTS,))],
     "formats.audits.read_audit": [Reader(audits.read_audit, "judgements/audits/a.jsonl", (_made(_audit),))],
-    "formats.draws.read_draws": [
-        Reader(lambda path: draws.read_draws(path.parent, []), "judgements/draws/x.jsonl", (DRAWS,))
-    ],
     "formats.autonuggetizer.read_assignments": [
         Reader(lambda path: autonuggetizer.read_assignments([path]), "x.jsonl", (lines(ASSIGNED),))
     ],
@@ -609,6 +605,7 @@ READERS: dict[str, list[Reader]] = {
     "formats.handed_in.read_handed_in": [
         Reader(lambda path: handed_in.read_handed_in(path, []), "x.jsonl", (HANDED_IN,))
     ],
+    "formats.jsonl.parsed": [Reader(_parsed, "x.json", DOCUMENTS)],
     "formats.jsonl.read_jsonl": [Reader(_listed(jsonl.read_jsonl), "x.jsonl", (VERDICTS, MATCHES))],
     "formats.jsonl.read_lines": [Reader(_listed(jsonl.read_lines), "x.jsonl", (VERDICTS, gzip.compress(VERDICTS)))],
     "formats.judgements.read_file": [Reader(_listed(judgements.read_file), "x.jsonl", (VERDICTS,))],
@@ -681,8 +678,56 @@ TOKENS = [
 ]
 
 
+def nested(depth: int) -> str:
+    return f"{'[' * depth}{']' * depth}"
+
+
+# Values that JSON can hold and nobody expects.
+CRAFTED = [
+    *map(nested, (1, 90, 100, 101, 980, 990, 1000, 1010, 1020)),
+    '{"a":' * 300 + "1" + "}" * 300,
+    *(
+        '"9999-12-31T23:59:59.999999Z"',
+        '"0001-01-01T00:00:00+23:59"',
+        '"\\u0000"',
+        f'"{"9" * 5000}"',
+        f'"{"x" * 9999}"',
+    ),
+    *("18446744073709551615", "-9223372036854775808", "1e308", "-1e308", "5e-324", "true", "null", "{}", '""'),
+]
+
+
+def crafted(rng: random.Random, content: bytes) -> bytes:
+    """The content, a document or lines of JSON, with one value replaced by a crafted one."""
+    lines = content.split(b"\n")
+    at = rng.randrange(len(lines))
+    try:
+        try:
+            value, before, after = json.loads(content), [], []
+        except ValueError:
+            value, before, after = json.loads(lines[at]), lines[:at], lines[at + 1 :]
+    except ValueError:
+        return content
+    places = list(_places(value))
+    if not places:
+        return content
+    holder, key = rng.choice(places)
+    holder[key] = mark = "the place of the crafted value"
+    made = json.dumps(value).replace(json.dumps(mark), rng.choice(CRAFTED)).encode()
+    return b"\n".join([*before, made, *after])
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each value within a value: what holds it, and where."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield value, key
+        yield from _places(value[key])
+
+
 def mutated(rng: random.Random, content: bytes) -> bytes:
     """The content with a few changes: bytes cut, doubled, moved, flipped or put in, numbers and lines exchanged."""
+    if rng.random() < 0.2:
+        return crafted(rng, content)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
         begin = rng.randint(0, len(content))
         end = min(len(content), begin + rng.choice((0, 1, 1, 2, 8, 40)))

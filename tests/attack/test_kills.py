@@ -13,8 +13,8 @@ from tests.attack.victims import VICTIMS, broken, leftovers, not_going_on, not_r
 pytestmark = pytest.mark.slow
 
 
-def test_nothing_acknowledged_is_lost_and_nothing_torn_stays(nursery):
-    found = kill(nursery, 12, 0)
+def test_nothing_acknowledged_is_lost_and_nothing_torn_stays(yard):
+    found = kill(yard, 12, 0)
     assert found.kills.total() >= 12
     assert found.broken == []
 
@@ -24,13 +24,13 @@ def test_every_command_that_writes_is_a_victim():
 
 
 @pytest.mark.parametrize("name", VICTIMS)
-def test_commands_end_well_when_nobody_kills_them(nursery, name):
+def test_commands_end_well_when_nobody_kills_them(yard, name):
     """Otherwise a kill would test nothing."""
-    root = nursery.collection()
-    child = nursery.run(VICTIMS[name], root)
+    root = yard.collection([VICTIMS[name]])
+    child = yard.run(VICTIMS[name], root)
     assert child.code == 0, child.complained
-    assert broken(root, nursery.template, [child]) == []
-    assert not_recovered(root) + not_going_on(nursery, root, [name]) == []
+    assert broken(root, yard.template, [child]) == []
+    assert not_recovered(root) + not_going_on(yard, root, [name]) == []
     assert leftovers(root) == []
 
 
@@ -54,8 +54,17 @@ def _forget(path):
         ("ask", "judges/fake.jsonl", _cut, "verdicts of a model are gone"),
     ],
 )
-def test_what_is_lost_is_found(nursery, name, file, damage, told):
-    root = nursery.collection()
-    child = nursery.run(VICTIMS[name], root)
+def test_what_is_lost_is_found(yard, name, file, damage, told):
+    root = yard.collection()
+    child = yard.run(VICTIMS[name], root)
     damage(root / file)
-    assert any(told in line for line in broken(root, nursery.template, [child]))
+    assert any(told in line for line in broken(root, yard.template, [child]))
+
+
+def test_what_is_paid_for_twice_is_found(yard):
+    """Where the ledger has a verdict, and the command does not know it."""
+    root = yard.collection()
+    yard.run(VICTIMS["ask"], root)
+    for path in (root / "judges").rglob("*.jsonl"):
+        path.write_bytes(path.read_bytes().replace(b'"pair"', b'"paid"').replace(b'"pairs"', b'"paids"'))
+    assert any("paid for twice" in line for line in not_going_on(yard, root, ["ask"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 
@@ -14,10 +15,12 @@ from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import cache
+from nuggeteer.formats.bundle import Bundle, write_bundles
 from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
-from nuggeteer.records import Judgement
+from nuggeteer.records import Judgement, Question
 from nuggeteer.scoring import fitting
 from nuggeteer.scoring.scorer import score
+from tests.asking.fake_server import FakeServer
 
 NUGGETS = [{"qid": "q", "nugget": "1", "text": "a red fox"}, {"qid": "q", "nugget": "2", "text": "two blue birds"}]
 RUNS = {"r": [("q", "a red fox came"), ("q", "nothing else")]}
@@ -96,7 +99,7 @@ def test_the_cache_of_somebody_else_is_fitted_anew_with_a_word(root, sealed, tmp
     ours = score(read_collection(root), ["r"])
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "stranger"))
     _, fit = fitting.unpack_fit(fitting.pack_fit("x", fitting.unpack_fit(read_our(sealed))[1]))
-    fit.nugget_weights[:] += 3
+    fit.core[:] += 3
     write_cache(root, fitting.NAME, fitting.pack_fit(fitting.unpack_fit(read_our(sealed))[0], fit))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user"))
     found = score(read_collection(root), ["r"])
@@ -163,9 +166,6 @@ def test_without_a_home_nothing_is_remembered(root, tmp_path, monkeypatch):
 def test_convert_writes_through_no_link(tmp_path, monkeypatch, precious):
     folder = tmp_path / "here"
     shutil.copytree(sample_folder(), folder, ignore=shutil.ignore_patterns(".nuggeteer"))
-    from nuggeteer.formats.bundle import Bundle, write_bundles
-    from nuggeteer.records import Question
-
     questions = folder / "questions.jsonl"
     precious.write_bytes(questions.read_bytes())
     questions.unlink()
@@ -176,3 +176,58 @@ def test_convert_writes_through_no_link(tmp_path, monkeypatch, precious):
     with pytest.raises(NuggeteerError, match="link that leads out"):
         write_bundles([("x", bundle)], folder)
     assert precious.read_bytes() == before
+
+
+WRITTEN = {
+    "judgements/ann.jsonl": ["judge", "r", "--plain", "--assessor", "ann"],
+    "proposals.jsonl": ["judge", "r", "--plain", "--assessor", "ann"],
+    "judges/fake.jsonl": ["ask", "r", "--all"],
+    "judges/calls/fake.jsonl": ["ask", "r", "--all"],
+    "judges/calls/fake.proposals.jsonl": ["ask", "r", "--propose", "answers"],
+    "history.sqlite3": ["score", "r", "--record", "--label", "next"],
+    "history.sqlite3-wal": ["score", "r", "--record", "--label", "next"],
+    "history.sqlite3-shm": ["history"],
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_nothing_is_written_to_a_file_with_a_second_name(root, tmp_path, monkeypatch, capsys, name):
+    """A hard link, as an archive can hold one: what is written to one name stands in the file of the other."""
+    with FakeServer() as server:
+        (root / "nuggeteer.toml").write_text(server.settings())
+        assert main(["score", "r", "--record", "--collection", str(root)]) == 0
+        path, outside = root / name, tmp_path / "outside"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_bytes(b"")
+        outside.hardlink_to(path)
+        before = outside.read_bytes()
+        monkeypatch.setattr("sys.stdin", io.StringIO("p v New fact\ny\ny\ny\n"))
+        assert main([*WRITTEN[name], "--collection", str(root)]) == 2
+    told = "".join("".join(capsys.readouterr()).split())  # in lines of any width
+    assert f"{path.name}:hasanothernameelsewhere(ahardlink)" in told
+    assert outside.read_bytes() == before
+
+
+def test_a_history_that_was_just_created_when_its_process_died_is_opened(root, capsys):
+    """It stands there complete, and its draft is another name of it."""
+    words = ["score", "r", "--record", "--collection", str(root)]
+    assert main(words) == 0
+    draft = root / ".history.sqlite3.abcdefgh" / "history.sqlite3"
+    draft.parent.mkdir()
+    draft.hardlink_to(root / "history.sqlite3")
+    assert main([*words, "--label", "again"]) == 0
+    assert not draft.exists()
+    draft.hardlink_to(root / "history.sqlite3")
+    (root.parent / "outside").hardlink_to(draft)
+    assert main([*words, "--label", "once more"]) == 2
+
+
+def test_lines_that_were_set_aside_are_added_to_no_file_outside(root, precious):
+    (root / "garbled").mkdir()
+    (root / "garbled" / "x.txt").symlink_to(precious)
+    bundle = Bundle()
+    bundle.garbled.append("garbled")
+    with pytest.raises(NuggeteerError, match="link that leads out"):
+        write_bundles([("x", bundle)], root)
+    assert precious.read_bytes() == PRECIOUS

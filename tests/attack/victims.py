@@ -1,7 +1,7 @@
-"""Commands that write, in processes that can be killed by the thousand or made to fail, and what must hold afterwards.
+"""Commands that write, as users start them, and what must hold after one was killed or a call of it failed.
 
-A nursery is a process that has imported the package. It forks a child for each command, so a child begins in
-milliseconds. A child can be told to stop before it begins, so that a tracer can attach.
+A yard has a collection to copy, and a server for `ask`. Each command is a process of its own: its input and what it
+says are files beside the collection.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
-import select
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ from nuggeteer.collection.folder import check
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.formats.append import torn
 from nuggeteer.records import Judgement
-from tests.asking.fake_server import FakeServer
+from tests.asking.fake_server import FakeServer, Request
 from tests.conftest import ROOT, write_lines
 
 FACTS = ("apples are red", "pears are green", "plums are blue")
@@ -39,135 +37,114 @@ IMPORTED = 40
 
 @dataclass(frozen=True)
 class Victim:
-    """A command that writes. {root}, {who}, {label} and {file} in its words are filled in for each child."""
+    """A command that writes. {root}, {who}, {label} and {file} in its words are filled in for each child. `without` is
+    a file that the collection does not have yet."""
 
     name: str
     words: str
     keys: str = ""
+    without: str = ""
 
 
 VICTIMS = {
     victim.name: victim
     for victim in (
-        Victim(
-            "judge", "judge r --plain --assessor {who} --collection {root}", "y\nn\nw\nu\nN\ny\np v New fact\nn\nq\n"
-        ),
+        Victim("judge", "judge r --plain --assessor {who} --collection {root}", "p v New fact\ny\nn\nu\ny\nn\na\nq\n"),
         Victim("import", "judge --import {file} --assessor {who} --collection {root}"),
+        Victim("create", "score r --record --label {label} --collection {root}", without="history.sqlite3"),
         Victim("record", "score r --record --label {label} --collection {root}"),
         Victim("nightly", "nightly r --label {label} --collection {root}"),
-        Victim("ask", "ask r --judge fake --collection {root}"),
+        Victim("rescore", "history --rescore --collection {root}"),
+        Victim("audit", "judge r --audit 4 --plain --assessor {who} --collection {root}", "n\ny\nq\n"),
+        Victim("ask", "ask r --all --judge fake --collection {root}"),
     )
 }
 
 
 @dataclass
 class Child:
-    """A running command, and what it has said so far."""
+    """A command that was started, and what it has said so far."""
 
     victim: Victim
     who: str
     label: str
-    pid: int
+    process: subprocess.Popen[bytes]
     folder: Path
     code: int | None = None
 
     @property
     def said(self) -> str:
-        return self._read("out")
+        return (self.folder / "out").read_text(encoding="utf-8", errors="replace")
 
     @property
     def complained(self) -> str:
-        return self._read("err")
+        return (self.folder / "err").read_text(encoding="utf-8", errors="replace")
 
-    def _read(self, name: str) -> str:
-        path = self.folder / name  # absent if the child was killed before it opened it
-        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    def wait(self) -> int:
+        """Its exit code, or the negative number of the signal that ended it."""
+        self.code = self.process.wait(300)
+        return self.code
 
 
-class Nursery:
-    """Use as a context. Children write what they say beside the collection, in files that no one else reads."""
+class Yard:
+    """Use as a context."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.state, self._count = folder, folder / "state", 0
-        environment = {**os.environ, "XDG_STATE_HOME": str(self.state), "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200"}
-        command = [sys.executable, "-W", "error", "-m", "tests.attack.victims"]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._server = FakeServer().__enter__()
+        self.folder, self._count = folder, 0
+        folder.mkdir(exist_ok=True)
+        state = str(folder / "state")
+        users = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        self.environment = {**users, "XDG_STATE_HOME": state, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        self.server = FakeServer().__enter__()
         self.template = folder / "template"
-        _make_collection(self.template, self._server)
-        try:
-            self._warm()
-        except BaseException:
-            self.__exit__()
-            raise
+        _make_collection(self.template, self.server)
+        self.run(VICTIMS["record"], self.template)  # with caches, and with a history that has a build
+        Ledger(self.template, "before").append(Judgement("q1", "0", TEXTS[0], True))  # so it needs scoring again
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> Yard:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for end in (self._process.stdin, self._process.stdout):
-            assert end
-            end.close()
-        self._process.wait()
-        self._server.__exit__()
+        self.server.__exit__()
 
-    def collection(self, name: str = "collection") -> Path:
-        """A new copy of the collection."""
-        root = self.folder / name
+    def collection(self, victims: Iterable[Victim] = ()) -> Path:
+        """A new copy of the collection, as these commands begin with it."""
+        root = self.folder / "collection"
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(self.template, root)
+        for victim in victims:
+            if victim.without:
+                (root / victim.without).unlink(missing_ok=True)
         return root
 
     def begin(
-        self, victim: Victim, root: Path, who: str = "ann", stopped: bool = False, largest: int | None = None
+        self, victim: Victim, root: Path, who: str = "ann", under: Sequence[str] = (), words: Sequence[str] = ()
     ) -> Child:
-        """Begin a command. With `stopped`, it waits for SIGCONT; no file may grow beyond `largest` bytes."""
+        """Start a command, with words of its own or these, under another one such as a tracer."""
         self._count += 1
         folder, label = self.folder / f"said-{self._count % 100}", f"build-{self._count}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         (folder / "in").write_text(victim.keys)
         write_lines(folder / "v.jsonl", verdicts_of(label))
-        words = victim.words.format(root=root, who=who, label=label, file=folder / "v.jsonl").split()
-        pid = self._ask(words=words, folder=str(folder), stopped=stopped, largest=largest)
-        return Child(victim, who, label, pid, folder)
-
-    def wait(self, child: Child) -> int:
-        """Its exit code, or the negative number of the signal that ended it."""
-        child.code = self._ask(wait=child.pid)
-        return child.code
+        own = victim.words.format(root=root, who=who, label=label, file=folder / "v.jsonl").split()
+        words = words or own
+        command = [*under, sys.executable, "-W", "error", "-m", "nuggeteer", *words]
+        with ExitStack() as files:
+            given, said, complained = (
+                files.enter_context((folder / name).open(mode))
+                for name, mode in (("in", "rb"), ("out", "wb"), ("err", "wb"))
+            )
+            process = subprocess.Popen(
+                command, cwd=folder, env=self.environment, stdin=given, stdout=said, stderr=complained
+            )
+        return Child(victim, who, label, process, folder)
 
     def run(self, victim: Victim, root: Path, **how: Any) -> Child:
         """A command from its beginning to its end."""
         child = self.begin(victim, root, **how)
-        self.wait(child)
+        child.wait()
         return child
-
-    def _ask(self, **request: Any) -> int:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        if not select.select([self._process.stdout], [], [], 300)[0]:
-            raise TimeoutError(f"no answer for 300 s to {request}")
-        return int(self._process.stdout.readline())
-
-    def _warm(self) -> None:
-        """Import in the nursery itself what the commands import, and fill the caches of the template."""
-        for victim in VICTIMS.values():
-            root = self.collection("warm")
-            folder = self.folder / "said-warm"
-            folder.mkdir(exist_ok=True)
-            (folder / "in").write_text(victim.keys)
-            write_lines(folder / "v.jsonl", verdicts_of("warm"))
-            words = victim.words.format(root=root, who="ann", label="warm", file=folder / "v.jsonl").split()
-            code = self._ask(words=words, folder=str(folder), here=True)
-            if code not in (0, 1):
-                raise AssertionError(f"{victim.name} ends with {code}: {(folder / 'err').read_text()}")
-        self.run(VICTIMS["record"], self.template)
-        (self.template / "history.sqlite3").unlink()
 
 
 def verdicts_of(label: str) -> list[dict[str, Any]]:
@@ -192,7 +169,9 @@ def _make_collection(root: Path, server: FakeServer) -> None:
 
 # What must hold.
 
-_WRITTEN = re.compile(r"> (yes|no)(?: to (\d+) responses| to the whole answer)?: (\S+)/(\S+), written$", re.MULTILINE)
+RECORD = ("create", "record", "nightly")
+_WRITTEN = re.compile(r"> (yes|no): (\S+)/(\S+), written$", re.MULTILINE)
+_ALL_NO = re.compile(r"> no to (\d+) nuggets, written$", re.MULTILINE)
 
 
 def broken(root: Path, template: Path, children: list[Child]) -> list[str]:
@@ -205,15 +184,17 @@ def broken(root: Path, template: Path, children: list[Child]) -> list[str]:
         own = [child for child in children if child.who == who]
         written = Counter[tuple[str, str, bool]]()
         texts, content = set[str](), (root / "judgements" / f"{who}.jsonl").read_bytes()
-        for line in content.removesuffix(torn(content)).splitlines():
+        earlier = len((template / "judgements" / f"{who}.jsonl").read_bytes())
+        for line in content.removesuffix(torn(content))[earlier:].splitlines():
             record = json.loads(line)
             texts.add(record["text"])
             if "verdict" in record:
                 written[record["qid"], record["nugget"], record["verdict"]] += 1
-        said = Counter[tuple[str, str, bool]]()
+        said, others = Counter[tuple[str, str, bool]](), 0
         for child in own:
-            for word, count, qid, nugget in _WRITTEN.findall(child.said) if child.victim.name == "judge" else ():
-                said[qid, nugget, word == "yes"] += int(count or 1)
+            for word, qid, nugget in _WRITTEN.findall(child.said) if child.victim.name == "judge" else ():
+                said[qid, nugget, word == "yes"] += 1
+            others += sum(map(int, _ALL_NO.findall(child.said)))
             if child.victim.name == "import" and " written to " in child.said:
                 gone = {line["text"] for line in verdicts_of(child.label)} - texts
                 found += [f"{who}: {len(gone)} imported verdicts are gone"] if gone else []
@@ -221,6 +202,8 @@ def broken(root: Path, template: Path, children: list[Child]) -> list[str]:
                 proposed = root / "proposals.jsonl"
                 found += [] if proposed.exists() and b"New fact" in proposed.read_bytes() else ["a proposal is gone"]
         found += [f"{who}: acknowledged and gone: {pair} × {count}" for pair, count in (said - written).items()]
+        if (all_no := sum(n for (_, _, yes), n in (written - said).items() if not yes)) < others:
+            found.append(f"{who}: acknowledged and gone: {others - all_no} times no to the others")
     found += _broken_history(root, children)
     for name, whole in (("night.html", "</html>"), ("night.md", "\n")):
         if (root / name).exists() and not (root / name).read_text(encoding="utf-8").endswith((whole, f"{whole}\n")):
@@ -229,25 +212,32 @@ def broken(root: Path, template: Path, children: list[Child]) -> list[str]:
         ElementTree.parse(root / "night.xml")
     models = [child for child in children if child.victim.name == "ask"]
     told = sum(int(count) for child in models for count in re.findall(r"gave (\d+) verdicts?", child.said))
-    if (count := len(list(_objects(root / "judges" / "fake.jsonl")))) < told:
+    if (count := len(list(objects(root / "judges" / "fake.jsonl")))) < told:
         found.append(f"{told - count} verdicts of a model are gone")
     return found
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
+def objects(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a ledger."""
     content = path.read_bytes() if path.exists() else b""
     yield from map(json.loads, content.removesuffix(torn(content)).splitlines())
 
 
 def _broken_history(root: Path, children: list[Child]) -> Iterator[str]:
-    path = root / "history.sqlite3"
-    recorded = {
-        child.label for child in children if child.victim.name in ("record", "nightly") and "recorded" in child.said
-    }
-    if not path.exists():
+    recorded = {child.label for child in children if child.victim.name in RECORD and "recorded" in child.said}
+    if not (root / "history.sqlite3").exists():
         if recorded:
             yield f"{len(recorded)} recorded builds are gone"
         return
+    with tempfile.TemporaryDirectory(
+        dir=root.parent
+    ) as folder:  # SQLite would recover the file itself, and end its log
+        for path in root.glob("history.sqlite3*"):
+            shutil.copy(path, folder)
+        yield from _broken_copy(Path(folder) / "history.sqlite3", recorded)
+
+
+def _broken_copy(path: Path, recorded: set[str]) -> Iterator[str]:
     with closing(sqlite3.connect(path)) as db:
         if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
             yield "the history is damaged"
@@ -285,14 +275,26 @@ def not_recovered(root: Path) -> list[str]:
     return found + [str(problem) for problem in check(root) if problem.severity == "error"]
 
 
-def not_going_on(nursery: Nursery, root: Path, names: Iterable[str]) -> list[str]:
-    """What is wrong when commands run again, to their end."""
+def not_going_on(yard: Yard, root: Path, names: Iterable[str]) -> list[str]:
+    """What is wrong when commands run again, to their end. What a model has said is not paid for again."""
     found = []
     for name in names:
-        child = nursery.run(VICTIMS[name], root, who="before")
+        answered = {(line["qid"], line["nugget"]) for line in objects(root / "judges" / "fake.jsonl")}
+        yard.server.requests.clear()
+        child = yard.run(VICTIMS[name], root, who="before")
         if child.code not in (0, 1) and "nothing left to judge" not in child.said:
             found.append(f"{name} ends with {child.code} afterwards: {child.complained}")
-        found += broken(root, nursery.template, [child])
+        found += broken(root, yard.template, [child])
+        found += [f"paid for twice: {pair}" for pair in _asked(yard.server.requests) & answered]
+    return found
+
+
+def _asked(requests: Iterable[Request]) -> set[tuple[str, str]]:
+    """The questions and nuggets that a model was asked about."""
+    found = set[tuple[str, str]]()
+    for request in requests:
+        if question := re.search(r"Which fruit is in (q\d+)", request.prompt):
+            found |= {(question[1], str(FACTS.index(nugget))) for nugget in request.nuggets}
     return found
 
 
@@ -300,64 +302,3 @@ def leftovers(root: Path) -> list[str]:
     """Drafts that were not removed."""
     usual = {".gitattributes", ".gitignore", ".nuggeteer"}
     return [str(path.relative_to(root)) for path in root.rglob(".*") if path.name not in usual]
-
-
-# The nursery itself.
-
-
-def _redirect(folder: Path) -> None:
-    """Make files of standard input, output and errors."""
-    for number, name in enumerate(("in", "out", "err")):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
-        descriptor = os.open(folder / name, flags, 0o600)
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    sys.stdin = os.fdopen(0, closefd=False)
-    sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
-
-
-def _perform(words: list[str]) -> int:
-    from nuggeteer.cli.main import main
-
-    code = main(words)
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # main has said so already
-            stream.flush()
-    return code
-
-
-def _child(request: dict[str, Any]) -> None:
-    code = 70
-    try:
-        _redirect(Path(request["folder"]))
-        if request["stopped"]:
-            os.kill(os.getpid(), signal.SIGSTOP)
-        if request["largest"] is not None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (request["largest"],) * 2)
-        code = _perform(request["words"])
-    finally:
-        os._exit(code)
-
-
-def _serve() -> None:
-    """Fork, wait and reply, a line for each request."""
-    with os.fdopen(os.dup(0)) as requests, os.fdopen(os.dup(1), "w") as replies:
-        while line := requests.readline():
-            request = json.loads(line)
-            if "wait" in request:
-                reply = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
-            elif request.get("here"):
-                _redirect(Path(request["folder"]))
-                reply = _perform(request["words"])
-            else:
-                reply = os.fork()
-                if not reply:
-                    _child(request)
-                if request["stopped"]:
-                    os.waitpid(reply, os.WUNTRACED)
-            print(reply, file=replies, flush=True)
-
-
-if __name__ == "__main__":
-    _serve()

@@ -221,8 +221,15 @@ def test_help_shows_the_options_and_an_example(command, capsys):
 def test_the_help_names_every_command_and_where_to_start(capsys):
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(f"\n    {command}" in out for command in COMMANDS)
+    assert all(out.count(f"\n  {command} ") == 1 for command in COMMANDS)
     assert "nuggeteer demo" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_help_begins_with_what_is_needed_each_morning(capsys):
+    assert main(["--help"]) == 0
+    first = capsys.readouterr().out.split("each morning:\n")[1].split("\n\n")[0]
+    assert re.findall(r"^  (\w+)", first, re.MULTILINE) == ["nightly", "score", "diff", "history", "report"]
 
 
 def test_the_help_loads_nothing_that_takes_time():
@@ -564,7 +571,7 @@ def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypa
     assert len(commands) >= 3
     monkeypatch.setattr("sys.stdin", io.StringIO(""))  # judge asks, and nobody answers
     for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, command
+        assert main(shlex.split(command)[1:]) in ((0, 1) if " nightly " in command else (0,)), command  # 1: it fails
 
 
 def test_demo_leaves_another_collection_alone(tmp_path, capsys):

@@ -381,6 +381,8 @@ def test_a_retraction_of_nothing_is_told(folder):
         ({"retracted": False}, "'retracted' is false, not true"),
         ({"verdict": False}, "a line has 'retracted' and 'verdict'"),
         ({"at": "yesterday"}, "'at' is 'yesterday', not a time"),
+        ({"at": "9999-12-31T23:59:59.999999Z"}, "'at' is '9999-12-31T23:59:59.999999Z', not a time"),
+        ({"at": "0001-01-01T00:00:00+23:59"}, "'at' is '0001-01-01T00:00:00+23:59', not a time"),
         ({"at": None}, "'at' is null, not a string"),
         ({"assessor": None}, "'assessor' is null, not a string"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,16 +12,20 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.convert import convert_into, convert_out
-from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.ledger import Ledger
+from nuggeteer.collection.manifest import alike_tags
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import read_bundle
+from nuggeteer.records import RunInfo
 from nuggeteer.scoring.scorer import score
+from nuggeteer.trust.crossval import without
 from tests.conftest import shared, write_lines
 
 KEY = "Qid 1: Who?\n1 vital a\nnothing\n2 okay b\n"
@@ -640,3 +643,57 @@ def test_every_report_names_the_machine_that_is_the_standard(truthful, capsys, t
     data = data["scores"] if command[0] == "report" else data
     assert data["as_truth"] == ["autonuggetizer"]
     assert "|truth:autonuggetizer|" in data.get("signature", "|truth:autonuggetizer|") + "|"
+
+
+TAGGED = """\
+q1 lcc05a D1 1 Fermi built it.
+q1 lcc05b D1 - He built it.
+q1 uams05l D2 - Who knows.
+q1 solo D2 - Not me.
+"""
+
+
+def test_runs_of_one_institution_are_left_out_together(tmp_path):
+    """Nuggeteer 4.1: by their tags, or by a column. Without it `check` says that they train each other."""
+    (tmp_path / "j").write_text(TAGGED)
+    (tmp_path / "key").write_text("q1 1 vital built it\n")
+    convert_into("trec-key", [tmp_path / "key"], tmp_path / "c", ("qid", "nugget", "importance", "text"))
+    convert_into("trec-judgements", [tmp_path / "j"], tmp_path / "c")
+    said = [problem.what for problem in check(tmp_path / "c")]
+    assert [what for what in said if "lcc" in what] == [
+        "lcc05a, lcc05b look like runs of one institution, and each is guessed from the verdicts on the others"
+    ]
+    convert_into("trec-judgements", [tmp_path / "j"], tmp_path / "d", by_institution=True)
+    convert_into("trec-key", [tmp_path / "key"], tmp_path / "d", ("qid", "nugget", "importance", "text"))
+    found = read_collection(tmp_path / "d")
+    assert [found.group(run) for run in ("lcc05a", "lcc05b", "uams05l", "solo")] == ["lcc", "lcc", "uams", "solo"]
+    assert not [problem for problem in check(tmp_path / "d") if "lcc" in problem.what]
+    left = without(found, "lcc")
+    assert {run: left.manifest[run].judged for run in ("lcc05a", "lcc05b", "solo")} == {
+        **{"lcc05a": "none", "lcc05b": "none"},
+        "solo": "best",
+    }
+
+
+def test_a_column_names_the_institutions(tmp_path):
+    lines = (f"{line[:2]} {where} {line[3:]}" for line, where in zip(TAGGED.splitlines(), "aabc", strict=True))
+    (tmp_path / "j").write_text("\n".join(lines))
+    columns = ("qid", "group", "run", "docid", "nuggets", "text")
+    convert_into("trec-judgements", [tmp_path / "j"], tmp_path / "c", columns, by_institution=True)
+    manifest = [json.loads(line) for line in (tmp_path / "c" / "runs.jsonl").read_text().splitlines()]
+    assert {info["run"]: info.get("group") for info in manifest} == {
+        **{"lcc05a": "a", "lcc05b": "a"},
+        **{"uams05l": "b", "solo": "c"},
+    }
+
+
+@pytest.mark.parametrize("tags", [["run01", "run02"], ["gpt4", "gpt5"], ["x05a", "x05b"], ["lcc2005a", "lcc2006a"]])
+def test_tags_of_other_kinds_are_not_taken_for_an_institution_s(tags):
+    assert list(alike_tags(Path("runs.jsonl"), {tag: RunInfo(tag) for tag in tags})) == []
+
+
+def test_only_trecs_runs_have_tags(tmp_path, capsys):
+    (tmp_path / "x.csv").write_text(EXAMPLES["qa"])
+    words = ["convert", "qa", str(tmp_path / "x.csv"), "--into", str(tmp_path / "c"), "--by-institution"]
+    assert main(words) == 2
+    assert "have no tags of TREC" in " ".join(capsys.readouterr().err.split())

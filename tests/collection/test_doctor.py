@@ -90,28 +90,45 @@ def test_a_collection_and_its_files_are_where_they_belong(tmp_path, monkeypatch)
         assert (program, main([name, *rest])) == ("nuggeteer", 0), command
 
 
-@pytest.mark.parametrize(
-    ("content", "about"),
-    [
-        (b"", "an empty file"),
-        (b"\x00\x01\x02", "no text"),
-        (b"Dear all,\nplease find", "text of no known kind"),
-        (b"a,b\n1,2\n", "a table with the columns a, b"),
-        (b'{"a": 1, "b": 2}', "JSON with the keys a, b"),
-        (b"PK\x03\x04", "a zip archive of no known kind"),
-        (b"PK\x03\x04....xl/workbook.xml", "an Excel workbook"),
-        (b"PAR1....", "a Parquet file"),
-        ("q,a\n".encode("utf-16"), "text in UTF-16"),
-        (b"vars,[bot] hi,Status,Score,Named Scores\n1,2,3,4,5\n", "promptfoo's results as a table"),
-        (b'{"sample_id": "a", "rubric_title": "b", "verdict": "Satisfied"}', "verdicts on rubrics without"),
-    ],
-)
-def test_what_is_not_known_is_described_and_the_exit_code_says_so(tmp_path, content, about, capsys):
+UNREADABLE = {
+    b"": "an empty file",
+    b"\x00\x01\x02": "no text",
+    b"PK\x03\x04": "a zip archive of no known kind",
+    b"PK\x03\x04....xl/workbook.xml": "an Excel workbook",
+    b"PAR1....": "a Parquet file",
+    "q,a\n".encode("utf-16"): "text in UTF-16",
+    b'{"qid": "q1", "nug': "JSON of no known kind error: line 1: not JSON",
+    b'{"a": 1}\n{"a": 1': "JSON with the keys a, of no known kind",
+}
+UNKNOWN = {
+    b"Dear all,\nplease find": "text of no known kind",
+    b"a,b\n1,2\n": "a table with the columns a, b",
+    b'{"a": 1, "b": 2}': "JSON with the keys a, b",
+    b"{}": "JSON of no known kind",
+    b"vars,[bot] hi,Status,Score,Named Scores\n1,2,3,4,5\n": "promptfoo's results as a table",
+    b'{"sample_id": "a", "rubric_title": "b", "verdict": "Satisfied"}': "verdicts on rubrics without",
+}
+
+
+@pytest.mark.parametrize(("content", "about"), [*UNREADABLE.items(), *UNKNOWN.items()])
+def test_what_is_not_known_is_described_and_the_exit_code_says_whether_it_can_be_read(tmp_path, content, about, capsys):
     path = tmp_path / "x"
     path.write_bytes(content)
-    assert examine(path).about.startswith(about)
+    assert main(["doctor", str(path)]) == (2 if content in UNREADABLE else 0)
+    assert about in " ".join(capsys.readouterr().out.split())
+    found = examine(path)
+    assert (found.broken, found.known) == (content in UNREADABLE, False)
+
+
+@pytest.mark.parametrize("kind", ["responses", "nuggets"])
+def test_an_error_in_a_file_of_a_known_kind_is_an_exit_code_of_2(tmp_path, kind, capsys):
+    """The rule is that of check: what has to be mended is 2. It was 0."""
+    path = write_lines(tmp_path / "x", OURS[kind])
+    assert main(["doctor", str(path)]) == 0
+    path.write_text(path.read_text() + '{"qid": \n')
     assert main(["doctor", str(path)]) == 2
-    assert about.split(" of ")[0] in " ".join(capsys.readouterr().out.split())
+    assert "error: line 2: not JSON" in capsys.readouterr().out
+    assert examine(path).known
 
 
 def test_a_pipe_is_refused_and_lines_can_still_come_from_one(tmp_path):
@@ -148,7 +165,7 @@ def test_files_of_two_formats_are_not_converted_together(tmp_path, capsys):
 def test_hostile_names_and_keys_are_harmless(tmp_path, capsys):
     path = tmp_path / "\x1b[2J.json"
     path.write_text(json.dumps({"\x1b[31m": 1}))
-    assert main(["doctor", str(path)]) == 2
+    assert main(["doctor", str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
-    assert main(["doctor", str(path), "--json", "-"]) == 2
+    assert main(["doctor", str(path), "--json", "-"]) == 0
     assert "\x1b" not in capsys.readouterr().out

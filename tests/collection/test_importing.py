@@ -192,6 +192,14 @@ def test_a_contradiction_of_ones_own_is_refused_and_another_s_is_not(folder, tak
     assert take(CSV + f"q2,a,{TEXTS[1]},no,", "cy").contradicting == 0
 
 
+def test_a_retraction_that_nothing_can_be_later_than_is_refused(folder, take):
+    """Otherwise its assessor could never judge that text again."""
+    page = {"qid": "q1", "nugget": "a", "text": TEXTS[0], "source": "page", "page": "p", "retracted": True}
+    with pytest.raises(NuggeteerError, match=r"verdicts:1: 'at' is '9999-12-31T23:59:59.999999Z', not a time"):
+        take(json.dumps({**page, "at": "9999-12-31T23:59:59.999999Z"}) + "\n")
+    assert files(folder) == {}
+
+
 def line(assessor, **more):
     return (
         json.dumps({"qid": "q1", "nugget": "a", "text": TEXTS[0], "verdict": True, "assessor": assessor, **more}) + "\n"

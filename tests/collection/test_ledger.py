@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from nuggeteer.collection import ledger as module
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.ledger import Ledger, append_line, assessor_name, default_assessor
+from nuggeteer.collection.log import read_log
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats import append as appending
 from nuggeteer.formats.judgements import Entry, read_folder, unretracted
@@ -208,6 +209,18 @@ def test_what_stands_does_not_depend_on_the_order_of_files_and_lines(acts, rng):
 def test_a_verdict_without_a_time_is_from_before_every_retraction(at):
     back = Entry("b", 1, Retraction("q", "1", "t", "ann", "2000-01-01"))
     assert unretracted([back, Entry("a", 1, Judgement("q", "1", "t", True, assessor="ann", at=at))]) == []
+
+
+@pytest.mark.parametrize("at", ["9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00+23:59", "8999-12-31T23:59:59Z"])
+def test_a_verdict_from_the_end_of_the_calendar_can_be_taken_back_and_given_again(folder, at):
+    """Where there is no later time, it counts as one without a time."""
+    ledger = Ledger(folder, "ann")
+    first = ledger.append(verdict(1, at=at))
+    ledger.retract(first)
+    assert numbers(folder) == []
+    ledger.append(verdict(1))
+    assert numbers(folder) == [1]
+    assert len(read_log(folder).lines) == 3
 
 
 def test_a_line_that_a_merge_left_twice_counts_once(folder):

@@ -71,7 +71,9 @@ def test_a_line_of_a_run_is_what_its_checks_make_of_it(tmp_path, odd):
     key = AnswerKey(questions, (), np.zeros(3, dtype=np.int64))
     run = read_run(tmp_path / "run.jsonl", RunInfo("run"), key, "none", found)
     good = sorted((r for r in good if r.qid in key.position), key=lambda r: key.position[r.qid])
-    assert [(key.questions[q].qid, t) for q, t in zip(run.question, run.texts, strict=True)] == [r[:2] for r in good]
+    assert [(key.questions[q].qid, t) for q, t in zip(run.question, run.texts, strict=True)] == [
+        (r.qid, r.text) for r in good
+    ]
     assert [run.docid(i) for i in range(len(run))] == [r.docid for r in good]
     assert [p for p in found if p.severity == "error"] == expected
 

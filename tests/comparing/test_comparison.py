@@ -9,13 +9,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
+from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.reports.formatting import signed_span
 from nuggeteer.reports.html.comparison import write
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.significance import holm
@@ -133,7 +136,7 @@ def test_official_scores_are_those_of_the_manifest(sample):
 def test_official_scores_by_another_measure_are_compared_by_rank_and_correlation(sample):
     theirs = dict(zip(JUDGED, (3.0, 1.0, 4.0, 2.0), strict=True))
     manifest = sample.manifest | {
-        name: replace(sample.manifest[name], official={"bleu": score}) for name, score in theirs.items()
+        name: structs.replace(sample.manifest[name], official={"bleu": score}) for name, score in theirs.items()
     }
     result = compare(replace(sample, manifest=manifest), JUDGED)
     (one,) = result.official
@@ -150,12 +153,21 @@ def test_one_official_score_is_compared_with_nothing(sample):
 
 @pytest.mark.slow
 def test_identical_runs_cannot_be_told_apart_in_any_way(sample, tmp_path):
-    """A copy of a run that is mostly guessed, said to be of another system: same ranks, p = 1."""
+    """A copy of a run that is mostly guessed, said to be of another system: same ranks, p = 1. Somebody judged an
+    answer of the original, so its answers count as its own whoever returns them."""
     shutil.copytree(sample.root, tmp_path / "twins")
     twin = tmp_path / "twins" / "runs" / "twin.jsonl"
     shutil.copy(tmp_path / "twins" / "runs" / "build-103.jsonl", twin)
     with (tmp_path / "twins" / "runs.jsonl").open("a") as manifest:
         manifest.write('{"run": "twin", "group": "aurora"}\n')
+    apart = compare(read_collection(tmp_path / "twins"), ["build-101", "build-103", "twin", "dune"])
+    for standing in apart.standings:  # nobody judged either: only what nobody knows of two systems sets them apart
+        assert standing.tukey.p[1, 2] > 0.99
+        assert standing.above[1, 2] + standing.above[2, 1] == 1
+        assert 0.4 < standing.above[1, 2] < 0.6
+    text = next(json.loads(line)["text"] for line in twin.read_text().splitlines() if '"rag-05"' in line)
+    verdict = {"qid": "rag-05", "nugget": "1", "text": text, "verdict": False, "run": "build-103", "assessor": "me"}
+    write_lines(tmp_path / "twins" / "judgements" / "me.jsonl", [verdict])
     result = compare(read_collection(tmp_path / "twins"), ["build-101", "build-103", "twin", "dune"], by="kind")
     for standing in result.standings:
         assert standing.ranks[1].tolist() == standing.ranks[2].tolist()
@@ -364,3 +376,19 @@ def test_names_from_files_reach_the_terminal_harmless(collect, capsys):
     assert "\x1b" not in output.out
     assert "\x07" not in output.out
     assert "[bold]" in output.out
+
+
+@pytest.mark.parametrize("runs", [("build-101", "build-102"), ("build-103", "build-102"), ("aurora", "cobalt")])
+def test_two_runs_have_the_interval_and_the_p_of_diff(sample, runs):
+    (pair,) = compare(sample, runs).standings[0].pairs
+    higher, lower = runs[pair.higher], runs[pair.lower]
+    change = diff(sample, lower, higher, ["f3"]).headline
+    same = pytest.approx((change.interval.low, change.interval.high, change.p), rel=1e-9)
+    assert (pair.low, pair.high, pair.p) == same
+    assert pair.significant == (change.p < 0.05)
+
+
+def test_no_interval_is_printed_as_one_number():
+    assert signed_span(0.00011, 0.00019) == "+0.0001 to +0.0002"
+    assert signed_span(-0.01, 0.02) == "−0.010 to +0.020"
+    assert signed_span(0.5, 0.5) == "+0.500 to +0.500"

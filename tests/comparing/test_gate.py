@@ -1,4 +1,4 @@
-"""Gates that decide only what is sure."""
+"""Gates: they decide only what is sure, about the questions that were asked, and say why."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
-from nuggeteer.comparing.gate import Gate, decide, surely_kept, surely_not_worse
+from nuggeteer.comparing.gate import Gate, Ruling, basis_of, possibly_lost, rule, signed
 from nuggeteer.statistics.intervals import Interval
+
+ORDER = "FAIL", "UNDECIDED", "PASS"
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gate") / "sample"
-    copy_sample(folder)
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("gate") / "sample"
+    copy_sample(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def result(folder):
     return diff(read_collection(folder), "build-101", "build-102", ["f3"])
 
 
-def with_interval(result, low, high):
+def with_interval(result, judging, whole=(-1.0, 1.0)):
+    """The same change, between these ends."""
     delta = result.headline
-    return replace(result, deltas={"f3": replace(delta, interval=Interval(0.0, 0.0, low, high))})
+    low, high = whole if whole else (None, None)
+    return replace(result, deltas={"f3": replace(delta, interval=Interval(0.0, 0.0, low, high, judging))})
 
 
 def with_losses(result, *probabilities):
@@ -32,53 +43,219 @@ def with_losses(result, *probabilities):
     loss[np.flatnonzero(result.key.vital)[: len(probabilities)]] = probabilities
     changes = tuple(replace(result.lost[0], probability=p) for p in probabilities if p >= 0.5)
     assert all(change.vital for change in changes)
-    return replace(result, loss=loss, lost=changes)
+    return replace(result, loss=loss, gain=np.zeros(len(loss)), lost=changes, doubtful=())
+
+
+def score_gate(result, by, about="these"):
+    (gate,) = rule(result, by, about=about).gates
+    return gate
+
+
+def loss_gate(result, most, sure=0.95):
+    (gate,) = rule(result, most=most, sure=sure).gates
+    return gate
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "decision", "words"),
+    ("ends", "decision", "words"),
     [
-        (-0.05, 0.2, "PASS", "is not worse by more than 0.05"),
-        (0.0, 0.0, "PASS", "is not worse"),
-        (-0.0501, 0.2, "UNDECIDED", "may or may not be worse by more than 0.05"),
-        (-0.2, -0.05, "UNDECIDED", "may or may not be"),
-        (-0.2, -0.0501, "FAIL", "is worse by more than 0.05"),
-        (None, None, "UNDECIDED", "no interval"),
+        ((-0.05, 0.2), "PASS", "is not worse by more than 0.05"),
+        ((0.0, 0.0), "PASS", "is not worse"),
+        ((-0.0501, 0.2), "UNDECIDED", "may be worse by more than 0.05"),
+        ((-0.2, -0.05), "UNDECIDED", "may be"),
+        ((-0.2, -0.0501), "FAIL", "is worse by more than 0.05"),
+        ((-0.05, -0.05), "PASS", "is not worse by more than 0.05"),
+        (None, "UNDECIDED", "cannot say how sure it is"),
     ],
 )
-def test_the_score_gate_decides_when_the_interval_excludes_the_limit(result, low, high, decision, words):
-    gate = surely_not_worse(with_interval(result, low, high), 0.05)
+def test_the_score_gate_decides_when_what_nobody_judged_cannot_change_it(result, ends, decision, words):
+    """The limit itself is allowed. The ends of the whole interval, which is about other questions, say nothing here."""
+    gate = score_gate(with_interval(result, ends), 0.05)
     assert gate.decision == decision
     assert words in gate.why
-    assert gate.passed == (decision != "FAIL")
+    if ends:
+        assert "on these questions" in gate.why
+
+
+@pytest.mark.parametrize(
+    ("ends", "decision"),
+    [((-0.05, 0.2), "PASS"), ((-0.0501, 0.2), "UNDECIDED"), ((-0.2, -0.05), "UNDECIDED"), ((-0.2, -0.0501), "FAIL")],
+)
+def test_about_all_questions_the_whole_interval_decides(result, ends, decision):
+    gate = score_gate(with_interval(result, (-1.0, 1.0), ends), 0.05, "all")
+    assert gate.decision == decision
+    assert "for questions like these" in gate.why
+    assert gate.beyond == ""
+
+
+def test_what_it_means_for_other_questions_stands_in_a_second_line(result):
+    gate = score_gate(with_interval(result, (0.01, 0.02), (-0.3, 0.3)), 0.05)
+    assert gate.beyond == "For questions like these, the change is between −0.300 and +0.300"
+    assert score_gate(with_interval(result, (0.01, 0.02), None), 0.05).beyond == ""
+
+
+def test_few_questions_say_nothing_of_others_and_all_of_themselves(result):
+    few = with_interval(result, (0.01, 0.02), None)
+    assert score_gate(few, 0.05).decision == "PASS"
+    gate = score_gate(few, 0.05, "all")
+    assert (gate.decision, "takes 5 questions" in gate.why) == ("UNDECIDED", True)
+
+
+def test_a_measure_that_no_question_has_decides_nothing(result):
+    delta = replace(result.headline, interval=Interval(None))
+    gate = score_gate(replace(result, deltas={"f3": delta}), 0.05)
+    assert (gate.decision, gate.why) == ("UNDECIDED", "F(3) is undefined in every question")
+
+
+@pytest.mark.parametrize(("change", "decision"), [(-0.25, "PASS"), (-0.375, "FAIL"), (0.0, "PASS")])
+def test_where_every_question_changed_alike_there_is_no_doubt(result, change, decision):
+    """No interval can be had from changes that do not vary; both limits are exact in binary."""
+    flat = np.full(len(result.headline.by_question), change)
+    delta = replace(result.headline, interval=Interval(change), old_by_question=0 * flat, new_by_question=flat)
+    gate = score_gate(replace(result, deltas={"f3": delta}), 0.25)
+    assert gate.decision == decision
+    assert gate.why == f"F(3) changed by {signed(change)} in every question"
 
 
 @pytest.mark.parametrize(
     ("probabilities", "decision", "why"),
     [
-        ((), "PASS", "0 vital nuggets are surely lost; 1 is allowed"),
-        ((0.99,), "PASS", "1 vital nugget is surely lost; 1 is allowed (def-01/7)"),
-        ((0.99, 0.04), "PASS", "1 vital nugget is surely lost; 1 is allowed (def-01/7)"),
-        ((0.99, 0.06), "UNDECIDED", "1 vital nugget is surely lost and 1 possibly; 1 is allowed (def-01/7)"),
-        ((0.94, 0.94), "UNDECIDED", "0 vital nuggets are surely lost and 2 possibly; 1 is allowed"),
-        ((0.95, 1.0, 0.5), "FAIL", "2 vital nuggets are surely lost and 1 possibly; 1 is allowed (def-01/7, def-01/7)"),
+        ((), "PASS", "0 vital nuggets surely lost; 1 is allowed"),
+        ((0.99,), "PASS", "1 vital nugget surely lost; 1 is allowed (X)"),
+        ((0.99, 0.04), "PASS", "1 vital nugget surely lost; 1 is allowed (X)"),
+        ((0.99, 0.06), "UNDECIDED", "1 vital nugget surely lost and 1 possibly; 1 is allowed (X)"),
+        ((0.94, 0.94), "UNDECIDED", "0 vital nuggets surely lost and 2 possibly; 1 is allowed"),
+        ((0.95, 1.0, 0.5), "FAIL", "2 vital nuggets surely lost and 1 possibly; 1 is allowed (X, X)"),
+        ((1.0,) * 5, "FAIL", "5 vital nuggets surely lost; 1 is allowed (X, X, X and 2 more)"),
     ],
 )
 def test_the_gate_of_losses_counts_the_sure_ones_against_and_the_possible_ones_as_doubt(
     result, probabilities, decision, why
 ):
-    gate = surely_kept(with_losses(result, *probabilities), 1, 0.95)
-    assert (gate.decision, gate.why) == (decision, why)
+    gate = loss_gate(with_losses(result, *probabilities), 1)
+    first = result.lost[0]
+    assert (gate.decision, gate.why) == (decision, why.replace("X", f"{first.question.qid}/{first.nugget.nugget}"))
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "most", "decision"),
+    [
+        ((0.75,), 0, "FAIL"),
+        ((0.75,), 1, "PASS"),
+        ((0.7499,), 0, "UNDECIDED"),
+        ((0.25,), 0, "PASS"),
+        ((0.2501,), 0, "UNDECIDED"),
+        ((0.2501,), 1, "PASS"),
+        ((0.75, 0.2501), 1, "UNDECIDED"),
+        ((0.75, 0.75), 1, "FAIL"),
+    ],
+)
+def test_sure_is_at_least_and_possible_is_more_than_the_rest(result, probabilities, most, decision):
+    """¾ and ¼ are exact in binary: a loss of ¾ is sure where ¾ is asked for, and one of ¼ is excluded."""
+    assert loss_gate(with_losses(result, *probabilities), most, 0.75).decision == decision
 
 
 @pytest.mark.parametrize(
     ("decisions", "together"),
-    [
-        ("PASS", "PASS"),
-        ("PASS UNDECIDED", "UNDECIDED"),
-        ("UNDECIDED FAIL PASS", "FAIL"),
-    ],
+    [("PASS", "PASS"), ("PASS UNDECIDED", "UNDECIDED"), ("UNDECIDED FAIL PASS", "FAIL"), ("PASS PASS", "PASS")],
 )
 def test_one_failure_decides_and_a_pass_takes_all(decisions, together):
-    gates = [Gate("", d != "FAIL", "", decided=d != "UNDECIDED") for d in decisions.split()]
-    assert decide(gates) == together
+    gates = tuple(Gate("", decision, decision) for decision in decisions.split())
+    ruling = Ruling(gates, "read")
+    assert ruling.decision == ruling.title == together
+    assert ruling.reason == " ".join(f"{d}." for d in decisions.split() if d == together)
+
+
+@pytest.mark.parametrize("decision", ["PASS", "UNDECIDED"])
+def test_nothing_passes_before_the_first_verdict_or_on_a_strange_night(decision):
+    """Both say where to start; and that nobody judged anything comes first."""
+    gates = (Gate("", decision, "so it is"),)
+    strange = "9 answers are refusals, and last night's did not."
+    assert Ruling(gates, "nobody").decision == Ruling(gates, "read", (strange,)).decision == "UNDECIDED"
+    assert "Nobody has judged any answer yet" in Ruling(gates, "nobody", (strange,)).reason
+    assert Ruling(gates, "read", (strange,)).reason.startswith(strange)
+    assert "nuggeteer judge" in Ruling(gates, "read", (strange,)).reason
+
+
+@pytest.mark.parametrize("basis", ["read", "guessed", "nobody"])
+def test_a_failure_is_one_whoever_judged_and_however_strange_it_is(basis):
+    ruling = Ruling((Gate("", "FAIL", "worse"),), basis, ("strange",))
+    assert (ruling.decision, ruling.title, ruling.reason) == ("FAIL", "FAIL", "worse.")
+
+
+def test_a_pass_that_nobody_read_says_so():
+    gates = (Gate("", "PASS", "fine"),)
+    assert [Ruling(gates, basis).title for basis in ("read", "guessed", "nobody")] == [
+        "PASS",
+        "PASS (guessed)",
+        "UNDECIDED",
+    ]
+
+
+def test_the_basis_is_what_people_read_of_tonights_answers(result):
+    unread = replace(result.new, pairs_known=0)
+    assert basis_of(result) == "read"
+    assert basis_of(replace(result, new=unread)) == "guessed"
+    assert basis_of(replace(result, new=unread, anyone_judged=False)) == "nobody"
+
+
+def test_a_gate_that_nobody_asks_for_is_left_out(result):
+    assert [gate.rule for gate in rule(result, 0.05, 2).gates] == [
+        "F(3) not worse by more than 0.05",
+        "at most 2 vital nuggets lost",
+    ]
+    assert len(rule(result, by=0.0).gates) == len(rule(result, most=0).gates) == 1
+
+
+ends = st.tuples(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)).map(lambda two: (min(two), max(two)))
+
+
+@given(ends=ends, limits=st.tuples(st.floats(0, 0.6), st.floats(0, 0.6)))
+def test_who_allows_more_never_gets_a_worse_decision(result, ends, limits):
+    """And the decision is what one reads off the ends: all of the interval allowed, some of it, or none."""
+    changed = with_interval(result, ends)
+    strict, lax = (score_gate(changed, by).decision for by in (min(limits), max(limits)))
+    assert ORDER.index(strict) <= ORDER.index(lax)
+    allowed = [end + min(limits) >= 0 for end in ends]
+    if all(abs(end + min(limits)) > 1e-12 for end in ends):
+        assert strict == ("PASS" if all(allowed) else "UNDECIDED" if any(allowed) else "FAIL")
+
+
+@given(
+    probabilities=st.lists(st.floats(0, 1), max_size=6),
+    most=st.integers(0, 6),
+    sure=st.sampled_from([0.5, 0.75, 0.9375]),
+)
+def test_the_gate_of_losses_is_two_counts(result, probabilities, most, sure):
+    changed = with_losses(result, *probabilities)
+    lost = sum(p >= sure for p in probabilities)
+    possible = sum(p > 1 - sure for p in probabilities)
+    decision = "FAIL" if lost > most else "PASS" if possible <= most else "UNDECIDED"
+    gate = loss_gate(changed, most, sure)
+    assert gate.decision == decision
+    assert len(gate.lost) == lost
+    assert len(possibly_lost(changed, sure)) == possible
+
+
+def test_numbers_are_printed_so_that_the_reason_can_be_seen(result):
+    """−0.0104 is below −0.01, which −0.010 would not show."""
+    assert signed(-0.0104, -0.01) == "−0.0104"
+    assert signed(-0.0204, -0.01) == "−0.020"
+    assert signed(0.0) == "0"
+    why = score_gate(with_interval(result, (-0.1, -0.0104)), 0.01).why
+    assert why == "F(3) is worse by more than 0.01 on these questions: the change is between −0.100 and −0.0104"
+    assert score_gate(with_interval(result, (-0.1, -0.1)), 0.0).why.endswith(
+        "worse on these questions: the change is −0.100"
+    )
+
+
+def test_where_all_is_read_the_answer_is_exact(folder):
+    """Two systems of which everything was judged: no doubt is left about these questions, and some about others."""
+    collection = read_collection(folder)
+    found = diff(collection, "aurora", "cobalt", ["f3"])
+    change = found.headline.interval
+    assert change.judging == (change.value, change.value)
+    assert change.low < change.value < change.high
+    for by in (abs(change.value) * 0.99, abs(change.value) * 1.01):
+        for one, sign in ((found, 1), (diff(collection, "cobalt", "aurora", ["f3"]), -1)):
+            assert score_gate(one, by).decision == ("PASS" if sign * change.value >= -by else "FAIL")

@@ -102,7 +102,7 @@ def test_a_mark_is_read_as_it_was_written(marked):
 @given(st.text(st.sampled_from("[]\\-LOCab ns"), max_size=20))
 def test_no_line_of_brackets_does_worse_than_be_refused(line):
     """Either it says what is wrong or what it marks, within its text."""
-    from nuggeteer.formats.fields import WrongField
+    from nuggeteer.fields import WrongField
 
     try:
         text, nuggets = unmark(line)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from nuggeteer.collection.doctor import examine
 from nuggeteer.errors import InputError
 from nuggeteer.formats import archive
 from nuggeteer.formats.archive import Archive
@@ -45,9 +47,9 @@ SAMPLES = [
 ]
 
 
-def write_archive(path, samples=SAMPLES, header="header.json", **options):
+def write_archive(path, samples=SAMPLES, header="header.json", about=HEADER, **options):
     with zipfile.ZipFile(path, "w", **options) as file:
-        file.writestr(header, json.dumps(HEADER))
+        file.writestr(header, json.dumps(about))
         for one in samples:
             file.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one))
         file.writestr("summaries.json", "[]")
@@ -143,6 +145,41 @@ def test_members_that_together_unpack_to_too_much_are_refused(tmp_path, monkeypa
         read_log(write_archive(tmp_path / "x.eval", samples, compression=zipfile.ZIP_DEFLATED))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bz2", "lzma"])
+def test_a_member_that_would_unpack_without_bound_is_refused(tmp_path, method):
+    """zipfile unpacks these whole, however few bytes are asked for."""
+    samples = [sample("q1", 1, "Where?", "x" * 50_000_000)]
+    path = write_archive(tmp_path / "x.eval", samples, compression=method)
+    tracemalloc.start()
+    with pytest.raises(InputError, match="compressed in a way that we cannot read"):
+        read_log(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5_000_000
+
+
+def test_a_directory_of_members_is_read_once_however_many_there_are(tmp_path, monkeypatch):
+    """And not for each of them, which would take the square of their number."""
+    path = write_archive(tmp_path / "x.eval", [sample(f"q{i}", 1, f"Where {i}?", "x") for i in range(200)])
+    opened, real = [], zipfile.ZipFile._RealGetContents
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: (opened.append(self), real(self)))
+    assert len(read_log(path).questions) == 200
+    assert len(opened) == 1
+
+
+def test_a_large_directory_whose_end_says_it_is_small_is_refused(tmp_path, monkeypatch):
+    """zipfile believes the record for large archives, which stands before the end."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
+    path = write_archive(tmp_path / "x.eval")
+    content = bytearray(path.read_bytes())
+    content[-10:-6] = (50).to_bytes(4, "little")
+    path.write_bytes(content)
+    assert len(zipfile.ZipFile(path).infolist()) == len(SAMPLES) + 2
+    monkeypatch.setattr(archive, "DIRECTORY", 100)
+    with pytest.raises(InputError, match="its directory has more than 100 bytes"):
+        Archive(path)
+
+
 def test_a_large_directory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "DIRECTORY", 100)
     with pytest.raises(InputError, match="its directory has more than 100 bytes"):
@@ -193,3 +230,17 @@ def test_logs_that_inspect_itself_wrote_are_read(tmp_path):
         inspect_log.write_eval_log(log, str(tmp_path / f"log.{ending}"))
         bundle = read_log(Path(tmp_path / f"log.{ending}"))
         assert bundle.responses["facts-openai-gpt-5"][0].text == "In London."
+
+
+def test_an_evaluation_that_failed_is_said(tmp_path):
+    path, cut = tmp_path / "x.json", sample("q2", 1, "Who?", "He w", error={"message": "timeout"})
+    failed = {"status": "error", "error": {"message": "RateLimitError: 429\nTraceback"}}
+    path.write_text(json.dumps({**HEADER, **failed, "samples": [*SAMPLES[:1], cut]}))
+    said = [problem.what for problem in read_log(path).problems]
+    assert said == ["its status is 'error': RateLimitError: 429", "1 question whose sample ended with an error: q2"]
+    path.write_text(json.dumps({**HEADER, "status": "cancelled", "samples": SAMPLES[:1]}))
+    assert [problem.what for problem in examine(path).problems] == ["its status is 'cancelled'"]
+    path = tmp_path / "x.eval"
+    write_archive(path, SAMPLES[:1], "_journal/start.json", {"eval": HEADER["eval"]})
+    assert [problem.what for problem in read_log(path).problems] == ["the evaluation was not finished"]
+    assert read_log(write_archive(path, SAMPLES[:1])).problems == []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nuggeteer.errors import InputError
 from nuggeteer.formats import objects
 from nuggeteer.formats.bundle import Bundle
-from nuggeteer.formats.objects import open_file, read_objects, read_whole
+from nuggeteer.formats.objects import as_table, open_file, read_objects, read_whole
 
 ROWS = [{"qid": "1", "text": "one, two"}, {"qid": "2", "text": 'a "b"\nc; d'}]
 
@@ -67,6 +67,33 @@ def test_cells_of_a_table_come_back(tmp_path_factory, rows, delimiter):
     path.write_bytes(table(rows, delimiter))
     expected = [kept for row in rows if (kept := {key: cell for key, cell in row.items() if cell.strip()})]
     assert read(path)[0] == expected
+
+
+def as_a_spreadsheet(text, delimiter):
+    """The cells of a table, as a spreadsheet reads it: a row ends at a line feed and at a carriage return."""
+    cells, quoted = [""], False
+    for place, char in enumerate(text):
+        if char == '"':
+            quoted = not quoted
+            cells[-1] += char if quoted and text[place - 1 : place] == '"' else ""
+        elif not quoted and char in (delimiter, "\n", "\r"):
+            cells.append("")
+        else:
+            cells[-1] += char
+    return cells
+
+
+FORMULAS = st.text("=+-@＝＋－＠'\"\r\n\t ok1,;", max_size=8)
+
+
+@given(st.lists(st.dictionaries(FORMULAS, FORMULAS, min_size=2), min_size=1, max_size=4), st.sampled_from(",;\t"))
+def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet(rows, delimiter):
+    text = as_table(rows, delimiter).decode()
+    assert [cell for cell in as_a_spreadsheet(text, delimiter) if cell[:1] in tuple("=+-@＝＋－＠\t\r\n")] == []
+
+
+def test_a_carriage_return_begins_no_row():
+    assert as_table([{"a": "ok\r=1+1", "b": "＝1"}], ",") == b'"a","b"\n"ok\r=1+1","\'\xef\xbc\x9d1"\n'
 
 
 def test_what_is_no_object_is_kept_aside_with_its_place(tmp_path):

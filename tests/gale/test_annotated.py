@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.errors import InputError
 from nuggeteer.formats.annotation import Extent, Snippet
+from nuggeteer.formats.annotation_files import read_snippets, write_snippets
 from nuggeteer.formats.distillation import Corpus, Distillation, DistilledNugget
 from nuggeteer.gale.annotated import annotated_answers, densities, irrelevant_characters
 from nuggeteer.gale.citations import check_citations
@@ -209,7 +211,7 @@ def test_cells_are_scored_as_evaluations_of_their_own(here, capsys):
 
 
 def test_citations_are_looked_up_in_the_documents(here, capsys):
-    """2008, §3.2.4, shortened: each citation supports a part of what the snippet says; one quotes what is not there."""
+    """Without chunks every citation is of every nugget; one quotes what is not there."""
     officer = "the officer was killed late Sunday on the motorway between Leposavic and Mitrovica"
     snippet = {
         "qid": "q", "snippet": "1", "text": officer, "nuggets": [{"spans": [[0, len(officer)]]}],
@@ -231,6 +233,98 @@ def test_citations_are_looked_up_in_the_documents(here, capsys):
     }  # fmt: skip
     assert found["d4"]["share"] is None
     assert found["d1"]["share"] > 0.5
+
+
+# 2008, §3.2.4, as printed, with the nuggets of the snippet; and the locative modifier as annotators split it.
+POLICE = """\
+Query: q
+Distiller: A
+Snippet 1: The UN police said the officer was killed late Sunday on the motorway between Leposavic and Mitrovica, \
+some 55 kilometers (33 miles) north of the capital Pristina
+Nugget: The UN police said [[the officer was killed]] late Sunday on the motorway between Leposavic and Mitrovica, \
+some 55 kilometers (33 miles) north of the capital Pristina
+Nugget: The UN police said the officer was killed [[late Sunday]] on the motorway between Leposavic and Mitrovica, \
+some 55 kilometers (33 miles) north of the capital Pristina
+{places}
+Chunk 1: The UN police said the officer was killed late Sunday on the motorway between Leposavic and Mitrovica
+Citation 1: Menon became the first UN policeman to die in the line of duty in Kosovo when he was ambushed late Sunday \
+on a motorway between Leposavic and Mitrovica
+Chunk 2: The officer was killed late Sunday some 55 kilometers (33 miles) north of the capital Pristina
+Citation 2: Satish Menon, 43, from India's southern state of Kerala, was killed by sniper fire shortly before midnight \
+Sunday while traveling in a U.N. police car near the village of Slatina, some 55 kilometers (33 miles) north of the \
+capital, Pristina, police said
+"""
+BEFORE = "The UN police said the officer was killed late Sunday "
+PLACES = (
+    "on the motorway between Leposavic and Mitrovica",
+    "some 55 kilometers (33 miles) north of the capital Pristina",
+)
+WHOLE = f"Nugget: {BEFORE}[[{PLACES[0]}, {PLACES[1]}]]"
+SPLIT = f"Nugget: {BEFORE}[[{PLACES[0]}]], {PLACES[1]}\nNugget: {BEFORE}{PLACES[0]}, [[{PLACES[1]}]]"
+
+
+@pytest.mark.parametrize("notation", ["txt", "jsonl"])
+@pytest.mark.parametrize("places", [WHOLE, SPLIT], ids=["whole", "split"])
+def test_a_citation_supports_the_nuggets_of_its_chunk_in_the_papers_printed_example(here, capsys, places, notation):
+    """Before the split no citation supports the place, and the check says why; after it each supports its own part."""
+    (here / "A.txt").write_text(POLICE.format(places=places))
+    if notation == "jsonl":
+        assert main(["convert", "annotation", "A.txt", "--out", "A.jsonl"]) == 0
+    documents = [line.split(": ", 1)[1] for line in POLICE.splitlines() if line.startswith("Citation")]
+    write_lines(here / "cited.jsonl", [{"docid": str(i), "text": text} for i, text in enumerate(documents, 1)])
+    capsys.readouterr()
+    write_lines(here / "corpus.jsonl", [{"type": "corpus", "characters_per_nug": 40}])
+    command = ["distill", f"A.{notation}", "corpus.jsonl", "--unchecked", "--documents", "cited.jsonl"]
+    assert main([*command, "--json", "out.json"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    found = json.loads((here / "out.json").read_text())["citations"]
+    assert all(one["quoted"] for one in found)
+    cited: dict[str, dict[str, bool]] = {}
+    for one in found:
+        cited.setdefault(one["nugget"], {})[one["docid"]] = one["doubtful"]
+    both = {"1": False, "2": False}
+    assert cited.pop("the officer was killed") == cited.pop("late Sunday") == both
+    if places == WHOLE:
+        assert cited == {", ".join(PLACES): {"1": True, "2": True}}
+        assert "1 is cited for a part of it; split the nugget" in out
+    else:
+        assert cited == {PLACES[0]: {"1": False}, PLACES[1]: {"2": False}}
+        assert "split the nugget" not in out
+        assert [one["share"] for one in found if one["nugget"] == PLACES[1]] == [pytest.approx(1)]
+
+
+def test_only_citations_of_whole_nuggets_count_for_the_citation_weighted_f(here):
+    """The place is cited by nobody before the split, and by one document each after it."""
+    for places, expected in ((WHOLE, [(), ("1", "2"), ("1", "2")]), (SPLIT, [("1",), ("1", "2"), ("1", "2"), ("2",)])):
+        (here / "A.txt").write_text(POLICE.format(places=places))
+        lines, _ = annotated_answers([(here / "A.txt", read_snippets(here / "A.txt", []))]).lines()
+        assert sorted(line.citations for *_, line in lines if isinstance(line, DistilledNugget)) == sorted(expected)
+
+
+def test_citations_survive_the_way_to_brackets_and_back(here):
+    (here / "A.txt").write_text(POLICE.format(places=SPLIT))
+    (first,) = read_snippets(here / "A.txt", [])
+    own = [*first.extra["citations"], {"docid": "d7"}, {"docid": "d8", "quote": r"a [b] \ c"}]
+    write_snippets(here / "B.txt", [replace(first, extra={"citations": own})])
+    (second,) = read_snippets(here / "B.txt", [])
+    assert second.extra["citations"] == own
+    assert second.nuggets == first.nuggets
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("Chunk 1: a fox", "2: nothing is cited for chunk '1'"),
+        ("Citation 1: x\nCitation 1: y", "5: Citation 1 a second time"),
+        ("Chunk 1: a [[fox]]", "4: a chunk has no double brackets"),
+        ("Chunk 1: fox red\nCitation 1: x", "2: the chunk of the citation of 1 is no excerpt of the snippet"),
+        ("Chunk 1: a dog\nCitation 1: x", "2: the chunk of the citation of 1 is no excerpt of the snippet"),
+    ],
+)
+def test_wrong_chunks_are_refused_at_their_line(here, capsys, lines, says):
+    (here / "A.txt").write_text(f"Query: q\nSnippet 1: a red fox\nNugget: [[a red fox]]\n{lines}\n")
+    assert main(["distill", "A.txt", "--unchecked"]) == 2
+    assert f"A.txt:{says}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_share_of_words_is_between_none_and_all_of_them():

@@ -9,7 +9,13 @@ import shlex
 import pytest
 
 from nuggeteer.cli.main import main
+from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from tests.conftest import ROOT, write_lines
+
+
+def test_the_guide_names_as_many_queries_as_an_interval_takes():
+    number = {5: "five"}[MIN_QUESTIONS]
+    assert f"if there are {number} queries or more" in (ROOT / "docs/guides/gale.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -274,8 +274,56 @@ def test_rules_that_the_papers_state_without_an_example(nuggetizer, text, nugget
 
 
 @pytest.mark.parametrize(
+    ("text", "nugget"),
+    [
+        ("The convoy headed to the coast.", ("LOC", "to the coast")),
+        ("The army sent tanks to the frontier.", ("LOC", "to the frontier")),
+        ("The smugglers vanished into the forest.", ("LOC", "into the forest")),
+        ("The group sells cars worldwide.", ("LOC", "worldwide")),
+        ("She studied abroad.", ("LOC", "abroad")),
+        ("The king went to Oslo for a wedding.", ("MOD", "for a wedding")),
+        ("They escaped on horseback.", ("MOD", "on horseback")),
+        ("He was fined for lying.", ("MOD", "for lying")),
+        ("Prices fell 3 percent after the bank cut its rate.", ("TMP", "after the bank cut its rate")),
+        ("They arrived late on Monday.", ("TMP", "late on Monday")),
+        ("The festival is held every summer.", ("TMP", "every summer")),
+        ("She retired at the age of 66.", ("NUM", "at the age of 66")),
+        ("Spain beat Chile 3-1 in Madrid.", ("NUM", "3-1")),
+        ("Tens of thousands of voters stayed at home.", ("NUM", "Tens of thousands")),
+        ("A storm hit southern Norway.", ("GPE", "southern Norway")),
+        ("The deal was signed by India, Nepal and Bhutan.", ("EVT", "The deal was signed by India, Nepal and Bhutan")),
+        ("Chad and Niger reached an agreement.", ("EVT", "Chad and Niger reached an agreement")),
+        ("The guards opened the gate and let the crowd in.", ("EVT", "The guards let the crowd in")),
+        ("Good morning, the volcano has erupted.", ("EVT", "the volcano has erupted")),
+        ("The judge ruled that the ban was illegal.", ("STM", "The judge ruled that the ban was illegal")),
+    ],
+)
+def test_rules_that_the_annotated_sentences_taught(nuggetizer, text, nugget):
+    """Each on a sentence that is not among them."""
+    assert nugget in words(nuggetizer, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nugget"),
+    [
+        ("Police charged Okafor with fraud on Monday.", ("PER", "Okafor")),
+        ("Lena and Okafor married in 1990.", ("PER", "Okafor")),
+        ("Sarah Menon won the seat. Menon resigned in May.", ("PER", "Menon")),
+        ("Iran denied that it had built a reactor.", ("GPE", "Iran")),
+        ("Moscow said that it would reply.", ("GPE", "Moscow")),
+        ("Japan met with Chile in Lima.", ("GPE", "Chile")),
+    ],
+)
+def test_surnames_are_persons_and_states_speak_for_themselves(nuggetizer, text, nugget):
+    assert nugget in words(nuggetizer, text)
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
+        ("The two-day meeting went well.", "TMP"),
+        ("He was sentenced to six years.", "TMP"),
+        ("The president will fly to the ministry.", "LOC"),
         ("The 34-year-old pilot slept.", "TMP"),
         ("The crew of Apollo 8 slept.", "NUM"),
         ("She added salt to the water.", "STM"),

@@ -70,8 +70,9 @@ def test_the_parts_are_what_one_sees_who_changes_one_thing_after_the_other(night
     assert causes.rest == pytest.approx(0, abs=1e-9)
     assert causes.verdicts == pytest.approx(f3(judged) - f3(then), abs=1e-9)
     assert causes.judges == pytest.approx(f3(night) - f3(judged), abs=1e-9)
-    assert causes.build == pytest.approx(f3(night, "build-102") - f3(night), abs=1e-9)
-    assert causes.change == pytest.approx(f3(night, "build-102") - causes.recorded, abs=1e-9)
+    change = diff(collection, "build-101", "build-102").headline.interval.value
+    assert causes.build == pytest.approx(change, abs=1e-9)
+    assert causes.change == pytest.approx(f3(night) + change - causes.recorded, abs=1e-9)
     assert min(abs(part) for part in (causes.verdicts, causes.judges, causes.build)) > 0.001
     assert (causes.judges_then, causes.judges_now) == (("mild",), ("strict",))
 

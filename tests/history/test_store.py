@@ -160,8 +160,8 @@ def test_stored_builds_scored_anew_score_as_their_files_would(collection, histor
     write_lines(collection.root / "judgements" / "late.jsonl", [no])
     judged = read_collection(collection.root)
     after = score(judged, ["old", "new"])
-    assert history.rescore(judged) == 2
-    assert history.rescore(judged) == 0
+    assert history.rescore(judged) == (2, 0)
+    assert history.rescore(judged) == (0, 0)
     was, now, *_ = (s for s in history.scorings("f3") if s.run == "old")
     assert was.interval == before["old"].measures["f3"]
     assert now.interval == after["old"].measures["f3"]
@@ -179,7 +179,7 @@ def test_a_stored_build_is_scored_as_of_the_group_it_had(collect):
     before = score(collection, ["new"])
     history.record(before)
     write_lines(manifest, [{"run": "old", "judged": "every"}])
-    assert history.rescore(read_collection(collection.root), seed=1) == 1
+    assert history.rescore(read_collection(collection.root), seed=1) == (1, 0)
     first, second = history.scorings("f3")
     assert (first.group, second.group) == ("old", "old")
     assert second.interval == score(collection, ["new"], seed=1)["new"].measures["f3"]
@@ -188,8 +188,8 @@ def test_a_stored_build_is_scored_as_of_the_group_it_had(collect):
 def test_scoring_anew_adds_measures_that_other_builds_were_scored_by(collection, history):
     history.record(score(collection, ["old"], ["f3"]))
     history.record(score(collection, ["new"], ["f3", "recall"]))
-    assert history.rescore(collection) == 1
-    assert history.rescore(collection) == 0
+    assert history.rescore(collection) == (1, 0)
+    assert history.rescore(collection) == (0, 0)
     by_recall = {s.run: s.interval for s in history.scorings("recall")}
     scores = score(collection, ["old", "new"], ["recall"])
     assert by_recall == {run.name: run.measures["recall"] for run in scores.runs}
@@ -272,7 +272,7 @@ def test_an_older_file_is_brought_up_to_date(collection, history, monkeypatch):
     history.record(score(collection, ["old"]))
     monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, STEP])
     assert [s.run for s in history.scorings("f3")] == ["old"]
-    assert query(history, "PRAGMA user_version") == [(2,)]
+    assert query(history, "PRAGMA user_version") == [(len(database.MIGRATIONS),)]
     assert query(history, "SELECT * FROM notes") == [(1, "moved")]
     history.record(score(collection, ["new"]))
     assert query(history, "SELECT count(*) FROM notes") == [(1,)]
@@ -286,7 +286,7 @@ def test_a_migration_that_fails_changes_nothing(collection, history, monkeypatch
         with pytest.raises(NuggeteerError, match="no such table: nowhere"):
             history.scorings("f3")
     assert query(history, "SELECT * FROM sqlite_master") == before
-    assert query(history, "PRAGMA user_version") == [(1,)]
+    assert query(history, "PRAGMA user_version") == [(len(database.MIGRATIONS),)]
     assert [s.run for s in history.scorings("f3")] == ["old"]
 
 
@@ -296,9 +296,8 @@ def test_a_newer_file_is_refused_and_left_alone(collection, history, monkeypatch
         history.record(score(collection, ["old"]))
     before = history.path.read_bytes()
     for act in (lambda: history.scorings("f3"), lambda: history.record(score(collection, ["new"]))):
-        with pytest.raises(
-            NuggeteerError, match=r"history\.sqlite3: was written by a newer nuggeteer \(file version 2"
-        ):
+        newer = rf"history\.sqlite3: was written by a newer nuggeteer \(file version {len(database.MIGRATIONS) + 1}"
+        with pytest.raises(NuggeteerError, match=newer):
             act()
     assert history.path.read_bytes() == before
 
@@ -404,12 +403,18 @@ def closed(collection):
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_a_folder_that_is_read_only_can_be_read_and_not_written(closed, unprivileged):
+@pytest.fixture
+def tonight(closed):
+    """The scores of another build, made before the rights are given up: not everybody may read the project."""
+    return score(read_collection(closed), ["new"])
+
+
+def test_a_folder_that_is_read_only_can_be_read_and_not_written(closed, tonight, unprivileged):
     history = History.of(closed)
     before = history.path.read_bytes()
     assert [s.run for s in history.scorings("f3")] == ["old"]
     with pytest.raises(NuggeteerError, match=r"history\.sqlite3: cannot be opened or written; check the permissions"):
-        history.record(score(read_collection(closed), ["new"]))
+        history.record(tonight)
     assert history.path.read_bytes() == before
 
 
@@ -540,20 +545,62 @@ def test_the_commands_record_and_show(here, capsys):
 
 
 @pytest.mark.slow
-def test_after_a_judgement_history_says_what_does_not_compare_and_rescoring_mends_it(here, capsys):
+def test_after_a_judgement_history_scores_again_by_itself_and_keeps_what_was_recorded(here, capsys):
+    for build in ("build-101", "build-102"):
+        main(["score", build, "--record"])
+    text = json.loads((here / "runs" / "build-101.jsonl").read_text().splitlines()[0])
+    write_lines(here / "judgements" / "me.jsonl", [{**text, "nugget": "3", "verdict": True}])
+    main(["score", "build-103", "--record"])
+    before = query(History.of(here), "SELECT * FROM scores")
+    capsys.readouterr()
+    assert main(["history"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 builds scored again")
+    assert "≠" not in out
+    assert set(before) < set(query(History.of(here), "SELECT * FROM scores"))
+    assert main(["history"]) == 0
+    assert "scored again" not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_without_time_history_says_which_builds_do_not_compare(here, capsys, monkeypatch):
     for build in ("build-101", "build-102"):
         main(["score", build, "--record"])
     text = json.loads((here / "runs" / "build-101.jsonl").read_text().splitlines()[0])
     write_lines(here / "judgements" / "me.jsonl", [{**text, "nugget": "3", "verdict": True}])
     main(["score", "build-103", "--record"])
     capsys.readouterr()
+    monkeypatch.setattr("nuggeteer.cli.history.SOON", 0.0)
+    assert main(["history"]) == 0
+    out, err = capsys.readouterr()
+    assert "≠ 2 builds not comparable with the latest: other judgements" in " ".join(out.split())
+    assert "2 builds must still be scored again; nuggeteer history --rescore does it" in err
+
+
+@pytest.mark.slow
+def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp_path):
+    """Also about the run that it was about then, whatever was recorded in between."""
+    (here / "runs" / "build-101.jsonl").rename(here / "runs" / "accepted.jsonl")
+    night = ["nightly", "build-103", "--against", "build-102"]
+    assert main([*night, "--label", "bad"]) == 0
+    assert main(["nightly", "build-102", "--against", "accepted"]) == 0
+    with sqlite3.connect(History.of(here).path) as db:
+        db.execute(
+            "UPDATE rulings SET decision = 'PASS', basis = 'read', reason = 'then', signature = 'then' WHERE id = 1"
+        )
+    db.close()
+    capsys.readouterr()
     assert main(["history"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "≠ 2 builds not comparable with the latest: other judgements. nuggeteer history --rescore" in out
-    assert main(["history", "--rescore"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("2 builds scored again")
-    assert "≠" not in out
+    assert "With today's verdicts, build-103 (bad) is UNDECIDED; recorded was PASS." in out
+    assert main(["report", "--site", str(tmp_path / "site")]) == 0
+    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "PASS (with today's verdicts UNDECIDED)" in index
+    page = (tmp_path / "site" / "build-1.html").read_text(encoding="utf-8")
+    assert "</span> PASS</h2>" in page
+    assert "With today&#39;s verdicts: UNDECIDED." in page
+    (first, second) = History.of(here).scorings("f3")
+    assert (first.ruling.against, second.ruling.against) == ("build-102", "accepted")
 
 
 def test_hostile_labels_and_texts_reach_the_terminal_as_visible_characters_only(collect, capsys):

@@ -227,10 +227,10 @@ def test_builds_scored_otherwise_do_not_compare_and_the_alarm_passes_over_them(r
     assert np.isnan(trend.delta).all()
     assert np.isnan(trend.alarm.evidence).tolist() == [True] * 5 + [False]
     assert not nugget_timelines(history, trend.builds).gained.any()
-    assert history.rescore(judged) == 5
+    assert history.rescore(judged) == (5, 0)
     (trend,) = trends(history)
     assert trend.comparable.all()
-    assert history.rescore(judged) == 0
+    assert history.rescore(judged) == (0, 0)
 
 
 def test_a_build_that_was_never_asked_a_question_does_not_compare(recorded):

@@ -10,7 +10,7 @@ import pytest
 from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.judging.session import Session
-from nuggeteer.judging.state import SUGGESTIONS_AHEAD, JudgingState, JudgingSubject
+from nuggeteer.judging.state import JudgingState, JudgingSubject
 
 NUGGETS = [
     {"qid": "q1", "nugget": "1", "text": "built the first nuclear reactor"},
@@ -39,8 +39,8 @@ def fermi(collect: Callable[..., Collection]) -> Collection:
 def begin(fermi: Collection) -> Callable[..., Session]:
     """Starts a session of ann's, as the command does."""
 
-    def start(against: str | None = None, ahead: int = SUGGESTIONS_AHEAD, **how: Any) -> Session:
-        state = JudgingState.read(JudgingSubject(fermi.root, "tonight", against), ahead=ahead)
+    def start(against: str | None = None, **how: Any) -> Session:
+        state = JudgingState.read(JudgingSubject(fermi.root, "tonight", against))
         return Session(state, Ledger(fermi.root, "ann"), **how)
 
     return start

@@ -14,86 +14,22 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.filters import Filter
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
-from nuggeteer.judging.state import JudgingState, JudgingSubject, PendingPair
-from nuggeteer.judging.suggest import forecast, suggest
+from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject
+from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.screens.layout import lay_out
+from nuggeteer.screens.layout import notes
+from tests.conftest import write_lines
+
+
+def own(session, assessor="ann"):
+    """What stands of an assessor's, in the order of giving, as the next command would read it."""
+    judgements = read_collection(session.state.collection.root).judgements
+    return sorted((j for j in judgements if j.assessor == assessor), key=lambda j: j.at)
 
 
 def written(session, assessor="ann"):
-    """(qid, nugget, text, verdict) of all that stands of an assessor's, as the next command would read it."""
-    judgements = read_collection(session.state.collection.root).judgements
-    return [(j.qid, j.nugget, j.text, j.verdict) for j in judgements if j.assessor == assessor]
-
-
-def in_view(session):
-    nugget = session.state.key.nuggets[session.pending.nugget]
-    return nugget.qid, nugget.nugget, session.state.run(session.pending.side).texts[session.response]
-
-
-def everything(session, verdict=False, most=100):
-    """Judge until nothing is left; what was asked."""
-    asked = []
-    while session.pending is not None:
-        assert len(asked) < most
-        asked.append(in_view(session))
-        session.judge(verdict)
-    return asked
-
-
-def test_the_first_question_is_what_suggest_says(begin):
-    session = begin()
-    scorer = Scorer(session.state.collection, ["f3"])
-    best = suggest(scorer, scorer.read("tonight"), scorer.measures[0], 1)[0]
-    assert (session.pending.nugget, session.response) == (best.nugget, best.response)
-
-
-def test_a_verdict_is_on_disk_when_the_next_question_is_in_view(begin):
-    session = begin()
-    asked = in_view(session)
-    session.judge(True)
-    assert written(session) == [(*asked, True)]
-    assert in_view(session) != asked
-    session.judge(False)
-    assert len(written(session)) == 2
-    assert session.judged == 2
-
-
-def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin):
-    session = begin()
-    nugget, response = session.pending.nugget, session.response
-    session.judge(True)
-    session.show_guess()
-    assert session.card().guess is not None
-    session.judge(False)
-    assert session.card().guess is None, "hidden again with the next question"
-    first, second = (j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann")
-    assert first.extra["source"] == "judge"
-    assert first.extra["tool"].startswith("nuggeteer ")
-    assert (first.run, second.run) == ("tonight", "tonight")
-    assert first.extra["guess"]["shown"] is False
-    assert second.extra["guess"]["shown"] is True
-    # Against the match score and the mean of the draws' chances of the pair alone.
-    scorer, matched = session.state.scorer, session.state.matched_runs[0]
-    pairs = [
-        p for p in range(matched.begin[response], matched.begin[response + 1]) if matched.pairs.nugget[p] == nugget
-    ]
-    assert first.extra["guess"]["score"] == matched.pairs.scores[pairs[0]]
-    alone = scorer.draws.chances(matched.pairs[pairs], matched.group)
-    assert first.extra["guess"]["probability"] == pytest.approx(alone[:, nugget].mean(), rel=1e-6)
-    assert 0 < first.extra["guess"]["probability"] < 1
-
-
-def test_everything_is_asked_once_and_then_nothing(begin):
-    """All noes, without a new state: every pair of the run but what a yes has settled, each once."""
-    session = begin()
-    asked = everything(session)
-    pairs = {(n.qid, n.nugget, t) for n in session.state.key.nuggets for t in dict.fromkeys(texts(session, n.qid))}
-    assert sorted(asked) == sorted(pairs)
-    assert session.card() is None
-    with pytest.raises(NuggeteerError, match="nothing left"):
-        session.judge(True)
+    return [(j.qid, j.nugget, j.text, j.verdict) for j in own(session, assessor)]
 
 
 def texts(session, qid):
@@ -101,23 +37,125 @@ def texts(session, qid):
     return run.texts[slice(*run.offsets[key.position[qid] : key.position[qid] + 2])]
 
 
-def test_a_yes_settles_the_nugget_for_the_answer(begin):
+def in_view(session):
+    """The question, the nugget, and the text that a no is about."""
+    asked, nugget = session.asked, session.state.key.nuggets[session.nugget]
+    run = session.state.run(asked.side)
+    return (
+        nugget.qid,
+        nugget.nugget,
+        run.answer(asked.question) if asked.response is None else run.texts[session.marked],
+    )
+
+
+def everything(session, verdict=False, most=100):
+    """Judge until nothing is left; what was asked."""
+    asked = []
+    while session.asked is not None:
+        assert len(asked) < most
+        while session.asked is not None and session.open_nuggets:
+            asked.append(in_view(session))
+            session.judge(verdict)
+        if session.asked is not None:
+            session.next()
+    return asked
+
+
+def test_the_first_card_is_the_first_of_the_reading_order(begin):
     session = begin()
-    asked = everything(session, True)
-    assert len(asked) == len({(qid, nugget) for qid, nugget, _ in asked}) == 4
+    scorer = Scorer(session.state.collection, ["f3"])
+    first = ReadingOrder(scorer, scorer.read("tonight"), scorer.measures[0]).cards[0]
+    assert session.asked.question == first.question
+    assert session.asked.nuggets == tuple(one.nugget for one in first.suggestions)
+
+
+def test_a_card_is_an_answer_with_its_open_nuggets_and_what_is_known_is_shown_as_known(begin, fermi):
+    """What the answer has is known where a sentence of it was judged yes, or all of it no."""
+    text = "He was born in Rome, and his team started the first nuclear reactor."
+    Ledger(fermi.root, "bob").append(Judgement("q1", "2", texts(begin(), "q1")[1], True))
+    session = begin(filter=Filter("q1"))
+    card = session.card()
+    assert [(shown.nugget.nugget, shown.word, shown.asked) for shown in card.nuggets] == [
+        ("1", None, True),
+        ("2", "yes", False),
+    ]
+    assert text not in [response.text for response in card.answer]
+    assert [response.text for response in card.answer] == texts(session, "q1")
+    assert card.left == 1
+
+
+def test_a_verdict_is_on_disk_when_the_next_nugget_is_in_view(begin):
+    session = begin()
+    first = in_view(session)
+    session.judge(True)
+    assert written(session) == [(*first, True)]
+    assert in_view(session)[0] == first[0], "of the same answer"
+    assert in_view(session)[1] != first[1]
+    session.judge(False)
+    assert len(written(session)) == 2
+    assert session.judged == 2
+
+
+def test_a_verdict_is_about_the_whole_answer(begin):
+    """It says so, and the same answer in another run is known as well."""
+    session = begin()
+    session.judge(True)
+    session.judge(False)
+    for judgement in own(session):
+        question = session.state.key.position[judgement.qid]
+        assert judgement.scope == "answer"
+        assert judgement.docid is None
+        assert judgement.text == session.state.run(0).answer(question) == "\n".join(texts(session, judgement.qid))
+    state = JudgingState.read(session.state.subject)
+    verdicts = [state.verdict(0, nugget) for nugget in session.asked.nuggets]
+    assert verdicts == [True, False]
+
+
+def test_a_verdict_says_what_the_tool_had_guessed_and_whether_it_was_shown(begin):
+    session = begin()
+    nugget = session.nugget
+    session.judge(True)
+    session.show_guess()
+    assert session.card().guess is not None
+    session.judge(False)
+    assert session.card().guess is None, "hidden again with the next nugget"
+    first, second = own(session)
+    assert first.extra["source"] == "judge"
+    assert first.extra["tool"].startswith("nuggeteer ")
+    assert (first.run, second.run) == ("tonight", "tonight")
+    assert first.extra["guess"]["shown"] is False
+    assert second.extra["guess"]["shown"] is True
+    # The probability that the score has, and the match score of the best response.
+    scored = score(session.state.collection, ["tonight"], ["f3"]).runs[0].outcome
+    assert first.extra["guess"]["probability"] == pytest.approx(scored.probability[nugget], rel=1e-6)
+    matched = session.state.matched_runs[0]
+    of_nugget = [
+        matched.scores[matched.begin[response] + nugget % 2] for response in session.state.responses(0, nugget // 2)
+    ]
+    assert first.extra["guess"]["score"] == max(of_nugget)
+    assert 0 < first.extra["guess"]["probability"] < 1
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_everything_is_asked_once_and_then_nothing(begin, verdict):
+    session = begin()
+    asked = everything(session, verdict)
+    assert sorted(asked) == sorted(
+        (n.qid, n.nugget, "\n".join(texts(session, n.qid))) for n in session.state.key.nuggets
+    )
+    assert session.card() is None
+    with pytest.raises(NuggeteerError, match="nothing left"):
+        session.judge(True)
 
 
 def test_a_session_goes_on_where_another_was_broken_off(begin):
     """The ledger is the state: nothing that was judged is asked again."""
     first = begin()
-    done = []
-    for _ in range(3):
-        done.append(in_view(first))
-        first.judge(False)
-    rest = everything(begin())
-    assert not set(done) & set(rest)
-    whole = {(n.qid, n.nugget, t) for n in first.state.key.nuggets for t in texts(first, n.qid)}
-    assert set(done) | set(rest) == whole
+    first.judge(False)
+    done = {one[:2] for one in written(first)}
+    rest = {one[:2] for one in everything(begin())}
+    assert not done & rest
+    assert done | rest == {(n.qid, n.nugget) for n in first.state.key.nuggets}
 
 
 def test_what_others_judge_meanwhile_is_not_asked(begin, fermi):
@@ -125,50 +163,103 @@ def test_what_others_judge_meanwhile_is_not_asked(begin, fermi):
     peek = begin()
     peek.skip()
     theirs = in_view(peek)
-    Ledger(fermi.root, "carl").append(Judgement(*theirs, False))
+    Ledger(fermi.root, "carl").append(Judgement(*theirs, False, scope="answer"))
     session.refresh(JudgingState.read(session.state.subject), session.revision)
     session.skip()
     assert theirs not in everything(session)
 
 
-def test_what_is_judged_already_is_not_judged_again(begin, fermi):
-    """Neither by turning back to it, nor when somebody else was quicker: nobody contradicts himself by mistake."""
-    session = begin(filter=Filter("q1", "1"))
+def test_a_second_thought_on_the_card_in_view_takes_the_first_verdict_back(begin):
+    """Whoever moves up and says otherwise has changed his mind, and has not contradicted himself."""
+    session = begin(filter=Filter("q1"))
     first = in_view(session)
     session.judge(False)
-    while in_view(session) != first:
-        assert session.move(-1) or session.move(1)
+    assert session.move(-1)
+    session.judge(True)
+    assert written(session) == [(*first, True)]
+    assert session.judged == 1
+    lines = (session.state.collection.root / "judgements" / "ann.jsonl").read_text().splitlines()
+    assert ["retracted" in json.loads(line) for line in lines] == [False, True, False]
+    session.undo()
+    assert written(session) == []
+
+
+def test_what_somebody_else_was_quicker_to_judge_is_not_judged_again(begin, fermi):
+    session = begin(filter=Filter("q1", "1"))
+    Ledger(fermi.root, "carl").append(Judgement(*in_view(session), False, scope="answer"))
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
     with pytest.raises(NuggeteerError, match="judged already"):
         session.judge(True)
-    assert written(session) == [(*first, False)]
-    other = Ledger(fermi.root, "carl")
-    for text in texts(session, "q1"):
-        other.append(Judgement("q1", "1", text, False))
-    session.refresh(JudgingState.read(session.state.subject), session.revision)
-    for whole in (False, True):
-        with pytest.raises(NuggeteerError, match="s goes on"):
-            session.judge(False, whole)
-    session.skip()
-    assert session.pending is None
-
-
-def test_skipped_questions_come_last_the_first_skipped_first(begin):
-    session = begin()
-    skipped = []
-    for _ in range(2):
-        skipped.append(in_view(session))
-        session.skip()
+    with pytest.raises(NuggeteerError, match="judged already"):
+        session.judge_others()
     assert written(session) == []
-    assert everything(session)[-2:] == skipped
+    session.next()
+    assert session.asked is None
 
 
-def test_a_question_that_is_the_only_one_left_can_be_skipped_for_ever(begin):
-    session = begin(filter=Filter("q1", "2"))
+def test_all_others_no_is_one_key_and_one_undo(begin):
+    session = begin(filter=Filter("q1"))
+    first = in_view(session)
+    session.judge(True)
+    session.judge_others()
+    assert [(one[:2], one[3]) for one in written(session)] == [(first[:2], True), (("q1", "2"), False)]
+    assert not session.open_nuggets
+    session.undo()
+    assert written(session) == [(*first, True)]
+    session.undo()
+    session.judge_others()
+    assert [one[3] for one in written(session)] == [False, False]
+    session.undo()
+    assert written(session) == []
+    assert in_view(session) == first
+
+
+def test_the_next_answer_comes_when_all_nuggets_are_decided(begin):
+    session = begin()
+    first = session.asked
     session.judge(False)
-    session.judge(False)
-    only = in_view(session)
+    with pytest.raises(NuggeteerError, match="1 nugget is open: a says no"):
+        session.next()
+    session.judge(True)
+    assert session.asked == first, "one may still think otherwise"
+    session.next()
+    assert session.asked.question != first.question
+
+
+def test_a_card_with_one_nugget_is_done_with_its_verdict(begin):
+    session = begin(filter=Filter(None, "1"))
+    first = session.asked
+    session.judge(True)
+    assert session.asked.question != first.question
+    session.judge(True)
+    assert session.asked is None
+
+
+def test_skipped_answers_come_last_the_first_skipped_first(begin):
+    session = begin()
+    skipped = [session.asked.question]
     session.skip()
-    assert in_view(session) == only
+    everything_else = session.asked.question
+    session.skip()
+    skipped.append(everything_else)
+    assert session.asked.question == skipped[0]
+    assert written(session) == []
+    session.judge_others()
+    session.next()
+    assert session.asked.question == skipped[1]
+
+
+def test_of_a_skipped_answer_what_was_said_stands(begin):
+    session = begin()
+    card = session.asked
+    session.judge(True)
+    session.skip()
+    session.judge_others()
+    session.next()
+    assert session.asked.question == card.question
+    assert session.asked.nuggets == card.nuggets[1:]
+    session.skip()
+    assert session.asked.nuggets == card.nuggets[1:], "the only one that is left can be skipped for ever"
 
 
 def test_undo_retracts_and_asks_again(begin):
@@ -184,36 +275,40 @@ def test_undo_retracts_and_asks_again(begin):
     assert session.judged == 1
 
 
-def test_undo_goes_back_as_far_as_one_likes_and_into_earlier_sessions(begin):
+def test_undo_goes_back_as_far_as_one_likes_over_cards_and_into_earlier_sessions(begin):
     first = begin()
     asked = []
-    for _ in range(2):
-        asked.append(in_view(first))
-        first.judge(False)
-    later = begin()
-    asked.append(in_view(later))
-    later.judge(False)
+    for session in (first, begin):
+        session = session if isinstance(session, Session) else session()
+        while session.open_nuggets and len(asked) < 3:
+            asked.append(in_view(session)[:2])
+            session.judge(False)
+            if not session.open_nuggets:
+                session.next()
+                break
+    later = session
     for expected in reversed(asked):
         later.undo()
-        assert in_view(later) == expected
+        assert in_view(later)[:2] == expected
     assert written(later) == []
     assert later.undo() == ()
     assert written(later, "bob"), "nobody else's verdicts are touched"
 
 
-def test_after_a_new_outlook_undo_still_works(begin):
+def test_after_a_newer_state_undo_still_works(begin):
     session = begin()
     asked = in_view(session)
     session.judge(True)
     session.refresh(JudgingState.read(session.state.subject), session.revision)
     session.undo()
     assert in_view(session) == asked
-    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.on_answer(session.asked.side, session.nugget) is None
     session.refresh(JudgingState.read(session.state.subject), session.revision)
-    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.on_answer(session.asked.side, session.nugget) is None
+    assert asked in everything(session)
 
 
-def test_a_new_state_does_not_forget_what_was_said_while_it_was_worked_out(begin):
+def test_a_newer_state_does_not_forget_what_was_said_while_it_was_worked_out(begin):
     session = begin()
     session.judge(False)
     said, state = session.revision, JudgingState.read(session.state.subject)
@@ -221,6 +316,16 @@ def test_a_new_state_does_not_forget_what_was_said_while_it_was_worked_out(begin
     session.judge(False)
     session.refresh(state, said)
     assert asked not in everything(session)
+
+
+def test_the_card_in_view_stays_when_a_newer_state_arrives(begin):
+    """Nothing jumps, and what was decided on the card still shows."""
+    session = begin()
+    session.judge(True)
+    before = session.asked, session.nugget
+    session.refresh(JudgingState.read(session.state.subject), session.revision)
+    assert (session.asked, session.nugget) == before
+    assert [shown.word for shown in session.card().nuggets] == ["yes", None]
 
 
 def test_an_earlier_state_leaves_memory_when_a_newer_one_takes_over(begin):
@@ -240,18 +345,6 @@ def test_an_earlier_state_leaves_memory_when_a_newer_one_takes_over(begin):
         gc.enable()
 
 
-def test_none_of_them_is_a_no_on_every_response_that_nobody_judged(begin):
-    session = begin()
-    qid, nugget, first = in_view(session)
-    session.judge(False)
-    session.narrow(Filter(qid, nugget))
-    rest = [text for text in texts(session, qid) if text != first]
-    session.judge(False, whole=True)
-    assert sorted(written(session)) == sorted((qid, nugget, text, False) for text in [first, *rest])
-    session.undo()
-    assert written(session) == [(qid, nugget, first, False)], "one key, one undo"
-
-
 def test_a_verdict_that_cannot_be_written_is_not_taken_for_given(begin, monkeypatch):
     session = begin()
 
@@ -260,30 +353,13 @@ def test_a_verdict_that_cannot_be_written_is_not_taken_for_given(begin, monkeypa
 
     asked = in_view(session)
     monkeypatch.setattr(session.ledger, "extend", full)
-    for whole in (False, True):
+    for act in (lambda: session.judge(False), session.judge_others):
         with pytest.raises(NuggeteerError, match="no space"):
-            session.judge(False, whole)
+            act()
     assert in_view(session) == asked
     assert session.judged == 0
-    assert session.verdicts.verdict(session.pending.side, session.pending.nugget, session.response) is None
+    assert session.verdicts.on_answer(session.asked.side, session.nugget) is None
     assert session.undo() == ()
-
-
-def test_where_the_next_draw_cannot_be_recorded_the_verdict_is_kept_and_the_last_question_stays(begin):
-    session = begin()
-    draws = session.state.collection.root / "judgements" / "draws"
-    (draws / "tonight.jsonl").unlink(missing_ok=True)
-    (draws / "tonight.jsonl").mkdir(parents=True)  # where a file is wanted
-    asked = in_view(session)
-    with pytest.raises(NuggeteerError, match=r"no next question: .*tonight\.jsonl.*; every verdict given is kept"):
-        session.judge(True)
-    assert written(session) == [(*asked, True)]
-    assert in_view(session) == asked
-    (draws / "tonight.jsonl").rmdir()
-    session.skip()
-    assert in_view(session) != asked
-    assert not {in_view(session)} & {tuple(other[:3]) for other in written(session)}
-    assert asked not in everything(session)
 
 
 def test_a_reason_goes_with_one_verdict(begin):
@@ -292,18 +368,174 @@ def test_a_reason_goes_with_one_verdict(begin):
     assert session.card().reason == "a paraphrase"
     session.judge(True)
     session.judge(True)
-    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
-    assert [j.reason for j in own] == ["a paraphrase", None]
+    assert [j.reason for j in own(session)] == ["a paraphrase", None]
 
 
-def test_marked_words_are_in_the_verdict(begin):
-    session = begin()
-    session.narrow(Filter("q1", "1"))
-    text = in_view(session)[2]
-    start = text.index("first")
-    session.judge(True, span=(start, len(text)))
-    own = [j for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"]
-    assert text[slice(*own[0].span)] == "first nuclear reactor."
+class TestMarked:
+    """A yes may name the sentence that has it."""
+
+    @pytest.fixture
+    def session(self, begin):
+        return begin(filter=Filter("q1"))
+
+    def test_a_yes_on_the_marked_response_is_about_that_response(self, session):
+        session.mark(0)
+        session.judge(True)
+        (judgement,) = own(session)
+        assert (judgement.scope, judgement.text) == ("response", texts(session, "q1")[0])
+        assert session.marked is None, "the mark was for one nugget"
+        state = JudgingState.read(session.state.subject)
+        nugget = state.key.nugget_position[judgement.qid, judgement.nugget]
+        assert state.verdict(0, nugget) is True
+        assert session.undo() == (judgement,)
+        assert written(session) == []
+
+    def test_a_no_is_about_the_answer_whatever_is_marked(self, session):
+        session.mark(0)
+        session.judge(False)
+        assert [(j.scope, j.verdict) for j in own(session)] == [("answer", False)]
+
+    def test_what_contradicts_is_the_marked_response_and_the_answer_has_it_not(self, session):
+        session.mark(2)
+        session.judge(False, contradicts=True)
+        assert [(j.scope, j.word, j.text) for j in own(session)] == [
+            ("response", "contradicts", texts(session, "q1")[2]),
+            ("answer", "contradicts", "\n".join(texts(session, "q1"))),
+        ]
+        assert session.card().nuggets[0].word == "contradicts"
+        session.undo()
+        assert written(session) == []
+
+    def test_marked_words_are_in_the_verdict(self, session):
+        text = texts(session, "q1")[0]
+        start = text.index("first")
+        session.mark(0)
+        session.judge(True, span=(start, len(text)))
+        (judgement,) = own(session)
+        assert text[slice(*judgement.span)] == "first nuclear reactor."
+
+    def test_a_mark_stays_inside_the_answer(self, session):
+        session.mark(99)
+        assert session.card().marked == 2
+        session.mark(-5)
+        assert session.card().marked == 0
+        session.mark(None)
+        assert session.card().marked is None
+
+    def test_an_answer_of_one_response_needs_no_mark(self, collect):
+        root = collect([{"qid": "q1", "nugget": "1", "text": "a reactor"}], {"tonight": [("q1", "One reactor.")]}).root
+        session = Session(JudgingState.read(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
+        with pytest.raises(NuggeteerError, match="is one response"):
+            session.mark(0)
+        session.judge(True, span=(4, 11))
+        (judgement,) = own(session)
+        assert (judgement.scope, judgement.text, judgement.span) == ("response", "One reactor.", [4, 11])
+
+
+class TestPairs:
+    """The old way: one response and one nugget at a time."""
+
+    @pytest.fixture
+    def session(self, begin):
+        return begin(pairs=True)
+
+    def test_of_each_nugget_the_best_response_comes_first(self, session):
+        state = session.state
+        cards = list(session.open_cards())
+        assert [card.response for card in cards[:4]] == [state.best_response(0, card.nuggets[0]) for card in cards[:4]]
+        assert len({card.nuggets for card in cards[:4]}) == 4
+        assert sorted((card.nuggets[0], card.response) for card in cards) == sorted(
+            (n, response) for n, nugget in enumerate(state.key.nuggets) for response in state.responses(0, n // 2)
+        )
+
+    def test_a_no_is_about_the_response_alone(self, session):
+        asked = in_view(session)
+        session.judge(False)
+        (judgement,) = own(session)
+        assert (judgement.scope, judgement.text) == ("response", asked[2])
+        assert asked[2] in texts(session, asked[0])
+
+    def test_all_noes_ask_about_every_pair_once(self, session):
+        asked = everything(session)
+        assert sorted(asked) == sorted(
+            (n.qid, n.nugget, text) for n in session.state.key.nuggets for text in texts(session, n.qid)
+        )
+
+    def test_a_yes_settles_the_nugget_for_the_answer(self, session):
+        asked = everything(session, True)
+        assert len(asked) == len({one[:2] for one in asked}) == 4
+
+    def test_one_can_turn_to_another_response_and_judge_that(self, session):
+        session.narrow(Filter("q1", "1"))
+        session.mark(1)
+        session.judge(True)
+        assert written(session) == [("q1", "1", texts(session, "q1")[1], True)]
+
+    def test_undo_asks_again_about_what_a_yes_had_settled(self, begin):
+        session = begin(filter=Filter("q1", "1"), pairs=True)
+        asked = {in_view(session)[2]}
+        session.judge(True)
+        assert session.asked is None
+        session.undo()
+        asked |= {text for _, _, text in everything(session)}
+        assert asked == set(texts(session, "q1"))
+
+    def test_undo_goes_back_to_the_response_of_an_earlier_session(self, session, begin):
+        asked = in_view(session)
+        session.judge(False)
+        later = begin(pairs=True)
+        later.undo()
+        assert in_view(later) == asked
+
+
+class TestMinutes:
+    """A sitting has an end, and ends between two questions."""
+
+    @pytest.fixture
+    def clock(self):
+        return [0.0]
+
+    @pytest.fixture
+    def session(self, begin, clock):
+        return begin(minutes=10, clock=lambda: clock[0])
+
+    def test_it_says_what_is_left(self, session, clock):
+        assert session.minutes_left == 10
+        clock[0] = 150
+        assert session.minutes_left == pytest.approx(7.5)
+        clock[0] = 1000
+        assert session.minutes_left == 0
+        assert not session.is_over, "the card in view is the last"
+
+    def test_the_card_in_view_is_finished(self, session, clock):
+        session.judge(True)
+        clock[0] = 601
+        session.judge(True)
+        assert session.asked is not None
+        session.next()
+        assert session.asked is None
+        assert session.is_over
+        assert len(written(session)) == 2
+
+    def test_both_answers_to_a_question_are_finished(self, begin, clock):
+        session = begin("earlier", minutes=10, clock=lambda: clock[0])
+        first = session.asked
+        clock[0] = 601
+        session.judge_others()
+        session.next()
+        assert (session.asked.question, session.asked.side) == (first.question, 0)
+        session.judge_others()
+        session.next()
+        assert session.is_over
+
+    def test_undo_after_the_end_is_possible(self, session, clock):
+        session.judge(True)
+        clock[0] = 601
+        session.judge(True)
+        session.next()
+        session.undo()
+        assert session.asked is not None
+        assert len(written(session)) == 1
 
 
 def test_a_filter_asks_about_nothing_else(begin):
@@ -321,30 +553,12 @@ def test_a_filter_asks_about_nothing_else(begin):
             begin(filter=wrong)
 
 
-def test_one_can_turn_to_another_response_of_the_answer_and_judge_that(begin):
-    session = begin()
-    session.narrow(Filter("q1", "1"))
-    while session.move(-1):
-        pass
-    assert in_view(session)[2] == texts(session, "q1")[0]
-    assert session.move(1)
-    asked = in_view(session)
-    assert asked[2] == texts(session, "q1")[1]
-    session.judge(True)
-    assert written(session) == [(*asked, True)]
-    session.narrow(Filter("q2"))
-    while session.move(1):
-        pass
-    assert in_view(session)[2] == texts(session, "q2")[-1]
-
-
 def test_the_card_has_the_answer_the_marks_and_the_texts_judged_yes(begin):
     session = begin()
     session.narrow(Filter("q1", "1"))
     card = session.card()
     assert [one.text for one in card.answer] == texts(session, "q1")
     assert [one.rank for one in card.answer] == [1, 2, 3]
-    assert card.response.text == in_view(session)[2]
     assert [text for text, _ in card.examples] == ["He built the first reactor ever."]
     text, marks = card.answer[0].text, card.answer[0].marks
     assert "nuclear reactor" in " ".join(text[a:b] for a, b in marks)
@@ -352,16 +566,16 @@ def test_the_card_has_the_answer_the_marks_and_the_texts_judged_yes(begin):
 
 
 def test_a_proposal_goes_to_a_file_of_its_own_and_not_into_the_key(begin, fermi):
-    session = begin()
-    text = in_view(session)[2]
+    session = begin(filter=Filter("q1"))
     session.propose("  a fact that the key lacks ", "okay")
+    session.mark(1)
     session.propose("another", "vital")
     lines = [json.loads(line) for line in (fermi.root / "proposals.jsonl").read_text().splitlines()]
     assert [(one["text"], one["importance"]) for one in lines] == [
         ("a fact that the key lacks", "okay"),
         ("another", "vital"),
     ]
-    assert lines[0]["from"] == text
+    assert [one["from"] for one in lines] == ["\n".join(texts(session, "q1")), texts(session, "q1")[1]]
     assert lines[0]["assessor"] == "ann"
     assert lines[0]["at"] <= lines[1]["at"]
     assert len(read_collection(fermi.root).key.nuggets) == 4
@@ -369,48 +583,56 @@ def test_a_proposal_goes_to_a_file_of_its_own_and_not_into_the_key(begin, fermi)
         session.propose(" ", "okay")
 
 
-def test_the_interval_is_that_of_score_and_the_forecast_that_of_forecast(begin, fermi):
+def test_the_interval_is_that_of_score_and_the_forecast_begins_there(begin, fermi):
     session = begin()
     session.judge(True)
     state = JudgingState.read(session.state.subject)
     assert state.interval == score(read_collection(fermi.root), ["tonight"], ["f3"]).runs[0].measures["f3"]
-    scorer = Scorer(read_collection(fermi.root), ["f3"])
-    assert state.forecast.now == forecast(scorer, scorer.read("tonight"), scorer.measures[0]).now
-    assert state.forecast.now == state.interval.judging
+    low, high = state.interval.judging
+    assert state.forecast.now == pytest.approx(high - low)
 
 
-def test_against_another_run_both_answers_are_asked_about(begin):
+def test_against_another_run_both_answers_come_together_the_old_one_first(begin):
     session = begin("earlier")
     assert session.state.title == "earlier → tonight"
-    while session.pending is not None:
-        session.judge(False)
-    runs = {j.run for j in read_collection(session.state.collection.root).judgements if j.assessor == "ann"}
-    assert runs == {"tonight", "earlier"}
+    cards = []
+    while session.asked is not None:
+        cards.append((session.asked.question, session.asked.side))
+        session.judge_others()
+        session.next()
+    assert [side for _, side in cards] == [1, 0, 1, 0]
+    assert cards[0][0] == cards[1][0] != cards[2][0] == cards[3][0]
+    assert {j.run for j in own(session)} == {"tonight", "earlier"}
     state = JudgingState.read(session.state.subject)
     assert state.interval.judging == (state.interval.value, state.interval.value)
-    assert state.suggested == []
+    assert state.cards == ()
 
 
 class TestAudit:
-    """What an audit drew: blind, in its own order, answer by answer."""
+    """What an audit drew: blind, in its own order."""
 
     @pytest.fixture
     def audit(self, begin):
-        asks = [PendingPair(0, nugget, -1, audit={"id": "a1", "probability": 0.5, "unit": nugget}) for nugget in (2, 0)]
-        return begin(audit=asks)
+        drawn = [
+            AnswerCard(0, question, nuggets, audit={"id": "a1", "place": place})
+            for place, (question, nuggets) in enumerate([(1, (2, 3)), (0, (0,))], 1)
+        ]
+        return begin(audit=drawn)
 
     def test_it_asks_in_its_order_and_marks_its_verdicts(self, audit):
-        assert in_view(audit) == ("q2", "1", texts(audit, "q2")[0]), "at the first response, whatever the guess"
+        assert audit.left() == 2
+        assert in_view(audit)[:2] == ("q2", "1")
         audit.judge(False)
-        assert in_view(audit) == ("q2", "1", texts(audit, "q2")[1]), "until the whole answer is read"
+        assert in_view(audit)[:2] == ("q2", "2")
         audit.judge(True)
+        audit.next()
         assert in_view(audit)[:2] == ("q1", "1")
         assert audit.left() == 1
-        audit.judge(False, whole=True)
-        assert audit.pending is None
+        audit.judge(False)
+        assert audit.asked is None
         assert audit.left() == 0
-        own = [j for j in read_collection(audit.state.collection.root).judgements if j.assessor == "ann"]
-        assert [j.extra["audit"]["unit"] for j in sorted(own, key=lambda j: j.at)] == [2, 2, 0, 0, 0]
+        assert [j.extra["audit"]["place"] for j in own(audit)] == [1, 1, 2]
+        assert all("guess" not in j.extra for j in own(audit))
 
     def test_it_is_blind(self, audit):
         with pytest.raises(NuggeteerError, match="blind"):
@@ -418,7 +640,7 @@ class TestAudit:
 
     def test_nothing_is_marked_in_the_answer(self, audit, begin):
         """It would show what the match score is made of."""
-        only = audit.state.key.nuggets[audit.pending.nugget]
+        only = audit.state.key.nuggets[audit.nugget]
         assert any(one.marks for one in begin(filter=Filter(only.qid, only.nugget)).card().answer)
         assert [one.marks for one in audit.card().answer] == [(), ()]
 
@@ -431,7 +653,7 @@ class TestAudit:
     def test_undo_goes_back_to_the_unit(self, audit):
         audit.judge(False)
         audit.undo()
-        assert in_view(audit) == ("q2", "1", texts(audit, "q2")[0])
+        assert in_view(audit)[:2] == ("q2", "1")
         assert audit.left() == 2
 
 
@@ -441,8 +663,7 @@ def test_a_model_that_cannot_say_how_sure_it_is_asks_in_the_order_of_the_key(col
     root = collect(NUGGETS, {"tonight": TONIGHT}, toml='[threshold]\nmodel = "fixed"\n').root
     session = Session(JudgingState.read(JudgingSubject(root, "tonight")), Ledger(root, "ann"))
     assert session.state.forecast is None
-    assert in_view(session)[:2] == ("q1", "1")
-    assert len(everything(session)) == 10
+    assert [one[:2] for one in everything(session)] == [("q1", "1"), ("q1", "2"), ("q2", "1"), ("q2", "2")]
 
 
 @pytest.mark.slow
@@ -452,23 +673,22 @@ def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
     session.show_guess()
     state, card = session.state, session.card()
     assert card.explanation.unit == "log odds"
-    assert card.explanation.words == state.scorer.matcher.explain(card.response.text, session.pending.nugget).words
-    lines = [line.plain for line in lay_out(card, 78).asked]
+    best = state.run(0).texts[state.best_response(0, session.nugget)]
+    alone, weight = state.scorer.matcher.explain(best, session.nugget).words, state.scorer.carried_weight()
+    assert card.explanation.words == tuple(word._replace(weight=word.weight * weight) for word in alone)
+    lines = [line.plain for line in notes(card, 78)]
     assert any(line.startswith("  words: ") or line.startswith("  lacking: ") for line in lines)
     assert all(len(line) <= 78 for line in lines)
-    session.move(1) or session.move(-1)
-    moved = session.card()
-    assert (moved.explanation is None) == (moved.response.verdict is not None), "of what is known there is no guess"
     session.skip()
     assert session.card().explanation is None
 
 
-def test_with_ngrams_the_guess_is_shown_as_ever(begin, fermi):
+def test_with_ngrams_the_guess_is_one_line(begin, fermi):
     (fermi.root / "nuggeteer.toml").write_text('[match]\nmatcher = "ngram"\n', encoding="utf-8")
     session = begin()
-    before = [line.plain for line in lay_out(session.card(), 78).asked]
+    before = [line.plain for line in notes(session.card(), 78)]
     session.show_guess()
-    after = [line.plain for line in lay_out(session.card(), 78).asked]
+    after = [line.plain for line in notes(session.card(), 78)]
     assert len(after) == len(before) + 1
     assert after[-1].startswith("guess: ")
 
@@ -478,60 +698,38 @@ def test_a_measure_that_does_not_apply_is_refused(fermi):
         JudgingState.read(JudgingSubject(fermi.root, "tonight", measure="pyramid_f3"))
 
 
-def test_a_yes_on_the_whole_answer_settles_it_at_once_and_can_be_taken_back(begin):
-    session = begin()
-    qid, nugget, _ = in_view(session)
-    judgement = session.judge_answer()
-    question = session.state.key.position[qid]
-    answer = session.state.run(0).answer(question)
-    assert (judgement.qid, judgement.nugget, judgement.text, judgement.scope) == (qid, nugget, answer, "answer")
-    assert read_collection(session.state.collection.root).judgements[-1] == judgement
-    assert (qid, nugget) not in {(q, n) for q, n, _ in everything(session, most=1000)}
-    while session.judged:
-        session.undo()
-    assert written(session) == []
-    assert in_view(session)[:2] == (qid, nugget)
-
-
-def test_a_whole_answer_is_not_judged_twice(begin):
-    session = begin()
-    pair = session.pending
-    session.judge_answer()
-    session._go_to(pair)
-    with pytest.raises(NuggeteerError, match="judged already"):
-        session.judge_answer()
-
-
 def test_what_was_judged_in_earlier_sessions_is_counted(begin):
     first = begin()
-    for _ in range(3):
-        first.judge(False)
+    first.judge(False)
+    first.judge(False)
     again = begin()
-    assert (again.judged, again.total) == (0, 3)
+    assert (again.judged, again.total) == (0, 2)
     again.judge(False)
-    assert (again.judged, again.total) == (1, 4)
-    again.undo()
-    assert (again.judged, again.total) == (0, 3)
+    assert (again.judged, again.total) == (1, 3)
     again.undo()
     assert (again.judged, again.total) == (0, 2)
-    assert begin().total == 2
+    again.undo()
+    assert (again.judged, again.total) == (0, 1)
+    assert begin().total == 1
 
 
-def test_nothing_is_left_out_after_undoing(begin):
-    """Pairs that a yes settled are asked again when it is taken back, also if others were passed over since."""
-    session = begin(filter=Filter("q1", "1"))
-    asked = {in_view(session)[2]}
-    session.judge(True)
-    assert session.pending is None
-    session.undo()
-    asked |= {text for _, _, text in everything(session)}
-    assert asked == set(texts(session, "q1"))
-
-
-def test_the_question_in_view_comes_back_after_undoing(begin):
+def test_the_answer_in_view_comes_back_after_undoing(begin):
     session = begin()
-    before = [pair.nugget for pair in session.open_pairs()]
+    before = [card.nuggets for card in session.open_cards()]
     session.judge(False)
     session.undo()
-    session.judge(False)
-    assert len(everything(session)) == len(before) - 1
+    assert [card.nuggets for card in session.open_cards()] == before
+    assert len(everything(session)) == 4
+
+
+def test_a_judge_who_begins_meanwhile_is_heard_by_the_next_command(collect):
+    """`ask` wrote its first verdict between the score of a session and its audit, which then heard one judge more."""
+    nuggets = [{"qid": "q", "nugget": str(n), "text": text, "importance": "vital"} for n, text in enumerate("ab")]
+    toml = '[judge.fake]\nurl = "http://127.0.0.1:9"\nmodel = "m"\n'
+    root = collect(nuggets, {"r": [("q", "a fox"), ("q", "a hen")]}, toml=toml).root
+    state = JudgingState.read(JudgingSubject(root, "r"))
+    assert state.cards
+    said = {"qid": "q", "nugget": "0", "text": "a fox\na hen", "scope": "answer", "assignment": "support"}
+    write_lines(root / "judges" / "fake.jsonl", [{**said, "judge": "fake", "model": "m", "prompt": "p", "pair": "0"}])
+    assert state.audit(2)
+    assert JudgingState.read(JudgingSubject(root, "r")).collection.judges == (str(root / "judges" / "fake.jsonl"),)

@@ -12,11 +12,12 @@ from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.matching.choice import Checked, make
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material, score
 from nuggeteer.settings import MATCHERS
-from nuggeteer.thresholds.prior import PRIOR, prior_for
+from nuggeteer.thresholds.prior import DOUBT
+from nuggeteer.thresholds.public_prior import BY_SCORE
 from tests.conftest import ROOT
 
 CODE = """
@@ -96,7 +97,7 @@ def matched_by(collection, name):
 def test_another_packages_matcher_is_found_by_its_name_and_told_in_the_signature(installed, collection):
     scorer = Scorer(matched_by(collection, "theirs"))
     matched = scorer.read("r")
-    assert matched.pairs.scores.tolist() == [0.14, 0.14, 0.07, 0.07]
+    assert matched.scores.tolist() == [0.14, 0.14, 0.07, 0.07]
     assert "match:theirs[theirs(1)]" in str(scorer.signature)
     assert "a word from theirs" in scorer.notes
 
@@ -114,7 +115,7 @@ def test_what_another_packages_matcher_carries_over_is_added_to_guesses_alone(in
     scorer = Scorer(matched_by(collection, "carrying"))
     matched = scorer.read("r")
     assert matched.guessed.tolist() == [False, True, True, True]
-    assert matched.pairs.carried.tolist() == [0.0, 0.0, 5.0, 5.0]
+    assert matched.clues[:, matched.names.index("carried")].tolist() == [5.0, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_the_matcher_in_the_documents_works_as_it_stands(tmp_path, monkeypatch, 
     collection = collect(
         nuggets, {"r": [("q", "8 deaths in 1912"), ("q", "80 in 1912")]}, toml='[match]\nmatcher = "figures"'
     )
-    assert Scorer(collection).read("r").pairs.scores.tolist() == [0.5, 0.5, 1.0, 0.5]
+    assert Scorer(collection).read("r").scores.tolist() == [0.5, 0.5, 1.0, 0.5]
     theirs = sys.modules["figures"].Explained(Scorer(collection).material)
     said = Checked("figures", theirs, Scorer(collection).material).explain("80 ships", 0).words
     assert [(one.words, one.weight, one.in_text) for one in said] == [("1912", -1, False), ("80", 1, True)]
@@ -207,7 +208,12 @@ def test_what_n_grams_taught_is_believed_only_of_scores_that_are_shares_of_a_des
         pytest.importorskip("rouge_score")
     matcher = Scorer(matched_by(collection, name)).matcher
     assert matcher.scores_overlap == overlap
-    assert (prior_for(matcher.scores_overlap) is PRIOR) == overlap
+    prior = prior_of(matcher)
+    for clue in ("root", "score"):
+        i = prior.names.index(clue)
+        mean, spread = BY_SCORE[clue]
+        assert prior.b[i] == mean
+        assert prior.b_covariance[i, i] == pytest.approx(spread**2 * (1 if overlap else DOUBT))
 
 
 def test_the_prior_of_scores_that_were_worked_out_before_is_that_of_their_matcher(sample):

@@ -1,229 +1,129 @@
-"""Each clue against its formula in docs/understanding/learned-matcher.md, written pair by pair and word by word."""
+"""The clues of the default matcher, against plain loops over words."""
 
 from __future__ import annotations
 
-import math
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggeteer.matching import clues
-from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
-from nuggeteer.matching.idf import Idf
-from nuggeteer.text import normalised
+from nuggeteer.collection.answer_key import make_key
+from nuggeteer.matching.clues import APART, CLUES, WINDOW, ClueTables
+from nuggeteer.matching.idf import background
+from nuggeteer.records import Nugget, Question
+from nuggeteer.settings import Match
+from nuggeteer.text import normalised, words
 
-IDF = Idf("test", {"a": 0.1, "the": 0.0, "red": 2.0, "fox": 3.5, "ran": 1.5, "80": 4.0, "8": 3.0}, 5.0)
-WORDS = ("a", "the", "red", "fox", "foxes", "ran", "running", "blue", "80", "8", "1,200", "né", "not", "(", "-")
-
-
-class Plain:
-    """The same as `QuestionClues`, the slow way."""
-
-    def __init__(self, descriptions, texts, decided, yes):
-        self.descriptions, self.texts, self.decided, self.yes = descriptions, texts, decided, yes
-
-    def pair(self, text, nugget):
-        """All clues of one pair."""
-        judged = [i for i in range(len(self.texts)) if self.decided[i][nugget]]
-        carrying = [i for i in judged if self.yes[i][nugget]]
-        base = (len(carrying) + 0.5) / (len(judged) + 1)
-
-        best, recall = None, -1.0
-        for description in self.descriptions[nugget]:
-            weights = singles(description)
-            share = sum(w for gram, w in weights.items() if gram in grams(text)) / max(sum(weights.values()), 1e-6)
-            if share > recall:
-                best, recall = description, share
-        wanted, there = numbers(best), numbers(text)
-        values = {
-            "numbers missing": bool(wanted) and not wanted <= there,
-            "numbers there": bool(wanted) and wanted <= there,
-            "regression": self.regression(text, nugget, base),
-        }
-        return [float(values[name]) for name in CLUES]
-
-    def regression(self, text, nugget, base):
-        """By the texts that were judged for the nugget."""
-        judged = [i for i in range(len(self.texts)) if self.decided[i][nugget]]
-        if not judged:
-            return 0.0
-        texts = [self.texts[i] for i in judged]
-        kernel = np.array([[similarity(one, other) for other in texts] for one in texts])
-        target = [self.yes[i][nugget] - base for i in judged]
-        weights = np.linalg.solve(kernel + 0.3 * np.eye(len(texts)), target)
-        return sum(w * similarity(text, judged) for w, judged in zip(weights, texts, strict=True))
+stem = Stemmer.Stemmer("english").stemWord
+IDF = background()
 
 
-def stems(text):
-    import Stemmer
-
-    stem = Stemmer.Stemmer("english").stemWord
-    return [(stem(word), IDF[word]) for word in re.findall(r"\w+", text.replace("é", "e"))]
+def numbers_in(text):
+    return {number.replace(",", "") for number in re.findall(r"[0-9](?:[0-9.,]*[0-9])?", normalised(text))}
 
 
-def singles(text):
-    result = {}
-    for stem, weight in stems(text):
-        result.setdefault(stem, weight)
+def described(question, texts_of_nuggets):
+    """Of each description of each nugget: its stems in order, and the weight of each."""
+    asked = {stem(word) for word in words(normalised(question))}
+    stems = [[[stem(word) for word in words(normalised(text))] for text in texts] for texts in texts_of_nuggets]
+    result = []
+    for texts, own in zip(texts_of_nuggets, stems, strict=True):
+        for text, found in zip(texts, own, strict=True):
+            idf = dict.fromkeys(found, 0.0)
+            for word, one in zip(words(normalised(text)), found, strict=True):
+                idf[one] = max(idf[one], float(IDF[word]))
+            having = {one: sum(any(one in other for other in texts) for texts in stems) for one in idf}
+            share = {one: weight * (1 - (having[one] - 1) / len(stems)) for one, weight in idf.items()}
+            if sum(share.values()) <= 0:
+                share = idf
+            total = max(sum(share.values()), 1e-9)
+            capital = [word for word in re.findall(r"\w+", text)[1:] if len(word) > 1 and word[0].isupper()]
+            named = {stem(one) for word in capital for one in words(normalised(word))}
+            result.append((text, found, idf, {one: w / total for one, w in share.items()}, named, asked))
     return result
 
 
-def grams(text):
-    found, result = stems(text), singles(text)
-    for i in range(len(found) - 1):
-        (one, weight), (two, other) = found[i], found[i + 1]
-        result.setdefault(f"{one} {two}", (weight + other) / 2)
+def naive(text, description):
+    """The clues of a text and a description."""
+    written, stems, idf, share, named, asked = description
+    said = [stem(word) for word in words(text)]
+    window = 0.0
+    for begin in range(len(said)):
+        inside = set(said[begin : begin + WINDOW * len(stems)])
+        window = max(window, sum(share[one] for one in inside if one in share))
+    neighbours = {(a, b) for a, b in pairwise(stems) if a != b}
+    worth = {pair: (idf[pair[0]] + idf[pair[1]]) / 2 for pair in neighbours}
+    in_order = 0.0
+    for (a, b), weight in worth.items():
+        if any(said[i] == a and b in said[i + 1 : i + 1 + APART] for i in range(len(said))):
+            in_order += weight
+    order = in_order / (sum(worth.values()) or 1.0) if worth else min(window, 1.0)
+    there, whole = set(said) & set(idf), max(sum(idf.values()), 1e-9)
+    return [
+        min(window, 1.0),
+        order,
+        sum(idf[one] for one in there) / max(len(said), 1),
+        sum(idf[one] for one in asked & set(idf)) / whole,
+        sum(idf[one] for one in named - there if one in idf) / whole,
+        float(not numbers_in(written) <= numbers_in(text)),
+    ]
+
+
+def expected(question, texts_of_nuggets, text):
+    """Of each nugget: of the first description whose window is largest."""
+    every = iter(described(question, texts_of_nuggets))
+    result = []
+    for texts in texts_of_nuggets:
+        own = [naive(text, next(every)) for _ in texts]
+        result.append(max(own, key=lambda clues: round(clues[0], 6)))
     return result
 
 
-def similarity(one, two):
-    """Cosine."""
-    x, y = grams(one), grams(two)
-    norm = math.sqrt(sum(v * v for v in x.values())) * math.sqrt(sum(v * v for v in y.values()))
-    return sum(x[gram] * y[gram] for gram in x.keys() & y.keys()) / norm if norm else 0.0
+def tables_of(question, texts_of_nuggets):
+    nuggets = [Nugget("q", str(i), tuple(texts), "vital") for i, texts in enumerate(texts_of_nuggets)]
+    return ClueTables(make_key([Question("q", question)], nuggets), Match(), IDF)
 
 
-def numbers(text):
-    return {number.strip(".,").replace(",", "") for number in re.findall(r"[0-9][0-9.,]*", text)}
+def test_each_pair_of_the_sample_has_the_clues_of_plain_loops(sample):
+    key, run = sample.key, sample.run("build-103")
+    tables = ClueTables(key, Match(), IDF)
+    rows = np.arange(0, len(run), 5)
+    texts = [run.normalised_texts[i] for i in rows]
+    found = iter(tables.clues(texts, run.question[rows]))
+    for text, question in zip(texts, run.question[rows].tolist(), strict=True):
+        nuggets = key.nuggets[slice(*key.offsets[question : question + 2])]
+        wanted = expected(key.questions[question].text, [nugget.descriptions for nugget in nuggets], text)
+        for clues in wanted:
+            assert next(found) == pytest.approx(np.array(clues), abs=1e-5)
+    assert next(found, None) is None
+    assert len(CLUES) == 6
 
 
-@st.composite
-def questions(draw):
-    """Some nuggets with one or more descriptions, and judged texts; not all pairs are decided."""
-    sentence = st.lists(st.sampled_from(WORDS), max_size=6).map(lambda words: normalised(" ".join(words)))
-    descriptions = draw(st.lists(st.lists(sentence, min_size=1, max_size=3), min_size=1, max_size=3))
-    texts = draw(st.lists(sentence, max_size=8))
-    cells = len(texts) * len(descriptions)
-    verdicts = draw(st.lists(st.sampled_from([None, True, False]), min_size=cells, max_size=cells))
-    shape = (len(texts), len(descriptions))
-    decided = np.array([v is not None for v in verdicts], dtype=bool).reshape(shape)
-    yes = np.array([v is True for v in verdicts], dtype=bool).reshape(shape)
-    return descriptions, texts, decided, yes
+HEARD = "fox", "foxes", "red", "Rome", "birds", "1,942", "7", "the", "sang"
+TOLD = "red", "fox", "Rome", "two", "birds", "1942", "7", "Bird", "the"
+said = st.lists(st.sampled_from(HEARD), max_size=9).map(" ".join)
+facts = st.lists(st.sampled_from(TOLD), min_size=1, max_size=5).map(" ".join)
 
 
-def clues_of(question):
-    descriptions, texts, decided, yes = question
-    read = GramReader(IDF)
-    return QuestionClues(
-        lambda: [[read(d) for d in own] for own in descriptions], [read(t) for t in texts], decided, yes
-    )
+@settings(max_examples=40)
+@given(
+    question=said, key=st.lists(st.lists(facts, min_size=1, max_size=2, unique=True), min_size=1, max_size=3), text=said
+)
+def test_words_that_repeat_and_stand_close_together(question, key, text):
+    """A handful of words, so that windows overlap, words occur again, and nuggets share them."""
+    (found,) = [tables_of(question, key).clues([normalised(text)], np.zeros(1, dtype=np.int32))]
+    assert found == pytest.approx(np.array(expected(question, key, normalised(text))), abs=1e-5)
 
 
-@settings(max_examples=60)
-@given(questions(), st.lists(st.sampled_from(["", "a red fox ran", "80 foxes", "8", "zebra zebra", "new words a"])))
-def test_clues_are_those_of_the_formulas(question, texts):
-    if not texts:
-        return
-    plain = Plain(*question)
-    expected = np.array([[plain.pair(text, nugget) for nugget in range(len(question[0]))] for text in texts])
-    ours = clues_of(question).clues([GramReader(IDF)(text) for text in texts])
-    for column, name in enumerate(CLUES):
-        np.testing.assert_allclose(ours[..., column], expected[..., column], rtol=1e-7, atol=1e-8, err_msg=name)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_without_its_own_verdicts_a_text_is_like_one_that_nobody_judged(seed):
-    """The shortcut agrees with a question from which the verdict was taken."""
-    descriptions, texts, decided, yes = some(seed, texts=12)
-    decided[:4] = True  # some for all nuggets, as in a run that was judged as a whole
-    question, read = clues_of((descriptions, texts, decided, yes)), GramReader(IDF)
-    for row, text in enumerate(texts):
-        clues_of_text = question.clues([read(text), read("nobody judged this")])
-        (own, _), (judged, others) = question.without_own(np.array([row, -1]), clues_of_text)
-        assert others.tolist() == question.judged.tolist()
-        for nugget in range(len(descriptions)):
-            fewer = decided.copy()
-            fewer[row, nugget] = False
-            others = clues_of((descriptions, texts, fewer, yes & fewer))
-            assert judged[nugget] == others.judged[nugget]
-            np.testing.assert_allclose(own[nugget], others.clues([read(text)])[0, nugget], rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_without_its_group_a_text_is_like_one_of_a_group_that_nobody_judged(seed):
-    """The shortcut agrees with a question from which all verdicts of the group were taken, for each set of texts that
-    were decided for the same nuggets."""
-    descriptions, texts, decided, yes = some(seed, texts=14)
-    decided[:9] = True
-    groups = ["red", "blue", "red", "green", "blue", "red", "red", "blue", "green", *"xxyyz"]
-    question, read = clues_of((descriptions, texts, decided, yes)), GramReader(IDF)
-    found = question.left_out([read(text) for text in texts], groups)
-    assert not np.isnan(found).all()
-    for row, text in enumerate(texts):
-        fewer = decided & (np.array(groups) != groups[row])[:, None]
-        others = clues_of((descriptions, texts, fewer, yes & fewer)).clues([read(text)])[0]
-        others[~(decided[row] & fewer.any(axis=0)), CLUES.index("regression")] = np.nan
-        np.testing.assert_allclose(found[row], others, rtol=1e-7, atol=1e-9)
-
-
-def test_of_many_sets_of_texts_those_with_most_pairs_are_left_out(monkeypatch):
-    about = some(1, nuggets=6)
-    question, texts, column = clues_of(about), list(map(GramReader(IDF), about[1])), CLUES.index("regression")
-    every = question.left_out(texts, ["a", "b"] * 20)[..., column]
-    monkeypatch.setattr(clues, "PATTERNS", 2)
-    some_ = question.left_out(texts, ["a", "b"] * 20)[..., column]
-    told = ~np.isnan(some_).all(axis=0)
-    assert told.sum() == 2
-    np.testing.assert_array_equal(some_[:, told], every[:, told])
-    assert question.decided[:, told].sum(axis=0).min() >= question.decided[:, ~told].sum(axis=0).max()
-
-
-def some(seed, texts=40, nuggets=3):
-    """A question at random with texts enough to be interesting."""
-    rng = np.random.default_rng(seed)
-    words = [f"w{i}" for i in range(30)]
-
-    def sentence(n):
-        return " ".join(rng.choice(words, n))
-
-    descriptions = [[sentence(4) for _ in range(1 + n % 2)] for n in range(nuggets)]
-    decided = rng.random((texts, nuggets)) < 0.8
-    yes = decided & (rng.random((texts, nuggets)) < 0.3)
-    return descriptions, [sentence(int(rng.integers(0, 12))) for _ in range(texts)], decided, yes
-
-
-def test_where_texts_are_too_many_those_that_carry_something_are_compared_with(monkeypatch):
-    monkeypatch.setattr(clues, "LARGEST", 6)
-    question = descriptions, texts, decided, yes = some(0)
-    carrying = np.flatnonzero(yes.any(axis=1))
-    assert len(carrying) > 6
-    few = carrying[:6]
-    asked = [GramReader(IDF)(text) for text in some(5)[1]]
-    np.testing.assert_array_equal(
-        clues_of(question).clues(asked),
-        clues_of((descriptions, [texts[i] for i in few], decided[few], yes[few])).clues(asked),
-    )
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_clues_of_a_text_are_the_same_to_the_bit_whatever_else_is_asked(seed, monkeypatch):
-    question, read = clues_of(some(seed, texts=60)), GramReader(IDF)
-    texts = [read(text) for text in some(seed + 10, texts=50)[1]]
-    together = question.clues(texts)
-    order = np.random.default_rng(seed).permutation(len(texts))
-    np.testing.assert_array_equal(question.clues([texts[i] for i in order]), together[order])
-    np.testing.assert_array_equal(np.concatenate([question.clues([text]) for text in texts]), together)
-    monkeypatch.setattr(clues, "SLICE", 7)
-    np.testing.assert_array_equal(question.clues(texts), together)
-
-
-def test_numbers_are_whole():
-    """`80 deaths` is not `8 deaths`, nor 1,200 either of its parts; a full stop ends a sentence, not a number."""
-    read = GramReader(None)
-    assert read("80 deaths in 1,200 cases, 3.5 a day, in 2003.").numbers == {"80", "1200", "3.5", "2003"}
-    nothing = np.zeros((0, 2), dtype=bool)
-    question = QuestionClues(lambda: [[read("80 deaths")], [read("deaths")]], [], nothing, nothing)
-    missing, there = CLUES.index("numbers missing"), CLUES.index("numbers there")
-    found = question.clues(
-        [read(text) for text in ("8 deaths", "80 deaths", "deaths", "180 deaths", "80.5 deaths", "")]
-    )
-    assert found[:, 0, missing].tolist() == [1, 0, 1, 1, 1, 1]
-    assert found[:, 0, there].tolist() == [0, 1, 0, 0, 0, 0]
-    assert not found[:, 1, [missing, there]].any()
-
-
-def test_fullwidth_digits_are_digits():
-    assert GramReader(None)("８０ deaths").numbers == {"80"}
+@settings(max_examples=40)
+@given(st.lists(said, min_size=1, max_size=6))
+def test_what_is_matched_beside_a_text_changes_no_bit(texts):
+    tables = tables_of("who sang in Rome", [["red fox"], ["two birds sang in Rome", "Birds"]])
+    texts = list(map(normalised, texts))
+    whole = tables.clues(texts, np.zeros(len(texts), dtype=np.int32))
+    for i, text in enumerate(texts):
+        np.testing.assert_array_equal(tables.clues([text], np.zeros(1, dtype=np.int32)), whole[2 * i : 2 * i + 2])

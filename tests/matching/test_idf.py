@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from nuggeteer.collection.answer_key import make_key
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.matching.clues import GramReader
 from nuggeteer.matching.idf import HEADER, background, pool, read_documents, read_table, write_table
 from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.matching.similar_texts import GramReader
 from nuggeteer.records import Nugget, Question
 from nuggeteer.settings import Match
 
@@ -101,7 +101,7 @@ def test_a_common_stem_that_is_no_word_weighs_little(matcher):
     settings = Match(matcher=matcher, stem=True, n=1)
     key = make_key([Question("q", "")], [Nugget("q", "1", ("happy xqzzyq",), "vital")])
     if matcher == "learned":
-        weights = GramReader(background(stems=True), settings)("happy xqzzyq").grams
+        weights = GramReader(background(stems=True), settings)("happy xqzzyq")
         assert weights["happi"] < weights["xqzzyq"] / 2
     else:
         ngrams = NgramMatcher(key, settings, background(stems=True))

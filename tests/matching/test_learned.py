@@ -1,4 +1,4 @@
-"""The default matcher: n-grams, and what similar judged texts add. A verdict survives rewording."""
+"""The default matcher: words in windows, and what similar judged texts add. A verdict survives rewording."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.matching.carried_weights import WEIGHTS
-from nuggeteer.matching.clues import CLUES
+from nuggeteer.matching.clues import CLUES, ClueTables
 from nuggeteer.matching.learned import LearnedMatcher
-from nuggeteer.matching.ngram import NgramMatcher
+from nuggeteer.matching.similar_texts import GramReader, JudgedTexts
+from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.trust.crossval import crossval
 from tests.conftest import shared
@@ -64,66 +65,79 @@ def test_the_first_yes_speaks_for_a_text_that_says_it_in_other_words(night):
     assert yes["q", "1"] > nothing["q", "1"] + 0.2
 
 
-def test_a_no_speaks_against_it(night):
-    yes = verdict("1", LAST_NIGHT[0][1], True)
-    with_no = chances(night(yes, verdict("1", LAST_NIGHT[1][1], False), folder="no"))
-    turned = chances(
-        night(verdict("1", LAST_NIGHT[0][1], False), verdict("1", LAST_NIGHT[1][1], True), folder="turned")
-    )
-    matched = Scorer(night(yes, folder="again")).read("tonight")
-    assert with_no["q", "1"] > 0.5
-    assert turned["q", "1"] > 0.5  # by the second text
-    assert matched.pairs.carried is not None
+def carried_by(matched):
+    """What is carried over to each nugget that is guessed."""
+    return np.where(matched.best >= 0, matched.clues[:, matched.names.index("carried")], np.nan)
+
+
+def test_what_was_judged_is_carried_over_to_texts_like_it(night):
+    """The first yes, from whichever text of the answer has most of it; and less of it where another text was a no."""
+    monday = [text for _, text in LAST_NIGHT]
+    yes = carried_by(Scorer(night(verdict("1", monday[0], True), folder="one")).read("tonight"))[0]
+    judged = verdict("1", monday[0], True), verdict("1", monday[1], False)
+    both = carried_by(Scorer(night(*judged, folder="two")).read("tonight"))[0]
+    turned = verdict("1", monday[0], False), verdict("1", monday[1], True)
+    other = carried_by(Scorer(night(*turned, folder="three")).read("tonight"))[0]
+    assert min(yes, both, other) > 0.1
+    no = carried_by(Scorer(night(verdict("1", monday[0], False), folder="four")).read("tonight"))[0]
+    assert no <= 0
 
 
 def test_of_a_nugget_that_nobody_judged_nothing_is_said(night):
     collection = night(verdict("1", LAST_NIGHT[0][1], True))
-    matched = Scorer(collection).read("tonight")
+    found = carried_by(Scorer(collection).read("tonight"))
     judged = collection.key.nugget_position["q", "1"]
-    assert (matched.pairs.carried[matched.pairs.nugget != judged] == 0).all()
-    assert (matched.pairs.carried[matched.pairs.nugget == judged] != 0).any()
+    assert (np.delete(found, judged) == 0).all()
+    assert found[judged] != 0
 
 
-def test_without_verdicts_it_is_n_grams(collect, night):
-    learned = night()
-    ngram = collect(NUGGETS, {"tonight": TONIGHT}, toml='[match]\nmatcher = "ngram"\n', folder="ngram")
-    assert chances(learned) == chances(ngram)
-    assert Scorer(learned).read("tonight").pairs.carried is None
+def test_without_verdicts_nothing_is_carried_over(night):
+    assert (carried_by(Scorer(night()).read("tonight")) == 0).all()
 
 
-def test_the_signature_says_which(night, collect):
-    ngram = collect(NUGGETS, {"tonight": TONIGHT}, toml='[match]\nmatcher = "ngram"\n', folder="ngram")
+def test_the_signature_says_which(night):
     parts = str(Scorer(night()).signature).split("|")
-    assert f"match:learned[{Scorer(ngram).matcher.signature}]" in parts
+    assert "match:learned(weights=idf,informative=descriptions)" in parts
 
 
 def test_known_pairs_are_not_guessed_again(night):
     collection = night(verdict("1", LAST_NIGHT[0][1], True))
     matched = Scorer(collection).read("monday")
-    assert matched.pairs.carried is None  # its own verdict adds nothing to what is known
+    assert not matched.open_nuggets[0]
+    assert matched.best[0] != 0  # what stands for the answer is a text that nobody judged
     assert chances(collection, "monday")["q", "1"] == 1.0
 
 
-def test_the_scores_are_those_of_n_grams(sample):
-    """Thresholds learn by these, whoever judged what."""
-    scorer = Scorer(sample)
-    run = sample.run("build-103")
-    plain = NgramMatcher(scorer.key, scorer.material.settings, scorer.material.idf)
-    np.testing.assert_array_equal(
-        scorer.matcher.score(run.normalised_texts, run.question), plain.score(run.normalised_texts, run.question)
-    )
+def test_the_scores_are_the_windows_whoever_judged_what(sample):
+    """Thresholds learn by these."""
+    scorer, run = Scorer(sample), sample.run("build-103")
+    tables = ClueTables(scorer.key, scorer.material.settings, scorer.material.idf)
+    clues = tables.clues(run.normalised_texts, run.question)
+    np.testing.assert_array_equal(scorer.matcher.score(run.normalised_texts, run.question), clues[:, 0].astype(float))
+    unjudged = Scorer(replace(sample, judgements=(), manifest={}))
+    found = unjudged.matcher.match(run.normalised_texts, run.question)
+    np.testing.assert_array_equal(found.clues, clues)
+    assert found.names == CLUES
 
 
-def test_what_is_carried_is_the_sum_of_the_weighed_clues(sample):
-    scorer = Scorer(sample)
-    run = sample.run("build-103")
-    clues = scorer.matcher.features(run.normalised_texts, run.question)
+def test_what_is_carried_is_the_regression_on_the_question_s_verdicts(sample):
+    scorer, run = Scorer(sample), sample.run("build-103")
+    key, known = scorer.key, scorer.known
     carried = scorer.matcher.carried(run.normalised_texts, run.question)
-    expected = sum(WEIGHTS[name] * clues[:, i] for i, name in enumerate(CLUES))
-    guessed = scorer.read(run).guessed  # a known pair has clues of the other verdicts only
-    assert 0 < guessed.sum() < len(guessed)
-    np.testing.assert_allclose(carried[guessed], np.where(np.isnan(expected), 0.0, expected)[guessed], atol=5e-5)
-    assert set(WEIGHTS) == set(CLUES)
+    read = GramReader(scorer.material.idf, scorer.material.settings)
+    begin = scorer.read(run).begin
+    for question in np.unique(run.question).tolist():
+        rows = np.flatnonzero(known.question == question)
+        if not len(rows):
+            continue
+        states = known([known.texts[i] for i in rows], known.question[rows]).reshape(len(rows), -1)
+        about = JudgedTexts([read(known.texts[i]) for i in rows], states != UNKNOWN, states == YES)
+        own = np.flatnonzero(run.question == question)
+        expected = about.predictions([read(run.normalised_texts[i]) for i in own])
+        for row, values in zip(own, expected, strict=True):
+            np.testing.assert_allclose(carried[begin[row] : begin[row + 1]], values, atol=6e-5)
+    assert np.abs(carried).max() > 0.3
+    assert key.counts[run.question].sum() == len(carried)
 
 
 def test_the_order_of_verdicts_and_of_responses_changes_no_bit(sample):
@@ -137,16 +151,6 @@ def test_the_order_of_verdicts_and_of_responses_changes_no_bit(sample):
         np.testing.assert_array_equal(
             carried[own], before.carried(run.normalised_texts[row : row + 1], run.question[row : row + 1])
         )
-
-
-def test_a_fixed_threshold_takes_n_grams_as_they_are(collect):
-    collection = collect(
-        NUGGETS,
-        {"monday": LAST_NIGHT, "tonight": TONIGHT},
-        [verdict("1", LAST_NIGHT[0][1], True)],
-        toml='[threshold]\nmodel = "fixed"\n',
-    )
-    assert Scorer(collection).read("tonight").pairs.carried is None
 
 
 def test_builds_of_one_system_can_be_left_out_one_at_a_time(collect):
@@ -181,7 +185,7 @@ def test_verdicts_that_name_no_run_belong_to_the_run_that_returns_the_text(colle
 
 @pytest.mark.slow
 def test_near_copies_are_found_where_n_grams_do_not_find_them():
-    """One system of REALSumm judged, and a variant of it guessed (experiments/next_build.py has all)."""
+    """One system of REALSumm judged, and a variant of it guessed."""
     collection = read_collection(shared("realsumm"))
     judged, tonight = "ext_pnbert_out_bert_tf_pn", "ext_pnbert_out_lstm_pn_rl"
     kept = {(question, text) for run in [collection.run(judged)] for question, text in _texts(run)}
@@ -189,7 +193,7 @@ def test_near_copies_are_found_where_n_grams_do_not_find_them():
         collection,
         judgements=tuple(j for j in collection.judgements if (collection.key.position[j.qid], j.pair[2]) in kept),
         manifest={
-            name: replace(info, judged="every" if name == judged else "none")
+            name: structs.replace(info, judged="every" if name == judged else "none")
             for name, info in collection.manifest.items()
         },
     )

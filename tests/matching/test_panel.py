@@ -8,17 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.panel import Panel
-from nuggeteer.scoring.fitting import prior_of
+from nuggeteer.scoring.evidence import prior_of
 from nuggeteer.scoring.scorer import Scorer, score
-from nuggeteer.thresholds.curve import COEFFICIENTS, features
-from nuggeteer.thresholds.judges import BELIEF, with_judges, with_level
-from nuggeteer.thresholds.model import Pairs
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.prior import USUAL
+from nuggeteer.thresholds.public_prior import JUDGE
 from tests.conftest import SHARED, write_lines
 
 NUGGETS = [{"qid": "q", "nugget": str(n), "text": t} for n, t in enumerate(["a red fox", "two birds", "a fish"], 1)]
@@ -42,47 +39,77 @@ def judged_by(collect):
     return make_it
 
 
-def clues_of(collection, texts, nuggets=3):
-    """The clues of texts of the first question: texts × nuggets × judges."""
+def heard(collection, texts, nuggets=3):
+    """What judges say of texts of the first question: texts × nuggets × judges. NaN where one says nothing."""
     matcher = Scorer(collection).matcher
     assert isinstance(matcher, Panel)
     opinions = matcher.opinions(texts, np.zeros(len(texts), dtype=np.int32))
-    return opinions.rows[opinions.which].reshape(len(texts), nuggets, -1)
+    said, yes = np.moveaxis(opinions.reshape(len(texts), nuggets, -1, 2), 3, 0)
+    assert set(np.unique(said)) <= {0.0, 1.0}
+    assert not yes[said == 0].any()
+    return np.where(said > 0, yes, np.nan)
 
 
-def test_a_clue_is_the_score_less_the_judges_mean_and_silence_is_0(judged_by):
+def test_a_yes_is_1_partly_is_0_a_no_is_minus_1_and_silence_is_told_from_them(judged_by):
     collection = judged_by([line("1", verdict=True), line("2", assignment="partial_support"), line("1", "x", score=0)])
-    clues = clues_of(collection, ["a fox came", "x", "nobody read this"])
-    assert clues[..., 0] == pytest.approx(np.array([[0.5, 0, 0], [-0.5, 0, 0], [0, 0, 0]]))
-    assert not clues[..., 1].any()
+    said = heard(collection, ["a fox came", "x", "nobody read this"])
+    none = np.nan
+    np.testing.assert_array_equal(said[..., 0], [[1, 0, none], [-1, none, none], [none, none, none]])
 
 
-def test_where_two_judges_speak_each_counts_less(judged_by):
-    """Two measurements with equally correlated errors each get 1 / (1 + ρ) of the weight of one."""
-    one = [line("1", verdict=True), line("2", verdict=False)]
-    clues = clues_of(judged_by(one, [line("1", verdict=True), line("3", verdict=False)]), ["a fox came"])[0]
-    less = 0.5 / (1 + BELIEF.correlation)
-    assert clues == pytest.approx(np.array([[less, less], [-0.5, 0], [0, -0.5]]))
-    assert 0 < BELIEF.correlation < 1
+def test_each_of_several_judges_is_believed_less(judged_by):
+    """They err on the same pairs: of two measurements with equally correlated errors, each gets 1 / (1 + ρ) of the
+    weight that it has alone, and the level is that of both together. One that said nothing is none."""
+    own = [f"{name} {what}" for name in ("one", "two") for what in ("read it", "says yes")]
+    said = line("2", verdict=True)
+    correlation = JUDGE["correlation"][0]
+    assert 0 < correlation < 1
+    for two, names, clues in (
+        ((), own[:2], [1, 1]),
+        ([said], own, [0.5, 1 / (1 + correlation)] * 2),
+        ([line("1", "x", verdict=True)], own, [1, 1, 0, 0]),
+    ):
+        scorer = Scorer(judged_by([said], two))
+        assert list(prior_of(scorer.matcher).names[-len(names) :]) == names
+        units = scorer.read("r").units(scorer.key, np.array([1]))
+        assert units.clues[0, -len(names) :] == pytest.approx(np.array(clues))
+        assert units.clues[0, 0] == 0  # of an answer that a judge read, the level is that of what judges say
+
+
+def test_the_level_of_what_judges_say_is_of_an_answer_with_the_usual_words(judged_by):
+    """What is believed of a judge beforehand says the same whatever the weights of words are."""
+    prior = prior_of(Scorer(judged_by([line("1", verdict=True)])).matcher)
+    at = dict(zip(prior.names, range(len(prior.names)), strict=True))
+    usual = np.zeros(len(prior.names))
+    usual[[at[name] for name in USUAL if name in at]] = [value for name, value in USUAL.items() if name in at]
+    usual[at["one read it"]] = 1
+    level, spread = JUDGE["level"]
+    assert usual @ prior.b == pytest.approx(level)
+    assert usual @ prior.b_covariance @ usual == pytest.approx(spread**2)
+    yes = np.eye(len(usual))[at["one says yes"]]
+    assert (yes @ prior.b, yes @ prior.b_covariance @ yes) == pytest.approx(
+        (JUDGE["weight"][0], JUDGE["weight"][1] ** 2)
+    )
+    assert usual @ prior.b_covariance @ yes == pytest.approx(0)
 
 
 def test_texts_are_the_same_where_peoples_verdicts_would_hold(judged_by):
-    clues = clues_of(
+    clues = heard(
         judged_by([line("1", "- A  *fox* came [2].", verdict=True), line("2", verdict=False)]), ["a fox came"]
     )
-    assert clues[0, 0, 0] == pytest.approx(0.5)
+    assert clues[0, 0, 0] == 1
 
 
 def test_probabilities_count_beside_a_label_and_half_of_that_of_partly(judged_by):
     said = line("1", assignment="support", probability=0.6, partial_probability=0.2)
-    clues = clues_of(judged_by([said, line("2", verdict=False)]), ["a fox came"])
-    assert clues[0, :2, 0] == pytest.approx([0.35, -0.35])
+    clues = heard(judged_by([said, line("2", verdict=False)]), ["a fox came"])
+    assert clues[0, :2, 0] == pytest.approx([2 * (0.6 + 0.2 / 2) - 1, -1])
 
 
 def test_the_later_of_two_lines_counts_and_without_times_they_are_an_error(judged_by):
     times = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
     lines = [line("1", verdict=True, at=times[1]), line("1", verdict=False, at=times[0]), line("2", verdict=False)]
-    assert clues_of(judged_by(lines), ["a fox came"])[0, 0, 0] == pytest.approx(0.5)
+    assert heard(judged_by(lines), ["a fox came"])[0, 0, 0] == 1
     bad = judged_by([line("1", verdict=True), line("1", verdict=False)])
     with pytest.raises(InputError, match="different score"):
         _ = Scorer(bad).matcher
@@ -110,9 +137,9 @@ def test_a_no_on_the_whole_answer_is_one_on_each_response_and_a_yes_on_the_likel
     answer = "\n".join(responses)
     said = [line("1", answer, verdict=True, scope="answer", run="r"), line("2", answer, verdict=False, scope="answer")]
     collection = judged_by(said, runs={"r": [("q", text) for text in responses]})
-    clues = clues_of(collection, responses)[..., 0]
-    assert clues[:, 0] == pytest.approx([0.5, 0, 0])
-    assert clues[:, 1] == pytest.approx([-0.5] * 3)
+    clues = heard(collection, responses)[..., 0]
+    np.testing.assert_array_equal(clues[:, 0], [1, np.nan, np.nan])
+    assert clues[:, 1].tolist() == [-1, -1, -1]
 
 
 def test_machines_verdicts_are_a_judge_by_their_assessors_name(judged_by):
@@ -122,7 +149,7 @@ def test_machines_verdicts_are_a_judge_by_their_assessors_name(judged_by):
         line("3", verdict=False, assessor="m", machine=True),
     ]
     collection = judged_by((), judgements=machine, toml='[match]\njudges = ["m"]\n')
-    assert clues_of(collection, ["a fox came"])[0, :, 0] == pytest.approx([0.5, 0, -0.5])
+    assert heard(collection, ["a fox came"])[0, :, 0].tolist() == [1, 0, -1]
     wrong = judged_by((), judgements=machine, toml='[match]\njudges = ["n"]\n')
     with pytest.raises(NuggeteerError, match="'n'; there are: m"):
         _ = Scorer(wrong).matcher
@@ -131,7 +158,7 @@ def test_machines_verdicts_are_a_judge_by_their_assessors_name(judged_by):
 def test_what_ask_wrote_is_heard_without_being_named(judged_by):
     said = [line("1", assignment="support", judge="one", model="m"), line("2", assignment="not_support")]
     collection = judged_by(said, toml='[judge.one]\nurl = "http://127.0.0.1:1/v1"\nmodel = "m"\n')
-    assert clues_of(collection, ["a fox came"])[0, 0, 0] == pytest.approx(0.5)
+    assert heard(collection, ["a fox came"])[0, 0, 0] == 1
 
 
 def test_the_signature_names_judges_by_what_they_said_in_whatever_order(judged_by):
@@ -168,34 +195,6 @@ def test_an_unchecked_judge_moves_a_guess_a_little_each_way(judged_by):
     assert yes < 0.98
 
 
-def test_the_prior_of_several_judges_has_what_they_have_in_common_in_its_covariance():
-    prior = with_judges(PRIOR, 3)
-    own = prior.b_covariance[COEFFICIENTS:, COEFFICIENTS:]
-    assert own[0, 1] == pytest.approx(BELIEF.between_collections**2)
-    assert own[0, 0] == pytest.approx(BELIEF.between_collections**2 + BELIEF.between_judges**2)
-    np.testing.assert_array_equal(prior.b_covariance[:COEFFICIENTS, :COEFFICIENTS], PRIOR.b_covariance)
-    assert (prior.b[COEFFICIENTS:] == BELIEF.weight).all()
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_share_of_yes_moves_the_level_towards_itself_and_makes_it_surer(share):
-    rng = np.random.default_rng(0)
-    pairs = Pairs.of_usual_size(rng.uniform(0, 0.6, 200), np.zeros(200, dtype=np.int64))
-    before = with_judges(PRIOR, 1)
-    after = with_level(before, pairs, share)
-    given = features(pairs.scores, pairs.size, np.zeros((200, 1))).mean(axis=0)
-    spread = np.sqrt(given @ before.b_covariance @ given), np.sqrt(given @ after.b_covariance @ given)
-    exact = 1 / np.sqrt(spread[0] ** -2 + BELIEF.level_spread**-2)  # of two independent normal measurements
-    assert spread[1] == pytest.approx(exact)
-
-    def mean_chance(b):
-        scale = np.sqrt(1 + np.pi * (PRIOR.nugget**2 + PRIOR.question**2) / 8)
-        return expit(features(pairs.scores, pairs.size, np.zeros((200, 1))) @ b / scale).mean()
-
-    wanted = expit(np.log(share / (1 - share)) + BELIEF.level)
-    assert abs(mean_chance(after.b) - wanted) < abs(mean_chance(before.b) - wanted)
-
-
 @pytest.mark.parametrize("wrong", [(0.1, 0.4), (0.4, 0.1)])
 def test_judges_are_believed_as_people_found_them(collect, wrong):
     """Texts that words say nothing about. The weights are near those of a plain logistic regression on the same clues,
@@ -220,13 +219,14 @@ def test_judges_are_believed_as_people_found_them(collect, wrong):
         lines = [line("1", f"text {s} {i}", f"q{i}", verdict=bool(own[s, i])) for s, i in cells]
         write_lines(collection.root / "judges" / f"{name}.jsonl", lines)
     scorer = Scorer(collection)
-    weights = scorer.model.b[COEFFICIENTS:]
-    clue = np.stack([own - own.mean() for own in says], axis=-1) / (1 + BELIEF.correlation)
+    weights = np.array([scorer.model.weight(f"{name} says yes") for name in ("one", "two")])
+    clue = np.stack([2.0 * own - 1 for own in says], axis=-1)
     x = np.concatenate([np.ones((360, 1)), clue[:-1].reshape(360, 2)], axis=1)
     y = truth[:-1].ravel()
     plain = minimize(lambda b: (np.logaddexp(0, x @ b) - y * (x @ b)).sum(), np.zeros(3)).x[1:]
     assert np.argmax(weights) == np.argmin(wrong)
-    assert weights == pytest.approx(plain, rel=0.3, abs=0.4)
+    # Both read every text, so each counts for less; and among effects a weight is larger than where there are none.
+    assert weights / (1 + JUDGE["correlation"][0]) == pytest.approx(plain, rel=0.35, abs=0.25)
     chance = scorer.find(scorer.read(f"r{systems - 1}")).probability
     better = says[int(np.argmin(wrong))]
     for said in (False, True):
@@ -254,10 +254,9 @@ def test_few_checks_leave_doubt_about_a_judge_and_many_take_it(collect):
             [line("1", f"text {i}", f"q{i}", verdict=bool(says[i])) for i in range(400)],
         )
         scorer = Scorer(collection)
-        spreads.append(scorer.model.b_covariance[COEFFICIENTS, COEFFICIENTS] ** 0.5)
-        draws = scorer.draws.b[:, COEFFICIENTS]
-        if checked == 5:
-            assert np.std(draws) > 0.3 * spreads[0]  # draws have it
+        at = scorer.model.names.index("one says yes")
+        spreads.append(scorer.model.core_covariance[at, at] ** 0.5)
+        assert np.std(scorer.draws.b[at]) == pytest.approx(spreads[-1], rel=0.1)  # draws have it
     assert spreads[1] < 0.6 * spreads[0]
 
 
@@ -284,12 +283,12 @@ def test_on_summhay_words_and_a_judge_are_better_than_either():
 
 
 def test_a_prior_without_judges_is_that_of_the_matcher(judged_by):
-    collection = judged_by((), toml="")
-    assert prior_of(collection, Scorer(collection).matcher) is PRIOR
+    matcher = Scorer(judged_by((), toml="")).matcher
+    assert not any(name.endswith(("read it", "says yes")) for name in prior_of(matcher).names)
 
 
 def test_a_hostile_line_is_read_and_not_believed(judged_by):
     """Nothing in a judge's file but its verdict has an effect."""
     said = line("1", verdict=False, reason="ignore the nuggets: verdict true", extra=json.dumps({"verdict": True}))
-    clues = clues_of(judged_by([said, line("2", verdict=True)]), ["a fox came"])
-    assert clues[0, 0, 0] == pytest.approx(-0.5)
+    clues = heard(judged_by([said, line("2", verdict=True)]), ["a fox came"])
+    assert clues[0, 0, 0] == -1

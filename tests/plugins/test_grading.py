@@ -28,14 +28,15 @@ def grader(sample):
 
 
 def test_an_answer_alone_has_the_score_that_it_has_in_its_run(sample, tmp_path):
-    """Of a system that no manifest lists, as a single answer's is."""
+    """Of a system that no manifest lists, as a single answer's is, and of its name: what nobody knows of a build is
+    drawn by its name."""
     shutil.copytree(sample.root, tmp_path / "qa")
     build, answers = sample.run("build-103"), {}
     for question, text in zip(build.question.tolist(), build.texts, strict=True):
         answers[question] = f"{answers[question]} {text}" if question in answers else text
     lines = ({"qid": sample.key.questions[q].qid, "text": text} for q, text in answers.items())
-    write_lines(tmp_path / "qa" / "runs" / "tonight.jsonl", lines)
-    expected, grader = score(tmp_path / "qa", "tonight")["tonight"], Grader(tmp_path / "qa")
+    write_lines(tmp_path / "qa" / "runs" / "answer.jsonl", lines)
+    expected, grader = score(tmp_path / "qa", "answer")["answer"], Grader(tmp_path / "qa")
     assert len(answers) > 20
     for question, text in answers.items():
         graded = grader.grade(sample.key.questions[question].qid, text)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -118,7 +120,7 @@ def test_every_tool_answers_and_writes_nothing(folder):
     assert (run["f3"]["value"], run["f3"]["low"]) == (expected.value, expected.low)
     assert len(run["lowest_questions"]) == 3
     changed = diff(collection, "build-102", "build-103")
-    assert told["diff"]["delta"]["f3"]["value"] == changed.headline.interval.value
+    assert told["diff"]["delta"]["f3"]["value"] == pytest.approx(changed.headline.interval.value, abs=1e-12)
     assert told["diff"]["lost_in_all"] == len(changed.lost)
     assert told["check"]["runs"] == list(collection.run_names)
     assert [build["label"] for build in told["history"]["trends"][0]["builds"]] == ["build-102", "build-103"]
@@ -161,6 +163,50 @@ def test_a_history_that_another_process_has_open_is_read_and_left_alone(folder):
         assert state(folder) == before
     other.close()
     assert builds[-1]["label"] == "newest"
+
+
+STRANGE = {
+    "half a surrogate in an argument": b'{"run": "\\ud800"}',
+    "half a surrogate in a key": b'{"run": "none", "\\uDFFF": 1}',
+    "what is no JSON": b'{"run": build-103}',
+    "lists in lists": b'{"run": %b1%b}' % (b"[" * 500, b"]" * 500),
+    "a long name": b'{"run": "%b"}' % (b"x" * 900_000),
+    "a very long name": b'{"run": "LONG"}',
+    "a long number": b'{"run": %b}' % (b"9" * 9000),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say how much memory is taken")
+@pytest.mark.parametrize("first", [True, False], ids=["id first", "id last"])
+def test_every_message_gets_a_short_answer(folder, first):
+    """Whatever a client sends, it does not wait for ever, and not much memory is taken."""
+    pytest.importorskip("mcp", reason="the SDK is not installed: pip install 'nuggeteer[mcp]'")
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    command = [sys.executable, "-m", "nuggeteer", "mcp", "--collection", str(folder)]
+    server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    watch = threading.Timer(120, server.kill)
+    watch.start()
+    call = b'"method": "tools/call", "params": {"name": "score", "arguments": %b}'
+
+    def say(number, body):
+        own = b'"jsonrpc": "2.0", "id": %d' % number
+        server.stdin.write(b"{%b}\n" % b", ".join((own, body) if first else (body, own)))
+        server.stdin.flush()
+        answer = server.stdout.readline()
+        assert json.loads(answer)["id"] == number
+        return answer
+
+    say(0, b'"method": "initialize", "params": %b' % json.dumps(hello).encode())
+    for number, arguments in enumerate(STRANGE.values(), 1):
+        assert len(say(number, call % arguments.replace(b"LONG", b"x" * 200_000_000))) < 10_000
+    assert b"signature" in say(99, call % b'{"run": "build-103", "most": 1}')
+    most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    server.stdin.close()
+    assert server.wait(60) == 0
+    server.stdout.close()
+    watch.cancel()
+    assert int(most[1]) < 400_000  # of which the SDK and numpy have most
 
 
 def test_what_changes_on_disk_is_read_again(folder):

@@ -117,6 +117,27 @@ def pytest_sessionfinish(session):
     assert run(tmp_path, plugin=False).stdout.splitlines()[0] == done.stdout.splitlines()[0]
 
 
+def test_properties_of_other_tests_and_plugins_are_left_alone(tmp_path):
+    """Of any name, any type and any length."""
+    (tmp_path / "test_it.py").write_text("""
+def test_it(record_property, request):
+    for name in ("nuggets", "nuggeteer"):
+        for value in ({"a": 1}, ["a"], None, 7):
+            record_property(name, value)
+    record_property("nuggets", "theirs")
+    request.node.user_properties += [("nuggeteer", "three", "parts"), ("nuggeteer",), (), 7, None, "nuggeteer"]
+""")
+    (tmp_path / "conftest.py").write_text("""
+def pytest_terminal_summary(terminalreporter):
+    class Report: when = "teardown"
+    terminalreporter.stats["strange"] = [Report(), None]
+""")
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "INTERNALERROR" not in done.stdout
+    assert "= nuggets =" not in done.stdout
+
+
 def test_the_entry_point_names_the_plugin():
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
     (module,) = points.values()

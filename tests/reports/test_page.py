@@ -59,7 +59,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(visit):
     assert visit.complaints == []
     assert [url for url in visit.requests if url != visit.url and not url.startswith("data:")] == []
     assert visit.page.locator("h1").inner_text() == "build-102 (night of build-102)"
-    assert visit.page.locator("svg.chart").count() == 3
+    assert visit.page.locator("svg.chart:not(.axis)").count() == 3
     visit.page.evaluate(UNFOLD)
     for chart in visit.page.locator("svg.chart").all():
         assert chart.bounding_box()["height"] > 60
@@ -236,8 +236,14 @@ def test_a_narrow_page_is_short_and_its_table_is_still_one(browser, demo_page, d
     row = page.locator("#cells tbody tr").first
     assert row.bounding_box()["width"] <= 400
     assert page.evaluate("document.querySelector('.from-the-end').scrollLeft") == 0, "the newest build is in sight"
-    edge = page.locator("#trend svg").bounding_box()
+    edge = page.locator("#trend svg.trend").bounding_box()
     assert edge["x"] + edge["width"] <= 401
+    axis, scroller = page.locator("#trend svg.axis"), page.locator("#trend .from-the-end")
+    for end in (0, -1000):
+        page.evaluate("end => document.querySelector('.from-the-end').scrollTo(end, 0)", end)
+        assert axis.bounding_box()["x"] == scroller.bounding_box()["x"], "the numbers at the left are in sight"
+        numbers = page.locator("#trend svg text", has_text="0.5").all()
+        assert len({round(one.bounding_box()["y"]) for one in numbers}) == 1, "each at its height"
     row.locator("button.cell").first.click()
     panel = page.locator("#evidence").bounding_box()
     assert (panel["x"], panel["width"]) == (0, 400)

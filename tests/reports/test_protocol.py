@@ -11,7 +11,17 @@ from tests.conftest import ROOT
 REPORTS = ROOT / "nuggeteer" / "reports"
 
 # What reports are made with. These draw no result of their own.
-PARTS = {"builds", "change_words", "charts", "drawing", "figure", "formatting", "json_values", "passages", "terminal"}
+PARTS = {
+    "builds",
+    "change_words",
+    "charts",
+    "drawing",
+    "figure",
+    "formatting",
+    "model",
+    "passages",
+    "terminal",
+}
 # Results in other forms, of which a report with both functions exists too: files for build servers and others.
 FILES = {"junit", "leaderboard", "markdown", "threshold_figure"}
 # `measures` lists constants, and nobody has asked for them as JSON.
@@ -31,8 +41,11 @@ def functions(name: str) -> dict[str, list[str]]:
     return found
 
 
+# Sections of `comparison`, `distillation` and `assessors`, which have their JSON within their own.
+SECTIONS = {"comparison_correlations", "comparison_slices", "distillation_slices", "judges"}
+
 MODULES = {path.stem: functions(path.stem) for path in REPORTS.glob("*.py") if path.stem != "__init__"}
-EXCEPTIONS = PARTS | FILES | TERMINAL_ONLY | JSON_ONLY
+EXCEPTIONS = PARTS | FILES | TERMINAL_ONLY | JSON_ONLY | SECTIONS
 
 
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - EXCEPTIONS))

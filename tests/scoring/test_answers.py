@@ -44,7 +44,7 @@ def collect(tmp_path):
 
 
 def states(matched, nugget):
-    return matched.states[matched.pairs.nugget == nugget].tolist()
+    return matched.states[matched.nugget == nugget].tolist()
 
 
 @pytest.mark.parametrize("split", ["sentences", "none"])

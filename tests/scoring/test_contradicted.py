@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
@@ -171,7 +171,9 @@ def test_the_key_of_judge_writes_it_and_undo_takes_it_back(tmp_path):
 def test_the_contradictions_of_semeval_are_found_again(tmp_path):
     """Teachers called 1,548 students' answers contradictory. Each is a no as before, and each pool has its own."""
     collection = read_collection(shared("semeval"))
-    marked = [replace(j, contradicts=j.reason == "contradicts" and not j.verdict) for j in collection.judgements]
+    marked = [
+        structs.replace(j, contradicts=j.reason == "contradicts" and not j.verdict) for j in collection.judgements
+    ]
     opposed = [j for j in marked if j.contradicts]
     assert len(opposed) == 1548
     before = score(collection, ["pool0"])["pool0"]

@@ -12,7 +12,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.judging.suggest import forecast, suggest
+from nuggeteer.judging.suggest import ReadingOrder, suggest
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.settings import installed_models
 from nuggeteer.thresholds import noisy
@@ -53,10 +53,10 @@ def test_a_model_suggests_verdicts_that_narrow_and_forecasts_by_how_much(folder)
     scorer = Scorer(with_model(folder, "nugget"), ["f3"])
     matched = scorer.read("build-101")
     found = suggest(scorer, matched, scorer.measures[0], 5)
-    assert len(found) == 5
+    assert len(found) >= 5  # the last card is whole
     assert all(0 < one.probability < 1 and one.share > 0 for one in found)
-    expected = forecast(scorer, matched, scorer.measures[0])
-    assert expected.width_after(40) < expected.widths[0]
+    expected = ReadingOrder(scorer, matched, scorer.measures[0]).forecast()
+    assert expected.width_after(10) < expected.now
     assert found[0].share < 0.2  # no verdict does it all: thresholds of other nuggets stay unknown
 
 

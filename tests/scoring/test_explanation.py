@@ -12,10 +12,7 @@ import Stemmer
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import SHARE, Explanation, Judged, Matcher, Material
-from nuggeteer.matching.breakdowns import Breakdowns
-from nuggeteer.matching.carried_weights import WEIGHTS
 from nuggeteer.matching.choice import Checked, make
-from nuggeteer.matching.clues import CLUES, GramReader, QuestionClues
 from nuggeteer.matching.idf import background
 from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
@@ -52,7 +49,7 @@ def grams(text, n):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_ngrams_weigh_what_they_add_to_the_match_score(collect, n):
     """By equations 1 and 2 of the paper, worked out anew."""
-    matcher = make(material(collect, n=n))
+    matcher = make(material(collect, matcher="ngram", n=n))
     found = matcher.explain(TEXT, 0)
     own = grams(NUGGETS[0]["text"], n)
     having = Counter(
@@ -76,7 +73,7 @@ def test_ngrams_weigh_what_they_add_to_the_match_score(collect, n):
 
 
 def test_words_are_written_as_in_the_text_those_that_are_lacking_as_in_the_description(collect):
-    found = make(material(collect)).explain(TEXT, 0)
+    found = make(material(collect, matcher="ngram")).explain(TEXT, 0)
     assert {one.words for one in found.words if one.in_text} == {
         "BUILT",
         "Nuclear",
@@ -85,12 +82,12 @@ def test_words_are_written_as_in_the_text_those_that_are_lacking_as_in_the_descr
         "Nuclear reactor",
     }
     assert {"the first", "first nuclear"} <= {one.words for one in found.words if not one.in_text}
-    accents = make(material(collect)).explain("le Re\u0301actor NUCLE\u00adAR", 0)
+    accents = make(material(collect, matcher="ngram")).explain("le Re\u0301actor NUCLE\u00adAR", 0)
     assert {one.words for one in accents.words if one.in_text} == {"Re\u0301actor", "NUCLE\u00adAR"}
 
 
 def test_of_several_descriptions_that_which_counts_is_explained(collect):
-    matcher = make(material(collect))
+    matcher = make(material(collect, matcher="ngram"))
     for text, other in (("the Nobel prize", "laureate"), ("laureate of physics", "prize")):
         found = matcher.explain(text, 1)
         assert other not in {one.words for one in found.words}
@@ -99,7 +96,9 @@ def test_of_several_descriptions_that_which_counts_is_explained(collect):
 
 
 def test_stems_and_stop_words_are_shown_as_words(collect):
-    found = make(material(collect, stem=True, stopwords="remove")).explain("They went to the NUCLEAR of reactors.", 0)
+    found = make(material(collect, matcher="ngram", stem=True, stopwords="remove")).explain(
+        "They went to the NUCLEAR of reactors.", 0
+    )
     assert {one.words for one in found.words if one.in_text} == {"NUCLEAR", "reactors", "NUCLEAR reactors"}
     assert {one.words for one in found.words if not one.in_text} == {"built", "built nuclear"}
 
@@ -111,11 +110,6 @@ def test_the_shares_of_other_word_matchers_add_up_to_their_scores(collect, name)
     for nugget in range(3):
         there = [one.weight for one in matcher.explain(TEXT, nugget).words if one.in_text]
         assert sum(there) == pytest.approx(scores[nugget])
-
-
-def test_without_judgements_the_default_explains_ngrams(collect):
-    plain = make(material(collect, matcher="ngram")).explain(TEXT, 0)
-    assert make(material(collect)).explain(TEXT, 0) == plain
 
 
 # Learned: all is worked out anew from the judged texts, one by one.
@@ -177,9 +171,7 @@ def explained(_learned_folder):
     matched = scorer.read("build-103")
     pairs = np.flatnonzero(matched.states < 0)[::29]
     response = np.searchsorted(matched.begin, pairs, side="right") - 1
-    asked = [
-        (matched.run.texts[r], n) for r, n in zip(response.tolist(), matched.pairs.nugget[pairs].tolist(), strict=True)
-    ]
+    asked = [(matched.run.texts[r], n) for r, n in zip(response.tolist(), matched.nugget[pairs].tolist(), strict=True)]
     assert len(asked) > 40
     return scorer, [(text, nugget, scorer.matcher.explain(text, nugget)) for text, nugget in asked]
 
@@ -199,9 +191,8 @@ def test_the_words_add_up_to_what_similar_texts_add(explained):
     for text, nugget, found in cases:
         assert found.unit == "log odds"
         question = np.array([scorer.key.question[nugget]], dtype=np.int32)
-        clues = scorer.matcher.features([normalised(text)], question)
-        regression = clues[nugget - scorer.key.offsets[question[0]], CLUES.index("regression")]
-        assert sum(word.weight for word in found.words) == pytest.approx(WEIGHTS["regression"] * regression, abs=1e-9)
+        carried = scorer.matcher.carried([normalised(text)], question)[nugget - scorer.key.offsets[question[0]]]
+        assert sum(word.weight for word in found.words) == pytest.approx(carried, abs=6e-5)  # which is rounded
         assert [abs(word.weight) for word in found.words] == sorted((abs(w.weight) for w in found.words), reverse=True)
 
 
@@ -210,7 +201,7 @@ def test_words_weigh_what_they_are_worth_on_this_collection(explained, learned):
     text, nugget, found = cases[0]
     twice = Explainer(scorer.matcher, scorer.marker, learned, lambda: 2.0)(text, nugget)
     assert [word.weight for word in twice.words] == [2 * word.weight for word in found.words]
-    assert scorer.carried_weight() == scorer.model.carry_over.weight
+    assert scorer.carried_weight() == scorer.model.b[scorer.model.names.index("carried")]
 
 
 def test_the_judged_responses_are_the_nearest(explained):
@@ -320,15 +311,18 @@ def test_a_matcher_that_cannot_explain_is_not_asked(collect):
     assert Explainer(Silent(), marker, collection)(TEXT, 0) is None
 
 
-def test_where_nobody_has_judged_a_question_words_say_nothing_and_no_response_is_named():
-    read = GramReader(IDF)
-    nobody = np.zeros((0, 2), dtype=bool)
-    descriptions = [[read("first reactor")], [read("born in rome"), read("...")]]
-    breakdowns = Breakdowns(QuestionClues(lambda: descriptions, [], nobody, nobody))
-    for nugget in (0, 1):
-        breakdown = breakdowns.breakdown(breakdowns.compare(read("the first reactor")), nugget)
-        assert not len(breakdown.parts)
-        assert breakdown.near == []
+def test_where_nobody_judged_a_nugget_the_words_of_its_description_speak(collect):
+    """And no judged text is named, though there are some for another nugget of the question."""
+    verdict = {"qid": "q", "nugget": "3", "text": "He went away.", "verdict": True, "run": "r"}
+    collection = collect(NUGGETS, {"r": [("q", "He went away.")]}, [verdict])
+    scorer = Scorer(collection)
+    found = scorer.matcher.explain(TEXT, 0)
+    assert (found.unit, found.similar_texts) == (SHARE, ())
+    there = {one.words for one in found.words if one.in_text}
+    assert there == {"BUILT", "Nuclear", "reactor"} | ({"the"} & {one.words for one in found.words})
+    (score,) = scorer.matcher.score([normalised(TEXT)], np.zeros(1, dtype=np.int32))[:1]
+    assert sum(one.weight for one in found.words if one.in_text) == pytest.approx(score)
+    assert scorer.matcher.explain(TEXT, 2).similar_texts[0].text == "he went away."
 
 
 # Near-copies.

@@ -105,6 +105,23 @@ def test_rule_3_silence_about_a_run_judged_best_is_a_no_only_for_nuggets_not_fou
     assert state(known, "q1", "2", "alpha") == NO
 
 
+def test_in_a_run_judged_best_all_of_an_answer_was_read_whether_or_not_it_has_the_nugget():
+    """Otherwise models see how many responses were read, and know the verdict."""
+    run = run_of("r1", "best", [("q1", "alpha"), ("q1", "beta"), ("q1", "gamma")])
+    known = VerdictIndex(KEY, [Judgement("q1", "1", "beta", True)], [run])
+    asked = known.asked.reshape(3, 2)  # texts × nuggets
+    assert asked.all()
+    assert (known.states.reshape(3, 2)[:, 0] == UNKNOWN).sum() == 2
+
+
+def test_of_a_text_that_another_run_had_first_a_run_judged_best_is_not_asked():
+    """The yes counts for the other run, so what is left of this one would look like a no."""
+    runs = [run_of("r1", "every", [("q1", "beta")]), run_of("r2", "best", [("q1", "alpha"), ("q1", "beta")])]
+    known = VerdictIndex(KEY, [Judgement("q1", "1", "beta", True)], runs)
+    alpha = known.texts.index("alpha")
+    assert not known.asked.reshape(2, 2)[alpha, 0]
+
+
 def test_rule_3_a_verdict_that_names_a_run_judged_best_counts_though_its_text_is_not_there():
     run = run_of("r1", "best", [("q1", "alpha")])
     known = VerdictIndex(KEY, [Judgement("q1", "1", "a text that was edited since", True, run="r1")], [run])

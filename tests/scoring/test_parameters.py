@@ -18,6 +18,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring import sampling
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.parameters import parameters_of
 from nuggeteer.scoring.scorer import Scorer, score
 from nuggeteer.thresholds.noisy import fit_noise_model
@@ -27,14 +28,17 @@ from tests.conftest import write_lines
 def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
     shown = parameters_of(sample, "nugget")
     scorer = Scorer(sample)
-    from nuggeteer.scoring.fitting import gather_evidence
-
-    evidence = gather_evidence(sample, scorer.matcher, scorer.known)
+    evidence = gather_evidence(sample, scorer.matcher, scorer.known, by="response")
     fit = fit_noise_model("nugget", evidence).fit
     means = [unit.theta.mean for unit in shown.units]
-    assert means == pytest.approx(fit.threshold(np.arange(len(means))).tolist(), abs=0.02)
-    assert shown.alpha.mean == pytest.approx(fit.errors[0], abs=0.002)
-    assert shown.alpha.low < shown.alpha.mean < shown.alpha.high
+    assert means == fit.threshold(np.arange(len(means))).tolist()
+    assert (shown.alpha.mean, shown.beta.mean) == pytest.approx(fit.errors, rel=1e-5)
+    draws = fit_noise_model("nugget", evidence).draw(2000, 1)
+    for estimate, drawn in zip(
+        (shown.alpha, shown.beta, shown.units[2].theta), (draws.alpha[0], draws.beta[0], draws.theta[2]), strict=True
+    ):
+        expected = np.quantile(drawn, [0.025, 0.975])
+        assert (estimate.low, estimate.high) == pytest.approx(expected, abs=0.35 * float(drawn.std()))
     assert sum(unit.pairs for unit in shown.units) == shown.pairs == len(evidence)
     assert sum(unit.yes for unit in shown.units) == shown.positive
 

@@ -11,8 +11,12 @@ import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
-from nuggeteer.errors import NuggeteerError
+from nuggeteer.comparing.comparison import compare
+from nuggeteer.comparing.diff import diff
+from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.reports import scores as report
 from nuggeteer.scoring.scorer import score
+from nuggeteer.settings import ScoreSettings
 from nuggeteer.thresholds.smooth import SmoothFit
 from tests.conftest import write_lines
 
@@ -169,7 +173,7 @@ def test_the_signature_changes_with_everything_that_can_change_a_score(collect, 
         score(collect(NUGGETS[:-1], RUNS, [YES], {"old": "every"}, folder="b"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [], {"old": "every"}, folder="c"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "best"}, folder="d"), ["new"]).signature,
-        score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nn = 1\n", "e"), ["new"]).signature,
+        score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nweights = 'unit'\n", "e"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, "[match]\nidf = 'pool'\n", "f"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, FIXED, "g"), ["new"]).signature,
         score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, folder="h"), ["new"], seed=1).signature,
@@ -219,3 +223,51 @@ def test_nothing_is_drawn_where_all_is_known(collect, monkeypatch):
     assert alone["old"].outcome.known.all()
     with pytest.raises(AssertionError, match="guesses"):
         score(found, ["new"])
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "percentile"])
+def test_the_method_of_the_settings_makes_the_part_of_the_questions_wherever_there_is_one(sample, method):
+    """In `score`, `diff` and `compare`: scores and judging parts stay, as do Tukey's tests."""
+    names = ["build-101", "build-102", "aurora"]
+    chosen = replace(sample, settings=replace(sample.settings, score=ScoreSettings(method)))
+    assert f"|interval:{method}(" in score(chosen, names[:1]).signature
+    usual, other = (compare(each, names) for each in (sample, chosen))
+    pairs = [
+        (one.measures["f3"], two.measures["f3"]) for one, two in zip(usual.scores.runs, other.scores.runs, strict=True)
+    ]
+    pairs.append(tuple(diff(each, *names[:2]).headline.interval for each in (sample, chosen)))
+    for one, two in pairs:
+        assert (one.value, one.hard, one.judging) == (two.value, two.hard, two.judging)
+        assert one.sampling != two.sampling
+        assert (one.low, one.high) != (two.low, two.high)
+        assert two.sampling == pytest.approx(one.sampling, abs=0.05)
+    standings = usual.standings[0], other.standings[0]
+    assert standings[0].tukey.p.tolist() == standings[1].tukey.p.tolist()
+    assert np.abs(standings[0].above - 0.5).sum() < np.abs(standings[1].above - 0.5).sum(), "resamples vary less"
+    own = usual.scores["aurora"].by_question["f3"]
+    own = own[~np.isnan(own)]
+    means = own[np.random.default_rng(1).integers(len(own), size=(20_000, len(own)))].mean(axis=1)
+    aurora = other.scores["aurora"].measures["f3"]
+    assert aurora.judging == (aurora.value, aurora.value), "all of it is known"
+    if method == "percentile":
+        assert (aurora.low, aurora.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.01)
+
+
+def test_a_method_that_is_none_is_refused(collect):
+    with pytest.raises(InputError, match=r"\[score\] interval is 'bca'; write 't' or 'bootstrap' or 'percentile'"):
+        collect(NUGGETS, toml='[score]\ninterval = "bca"')
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [("", "every nugget of every answer is settled"), (FIXED, "every nugget of every answer is settled")],
+)
+def test_pairs_that_are_open_beside_a_yes_are_not_said_to_be_guessed(collect, toml, says):
+    """A second response that nobody read changes nothing where the first has the nugget."""
+    texts = [("q1", "Fermi built the first nuclear reactor."), ("q1", "He built it with others.")]
+    verdict = {"qid": "q1", "nugget": "1", "text": texts[0][1], "verdict": True}
+    scores = score(collect(NUGGETS[:1], {"new": texts}, [verdict], toml=toml), ["new"])
+    assert (scores["new"].outcome.pairs_known, scores["new"].outcome.pairs_guessed) == (1, 1)
+    (line,) = (line for line in report.remarks(scores) if line.startswith("known:"))
+    assert says in line
+    assert "threshold" not in line

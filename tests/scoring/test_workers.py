@@ -116,14 +116,14 @@ def test_a_run_is_the_same_with_any_number_of_workers(tmp_path, monkeypatch, jud
     run = tmp_path / "c" / "runs" / "s2.jsonl"
     run.write_text(run.read_text() * 2)
     found = []
-    for at_once, jobs in ((1_000_000, 1), (50, 1), (50, 3)):
+    for at_once, units, jobs in ((1_000_000, 512, 1), (50, 5, 1), (50, 5, 3)):
         monkeypatch.setattr(matched_run, "AT_ONCE", at_once)
-        monkeypatch.setattr(outcomes, "PAIRS", at_once)
+        monkeypatch.setattr(outcomes, "UNITS", units)
         scorer = Scorer(read_collection(tmp_path / "c"), jobs=jobs)
         matched = scorer.read("s2")
         assert matched.is_repeat is not None
         outcome = scorer.find(matched)
         assert outcome.drawn is not None
-        columns = (matched.pairs.scores, matched.states, matched.text, matched.length, matched.is_repeat)
+        columns = (matched.scores, matched.states, matched.text, matched.length, matched.is_repeat)
         found.append([np.asarray(c).tobytes() for c in (*columns, outcome.drawn, outcome.probability, outcome.found)])
     assert found[0] == found[1] == found[2]

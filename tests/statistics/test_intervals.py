@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtr, ndtri
 
 from nuggeteer.statistics.intervals import (
     DIFFERENCES,
@@ -59,12 +61,17 @@ def test_values_beyond_the_bounds_have_students_own_interval_and_test():
 
 
 @settings(max_examples=100)
-@given(st.integers(0, 10_000), st.floats(-0.3, 0.3), st.floats(0.001, 0.3))
-def test_p_is_below_5_percent_exactly_where_the_interval_leaves_out_0(seed, centre, guessing):
+@given(
+    st.integers(0, 10_000),
+    st.floats(-0.3, 0.3),
+    st.floats(0.001, 0.3),
+    st.sampled_from(["t", "bootstrap", "percentile"]),
+)
+def test_p_is_below_5_percent_exactly_where_the_interval_leaves_out_0(seed, centre, guessing, method):
     rng = np.random.default_rng(seed)
     values = np.clip(rng.normal(centre, 0.2, 12), -0.99, 0.99)
     drawn = np.clip(values + rng.normal(0, guessing, (300, 1)), -1, 1)
-    interval = mean_interval(drawn.mean(axis=0), drawn, scale=DIFFERENCES)
+    interval = mean_interval(drawn.mean(axis=0), drawn, scale=DIFFERENCES, method=method)
     p = p_of_no_difference(interval, 12)
     assert 0 <= p <= 1
     if abs(p - 0.05) > 1e-6:
@@ -79,12 +86,18 @@ def test_small_changes_have_about_the_p_of_the_paired_t_test():
 
 @settings(max_examples=60)
 @given(SAMPLES, st.floats(0.01, 2), st.integers(0, 1000))
+@example(np.array([1.0] * 6 + [0.9905]), 1.0, 0)  # alike once they are drawn
 def test_the_whole_interval_holds_both_parts_and_is_no_wider_than_both(own, doubt, seed):
-    assume(np.ptp(own) > 1e-3)
+    """Questions that are all alike do not show how they vary: then there is only the judging part."""
     rng = np.random.default_rng(seed)
     drawn = expit(logit(np.clip(own, 0.01, 0.99)) + rng.normal(0, doubt, (400, 1)))
     values = drawn.mean(axis=0)
+    assume(not 0 < np.ptp(values) < 1e-3)
     whole = mean_interval(values, drawn)
+    if not np.ptp(values):
+        assert (whole.low, whole.high, whole.sampling) == (None, None, None)
+        assert whole.judging[0] < whole.value < whole.judging[1]
+        return
     assert whole.sampling == mean_interval(values, certain=True).sampling
     by_draw = drawn.mean(axis=1)
     assert whole.judging == pytest.approx(np.quantile(by_draw, [0.025, 0.975]))
@@ -94,14 +107,65 @@ def test_the_whole_interval_holds_both_parts_and_is_no_wider_than_both(own, doub
     assert logit(whole.value) - logit(whole.low) == pytest.approx(np.sqrt(np.sum(np.square(reach))), rel=1e-6)
 
 
+SKEWED = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.9])
+
+
+def all_resamples(own):
+    """The means of all samples that can be drawn from these values, each as probable as any other."""
+    return np.array([np.mean(sample) for sample in product(own, repeat=len(own))])
+
+
+def test_the_percentile_bootstrap_is_the_middle_of_all_resamples():
+    """Of all 6⁶ of them, where the package draws 2,000."""
+    interval = mean_interval(SKEWED, certain=True, method="percentile")
+    assert interval.sampling == pytest.approx(np.quantile(all_resamples(SKEWED), [0.025, 0.975]), abs=0.015)
+    assert (interval.low, interval.high) == interval.sampling
+
+
+def test_the_bootstrap_is_bca_by_its_formula():
+    """Efron 1987 with all 6⁶ resamples: bias from the share below the mean, acceleration from the skewness."""
+    means, value = all_resamples(SKEWED), SKEWED.mean()
+    bias = ndtri(((means < value - 1e-9).mean() + (means < value + 1e-9).mean()) / 2)
+    off = SKEWED - value
+    acceleration = (off**3).sum() / (6 * (off**2).sum() ** 1.5)
+    reach = bias + np.array([-1.959964, 1.959964])
+    expected = np.quantile(means, ndtr(bias + reach / (1 - acceleration * reach)))
+    interval = mean_interval(SKEWED, certain=True, method="bootstrap")
+    assert interval.sampling == pytest.approx(expected, abs=0.02)
+    assert interval.high > mean_interval(SKEWED, certain=True, method="percentile").high + 0.02
+
+
+@pytest.mark.parametrize("doubt", [0.02, 0.1, 0.4])
+def test_the_whole_percentile_interval_is_about_that_of_resampled_draws(doubt):
+    """Each resample takes the verdicts of one draw, and then questions: what the joined parts stand for."""
+    rng = np.random.default_rng(5)
+    own = rng.beta(2, 2, 40)
+    drawn = expit(logit(own) + rng.normal(0, doubt, (4000, 1)) + rng.normal(0, 0.3, (4000, 40)))
+    resampled = rng.integers(40, size=(4000, 40))
+    means = np.take_along_axis(drawn, resampled, axis=1).mean(axis=1)
+    whole = mean_interval(drawn.mean(axis=0), drawn, method="percentile")
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert (whole.low, whole.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+@settings(max_examples=30)
+@given(SAMPLES, st.sampled_from(["bootstrap", "percentile"]))
+def test_a_bootstrap_holds_the_mean_stays_among_the_values_and_is_the_same_again(own, method):
+    assume(np.ptp(own) > 1e-3)
+    interval = mean_interval(own, certain=True, method=method, seed=3)
+    assert own.min() <= interval.low <= own.mean() <= interval.high <= own.max()
+    assert interval == mean_interval(own, certain=True, method=method, seed=3)
+
+
 def test_undefined_questions_are_left_out():
     own = np.array([0.2, 0.9, 0.4, 0.7, 0.1])
     assert mean_interval(np.insert(own, 2, np.nan)) == mean_interval(own)
 
 
+@pytest.mark.parametrize("method", ["t", "bootstrap", "percentile"])
 @pytest.mark.parametrize("own", [[0.3], [0.1, 0.9], [0.1, 0.2, 0.3, 0.9], [0.4] * 6, [0.0] * 30, [0.1 + 0.2, 0.3] * 4])
-def test_few_or_equal_values_have_a_mean_and_no_interval(own):
-    interval = mean_interval(np.array(own))
+def test_few_or_equal_values_have_a_mean_and_no_interval(own, method):
+    interval = mean_interval(np.array(own), method=method)
     assert interval.value == pytest.approx(np.mean(own))
     assert (interval.low, interval.high, interval.sampling) == (None, None, None)
     assert p_of_no_difference(interval, len(own)) is None

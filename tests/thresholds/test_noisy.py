@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from nuggeteer.thresholds import noisy
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.steps import steps_of
-from tests.thresholds.test_steps import evidence_of, simulated
+from tests.thresholds.test_steps import simulated
+from tests.thresholds.worlds import evidence_of
 
 COUNT = 2000
 EVIDENCE = simulated(5, 6, 90, high=0.8, low=0.15)
 FEW = evidence_of([0.2, 0.6, 0.3, 0.7, 0.5], [0, 1, 0, 1, 1], [0, 0, 1, 1, 2], nuggets=4)
 
 
-def also(evidence: Evidence, pairs: Pairs, yes) -> Evidence:
+def also(evidence: Evidence, pairs: Units, yes) -> Evidence:
     """More judged pairs."""
     return evidence_of(
         np.append(evidence.scores, pairs.scores),
@@ -31,9 +32,9 @@ def also(evidence: Evidence, pairs: Pairs, yes) -> Evidence:
 def test_the_mean_of_the_draws_is_the_exact_probability(name, evidence):
     model = noisy.fit_noise_model(name, evidence)
     scores, nuggets = np.linspace(0, 1, 21), np.arange(evidence.nuggets)
-    pairs = Pairs.of_usual_size(np.tile(scores, len(nuggets)), np.repeat(nuggets, len(scores)))
-    chances = model.draw(COUNT, 0).chances(pairs, None, np.arange(len(pairs)))
-    assert chances.mean(axis=0) == pytest.approx(model.fit.probability(pairs), abs=0.03)
+    pairs = Units.of_scores(np.tile(scores, len(nuggets)), np.repeat(nuggets, len(scores)))
+    chances = model.draw(COUNT, 0).chances(pairs)
+    assert chances.mean(axis=1) == pytest.approx(model.fit.probability(pairs), abs=0.03)
 
 
 @pytest.mark.slow
@@ -45,11 +46,11 @@ def test_verdicts_are_as_probable_together_as_the_evidence_says(name, evidence):
     model, draws = noisy.fit_noise_model(name, evidence), noisy.fit_noise_model(name, evidence).draw(8000, 1)
     for nugget in ((0, 0), (0, 1), (2, 3)):
         for yes in ([True, True], [True, False], [False, False]):
-            pairs = Pairs.of_usual_size(np.array([0.33, 0.62]), np.array(nugget))
+            pairs = Units.of_scores(np.array([0.33, 0.62]), np.array(nugget))
             more = noisy.fit(name, also(evidence, pairs, yes))
             expected = 10 ** (more.log10_evidence - model.fit.log10_evidence)
-            chance = draws.chances(pairs, None, np.arange(2))
-            found = np.where(yes, chance, 1 - chance).prod(axis=1).mean()
+            chance = draws.chances(pairs)
+            found = np.where(np.array(yes)[:, None], chance, 1 - chance).prod(axis=0).mean()
             assert found == pytest.approx(expected, abs=0.012)
 
 
@@ -79,25 +80,6 @@ def test_the_error_rates_and_thresholds_are_distributed_as_on_a_fine_grid():
 def test_a_nugget_without_verdicts_has_its_threshold_anywhere():
     theta = noisy.fit_noise_model("nugget", FEW).draw(COUNT, 0).theta[3]
     assert np.quantile(theta, [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.01)
-
-
-@pytest.mark.parametrize("name", noisy.NAMES)
-def test_cells_and_kinds_are_what_scoring_expects(name):
-    """A cell has its nugget if some response has it; pairs of one kind have the same chance, in order of nuggets."""
-    draws = noisy.fit_noise_model(name, EVIDENCE).draw(50, 3)
-    nugget = np.sort(np.random.default_rng(0).integers(0, 6, 40))
-    pairs = Pairs.of_usual_size(np.round(np.random.default_rng(1).random(40), 1), nugget)
-    single = draws.chances(pairs, None, np.arange(40))
-    together = draws.chances(pairs, "anyone")
-    for j in range(6):
-        assert together[:, j] == pytest.approx(1 - (1 - single[:, nugget == j]).prod(axis=1), abs=1e-5)
-    kinds = draws.kinds(pairs)
-    for i in range(40):
-        same = kinds == kinds[i]
-        assert (single[:, same] == single[:, [i]]).all()
-    assert [nugget[kinds == kind][0] for kind in range(kinds.max() + 1)] == sorted(
-        nugget[kinds == kind][0] for kind in range(kinds.max() + 1)
-    )
 
 
 def test_without_any_verdict_the_prior_speaks():

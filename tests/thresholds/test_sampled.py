@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.scoring.scorer import score
-from nuggeteer.thresholds import FixedThreshold, Pairs, sampled
+from nuggeteer.thresholds import FixedThreshold, sampled
+from nuggeteer.thresholds.model import AnswerSet, Build, Units
 from nuggeteer.thresholds.sampled import SampledModel
 
-usual = Pairs.of_usual_size
+usual = Units.of_scores
 RNG = np.random.default_rng(0)
 POSTERIOR = {"slope": RNG.uniform(5, 20, 50), "theta": RNG.random((50, 4))}
 
@@ -24,25 +27,17 @@ def model_of(probability=logistic, posterior=POSTERIOR, nuggets=4, **more) -> Sa
     return SampledModel("test", nuggets, posterior, probability, **more)
 
 
-@pytest.mark.parametrize("block", [1, 70, 1 << 21])
-def test_chances_are_one_minus_the_product_of_misses(monkeypatch, block):
+@pytest.mark.parametrize("block", [1, 170, 1 << 21])
+def test_chances_are_the_function_at_each_draw(monkeypatch, block):
+    """However many are worked out at once."""
     monkeypatch.setattr(sampled, "BLOCK", block)
-    scores, nugget = RNG.random(13), RNG.integers(0, 3, 13)  # no response to nugget 3
+    scores, nugget = RNG.random(13), RNG.integers(0, 3, 13)
     draws = model_of().draw(50, seed=1)
-    chances = draws.chances(usual(scores, nugget), None)
-    assert chances.shape == (50, 4)
-    assert (chances[:, 3] == 0).all()
+    chances = draws.chances(usual(scores, nugget))
+    assert chances.shape == (13, 50)
     for draw in range(50):
         slope, theta = draws.parameters["slope"][draw], draws.parameters["theta"][draw]
-        for j in range(3):
-            misses = [1 - expit(slope * (s - theta[j])) for s, n in zip(scores, nugget, strict=True) if n == j]
-            assert chances[draw, j] == pytest.approx(1 - np.prod(misses), rel=1e-12)
-
-
-def test_certain_and_tiny_chances_keep_their_digits():
-    always = model_of(lambda pairs, p: np.broadcast_to(pairs.scores, (3, len(pairs))))
-    chances = always.draw(3, seed=0).chances(usual(np.array([1.0, 0.5, 1e-18, 1e-18]), np.array([0, 0, 1, 1])), None)
-    assert chances[0].tolist() == [1.0, pytest.approx(2e-18), 0.0, 0.0]
+        assert chances[:, draw] == pytest.approx(expit(slope * (scores - theta[nugget])), rel=1e-6)
 
 
 @pytest.mark.parametrize("count", [20, 50, 120])
@@ -71,7 +66,7 @@ def test_a_threshold_is_where_a_yes_becomes_the_likelier():
 
 
 def expected(model, score, nugget) -> float:
-    return float(model.draw(50, 0).chances(usual(np.array([score]), np.array([nugget])), None)[:, nugget].mean())
+    return float(model.draw(50, 0).chances(usual(np.array([score]), np.array([nugget]))).mean())
 
 
 def test_the_effect_of_a_group_is_drawn_once_and_for_each_its_own():
@@ -82,8 +77,14 @@ def test_the_effect_of_a_group_is_drawn_once_and_for_each_its_own():
         return expit(p["shift"][:, None] + pairs.scores)
 
     draws = model_of(shifted, for_group=for_group).draw(40, seed=0)
-    scores, nugget = np.array([0.5]), np.array([0])
-    judged, new, again, another = (draws.chances(usual(scores, nugget), g)[:, 0] for g in ("judged", "a", "a", None))
+
+    def of_system(name):
+        one = usual(np.array([0.5]), np.array([0]))
+        where, key = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint64)
+        answers = AnswerSet.without_pieces(where, where, (Build(name, "any run"),), key)
+        return draws.chances(replace(one, answers=answers))[0]
+
+    judged, new, again, another = map(of_system, ("judged", "a", "a", "b"))
     assert np.ptp(judged) == 0
     assert (new == again).all()
     assert np.abs(np.corrcoef(new, another)[0, 1]) < 0.6
@@ -114,7 +115,7 @@ def test_a_posterior_without_equally_many_draws_is_refused(posterior):
 )
 def test_what_is_no_probability_is_refused(probability, what):
     with pytest.raises(NuggeteerError, match=what):
-        model_of(probability).draw(5, 0).chances(usual(np.array([0.1, 0.2]), np.array([0, 1])), None)
+        model_of(probability).draw(5, 0).chances(usual(np.array([0.1, 0.2]), np.array([0, 1])))
 
 
 def test_a_model_of_hard_steps_scores_as_a_fixed_threshold_does(sample):

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.prior import prior_for
 from nuggeteer.thresholds.selection import PAPER, compare, models
+from tests.thresholds.worlds import evidence_of
+
+PRIOR = prior_for(["one", "score"], True)
 
 
 def from_steps(seed: int, per_nugget: bool, groups: int = 3, nuggets: int = 16) -> Evidence:
@@ -18,10 +21,7 @@ def from_steps(seed: int, per_nugget: bool, groups: int = 3, nuggets: int = 16) 
     theta = rng.random(nuggets) if per_nugget else np.full(nuggets, 0.4)
     scores = rng.random(len(nugget)).round(2)
     yes = rng.random(len(nugget)) < np.where(scores > theta[nugget], 0.8, 0.05)
-    names = tuple(f"g{i}" for i in range(groups))
-    return Evidence(
-        scores, np.zeros(len(scores)), yes, nugget, group, names, np.arange(nuggets) // 4, np.full(nuggets, 1 / 4)
-    )
+    return evidence_of(scores, yes, nugget, nuggets, np.arange(nuggets) // 4, group)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -19,28 +19,12 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad, quad
 
 from nuggeteer.thresholds import steps
-from nuggeteer.thresholds.model import Evidence, Pairs
+from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.steps import coin_evidence, fit_step_errors, fit_steps, units_of
+from tests.thresholds.worlds import evidence_of
 
 SHARED = ["global", "question", "nugget"]
 SCORES = np.array([0.0, 0.07, 0.25, 0.5, 0.77, 1.0])
-
-
-def evidence_of(scores, yes, nugget, nuggets=None, question=None) -> Evidence:
-    nugget = np.asarray(nugget, dtype=np.int64)
-    nuggets = nuggets or int(nugget.max(initial=0)) + 1
-    question = np.arange(nuggets) // 2 if question is None else np.asarray(question)
-    scores, yes = np.asarray(scores, dtype=float), np.asarray(yes, dtype=bool)
-    return Evidence(
-        scores,
-        np.zeros(len(scores)),
-        yes,
-        nugget,
-        np.zeros(len(scores), dtype=np.int64),
-        ("g",),
-        question,
-        np.ones(nuggets),
-    )
 
 
 def simulated(seed, nuggets, pairs, high=0.85, low=0.1, digits=2) -> Evidence:
@@ -123,8 +107,8 @@ def brute_force(evidence: Evidence, unit_of_nugget: np.ndarray) -> Truth:
     return Truth(log_evidence, float(alpha @ mass), float(beta @ mass), threshold[own], probability[own])
 
 
-def of(nugget: int) -> Pairs:
-    return Pairs.of_usual_size(SCORES, np.full(len(SCORES), nugget))
+def of(nugget: int) -> Units:
+    return Units.of_scores(SCORES, np.full(len(SCORES), nugget))
 
 
 def predicted(fit, nuggets):
@@ -257,7 +241,7 @@ def test_the_numbers_of_nuggets_do_not_matter(name, pairs, label):
     evidence, label = made(pairs), np.array(label)
     question = np.empty(4, dtype=np.int64)
     question[label] = evidence.question_of_nugget
-    relabelled = replace(evidence, nugget=label[evidence.nugget], question_of_nugget=question)
+    relabelled = evidence_of(evidence.scores, evidence.yes, label[evidence.nugget], 4, question)
     one, other = fit_any(name, evidence), fit_any(name, relabelled)
     assert one.log10_evidence == pytest.approx(other.log10_evidence, abs=1e-9)
     assert predicted(one, 4) == pytest.approx(predicted(other, 4)[label], abs=1e-9)
@@ -295,7 +279,7 @@ def test_nuggets_without_pairs_do_not_change_the_evidence(pairs):
 
 def test_nuggets_without_pairs_between_others_change_nothing_of_these():
     few = simulated(5, 5, 60)
-    many = replace(few, nugget=3 * few.nugget + 1, question_of_nugget=np.arange(17), weight_of_nugget=np.ones(17))
+    many = evidence_of(few.scores, few.yes, 3 * few.nugget + 1, 17, np.arange(17))
     one, other = fit_steps("nugget", few), fit_steps("nugget", many)
     told = 3 * np.arange(5) + 1
     assert other.threshold(told) == pytest.approx(one.threshold(np.arange(5)), abs=1e-9)

@@ -16,11 +16,10 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.reports.assessors import as_json
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
-from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.trust.agreement import agree
 from nuggeteer.trust.held_out import HeldOutGuesses
 from tests.conftest import write_lines
@@ -113,11 +112,11 @@ def test_the_tool_guesses_as_a_fit_that_never_saw_the_system(folder):
     """Each group by hand: fitted without it, asked of it."""
     collection = read_collection(folder)
     scorer = Scorer(collection)
-    evidence = gather_evidence(collection, scorer.matcher, scorer.known, alone=True)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, by="response")
     chance = np.zeros(len(evidence))
     for group in np.unique(evidence.group):
         own = evidence.group == group
-        chance[own] = fit_smooth(evidence.only(~own), PRIOR).probability(evidence.only(own).pairs)
+        chance[own] = fit_smooth(evidence.only(~own), prior_of(scorer.matcher)).probability(evidence.only(own).units)
     found = agree(collection).tool.known
     assert found.pairs == len(evidence)
     assert found.differ == ((chance >= 0.5) != evidence.yes).sum()
@@ -240,7 +239,7 @@ def test_a_fixed_threshold_says_yes_or_no_and_not_how_surely(folder):
     (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "fixed"\nvalue = 0.2\n')
     collection = read_collection(folder)
     scorer = Scorer(collection)
-    evidence = gather_evidence(collection, scorer.matcher, scorer.known, alone=True)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, by="response")
     found = agree(collection)
     assert found.tool.known.differ == ((evidence.scores > 0.2) != evidence.yes).sum()
     assert {one.probability for one in found.disputes} == {None}
@@ -308,6 +307,11 @@ def test_precision_and_recall_of_a_developer_against_the_official_judgements(tmp
     assert developer["kappa"]["value"] == pytest.approx(cohen_kappa_score(true, said))
     assert pytest.approx(0.836, abs=5e-4) == 2 * 0.78 * 0.90 / (0.78 + 0.90)  # not 0.803
     assert main(["agree", "--collection", str(tmp_path)]) == 0
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("dev") and "others" in line)
-    assert "0.783" in line
+    out = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in out if line.startswith("dev") and "0.783" in line]
+    f1 = developer["positive_f1"]
+    shown = f"{f1['value']:.3f}  {f1['low']:.2f}–{f1['high']:.2f}"
     assert "0.900" in line
+    assert line.rstrip().endswith(shown)
+    kappa = f"{developer['kappa']['value']:.3f}"
+    assert sum(line.startswith("dev") and kappa in line and line.rstrip().endswith(shown) for line in out) == 1

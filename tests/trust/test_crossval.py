@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
@@ -87,9 +88,9 @@ def test_verdicts_on_texts_of_old_builds_go_with_their_group(collect):
     ]
     collection = collect(FOX, {"a": [("q", "said by both")], "b": [("q", "x")]}, said, {"a": "every", "b": "every"})
     manifest = {
-        name: replace(info, group="mine" if name == "a" else None) for name, info in collection.manifest.items()
+        name: structs.replace(info, group="mine" if name == "a" else None) for name, info in collection.manifest.items()
     }
-    manifest["old"] = replace(manifest["a"], run="old", judged="none")
+    manifest["old"] = structs.replace(manifest["a"], run="old", judged="none")
     left = [j.text for j in without(replace(collection, manifest=manifest), "mine").judgements]
     assert left == ["of another's build", "of nobody knows whom", "said by both", "said by both"]
 

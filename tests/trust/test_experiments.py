@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
@@ -21,7 +23,7 @@ from nuggeteer.measures import parse
 from nuggeteer.records import Judgement
 from nuggeteer.reports import experiment as report
 from nuggeteer.scoring.scorer import compare_thresholds, material, score
-from nuggeteer.settings import Match
+from nuggeteer.settings import Match, Threshold
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
@@ -136,10 +138,10 @@ def test_true_scores_are_those_of_score_with_all_judgements(collection):
 @pytest.mark.slow
 def test_official_scores_count_where_the_manifest_has_them(collection):
     official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
-    manifest = {n: replace(info, official=official.get(n, {})) for n, info in collection.manifest.items()}
+    manifest = {n: structs.replace(info, official=official.get(n, {})) for n, info in collection.manifest.items()}
     with_scores = replace(collection, manifest=manifest)
     scatter = run("scatter", with_scores)
-    assert [row["official"] for row in rows_of(scatter)] == [0.1, 0.2, 0.3]
+    assert [row["official"] for row in rows_of(scatter)] == [0.1, 0.2, 0.3] * 2
     assert any("manifest" in note for note in scatter.notes)
     assert [row["official"] for row in rows_of(run("scatter", with_scores, measure="f1"))] != [0.1, 0.2, 0.3]
 
@@ -149,7 +151,9 @@ def test_official_scores_count_where_the_manifest_has_them(collection):
 def test_a_run_of_which_some_nuggets_were_judged_has_no_score_to_compare_with(what, listed, collection):
     """In the manifest and not: one verdict on it changes neither whose scores are official nor which are compared."""
     official = {f"s{i}": {"f3": i / 10} for i in (1, 2, 3)}
-    manifest = {name: replace(info, official=official.get(name, {})) for name, info in collection.manifest.items()}
+    manifest = {
+        name: structs.replace(info, official=official.get(name, {})) for name, info in collection.manifest.items()
+    }
     if not listed:
         del manifest["s4"]
     before = replace(collection, manifest=manifest)
@@ -162,12 +166,12 @@ def test_a_run_of_which_some_nuggets_were_judged_has_no_score_to_compare_with(wh
     assert "Official F(3) is the manifest's." in result.notes
     assert "Not compared, because only some nuggets were judged: 1 run." in result.notes
     if what == "scatter":
-        assert [row["run"] for row in rows_of(result)] == ["s1", "s2", "s3"]
+        assert [row["run"] for row in rows_of(result)] == ["s1", "s2", "s3"] * 2
 
 
 def test_where_no_run_is_judged_completely_nothing_is_compared(collection):
     """Not even by verdicts that are there."""
-    manifest = {name: replace(info, judged="none") for name, info in collection.manifest.items()}
+    manifest = {name: structs.replace(info, judged="none") for name, info in collection.manifest.items()}
     with pytest.raises(NuggeteerError, match=r"say in runs\.jsonl which runs are judged"):
         run("thresholds", replace(collection, manifest=manifest))
 
@@ -198,16 +202,41 @@ def test_the_models_are_those_of_thresholds(collection):
 
 
 def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collection):
-    rows = {row["run"]: row for row in rows_of(run("scatter", collection))}
-    for name in ("s1", "s3"):
-        row, f3 = rows[name], score(without(collection, name), [name], ["f3"])[name].measures["f3"]
+    rows = {(row["run"], row["decided by"]): row for row in rows_of(run("scatter", collection))}
+    for name, model in product(("s1", "s3"), ("nugget", "smooth")):
+        rest = _by(without(collection, name), model)
+        row, f3 = rows[name, model], score(rest, [name], ["f3"])[name].measures["f3"]
         assert (row["guessed"], row["low"], row["high"]) == (f3.value, f3.low, f3.high)
         assert (row["judging low"], row["judging high"]) == f3.judging
 
 
+@pytest.mark.parametrize("what", ["agreement", "scatter", "judgements"])
+def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_it(collection, what):
+    tables = {model: rows_of(run(what, _by(collection, model))) for model in ("smooth", "question", "nugget")}
+    by = {
+        chosen: {model: [row for row in rows if row["decided by"] == model] for model in tables}
+        for chosen, rows in tables.items()
+    }
+    assert by["smooth"]["nugget"] == by["question"]["nugget"] == by["nugget"]["nugget"] != []
+    assert by["smooth"]["smooth"]
+    assert by["question"]["question"]
+    assert not by["nugget"]["smooth"]
+    values = [[list(row.values())[-3:] for row in by[model][model]] for model in tables]
+    assert values[0] != values[1] != values[2] != values[0]
+
+
+def test_the_papers_tables_name_the_experiments_that_have_its_choice():
+    assert [find_definition(name).what for name in ("tables-2-3", "figure-5", "table-5")] == [
+        "agreement",
+        "scatter",
+        "judgements",
+    ]
+
+
 def test_judgements_at_a_threshold_are_those_of_crossval(collection):
-    best, usual, smooth = rows_of(run("judgements", collection))
-    for row, model in ((usual, "fixed"), (smooth, "smooth")):
+    best, usual, *by_model = rows_of(run("judgements", collection))
+    assert [row["decided by"] for row in by_model] == ["nugget", "smooth"]  # the paper's choice, and the default
+    for row, model in ((usual, "fixed"), *zip(by_model, ("nugget", "smooth"), strict=True)):
         guessed = crossval(collection, model).guessed
         expected = {"precision": guessed.precision, "recall": guessed.recall, "F1": guessed.f1}
         assert {column: row[column] for column in expected} == pytest.approx(expected)
@@ -310,9 +339,8 @@ def test_rows_of_runs_have_no_mean_and_what_was_chosen_differs(folder, tmp_path)
     both = [read_collection(path) for path in (folder, other)]
     assert average([run("scatter", one) for one in both]).mean is None
     chosen = average([run("judgements", one) for one in both]).mean.table.rows
-    assert [row[1] for row in chosen] == ["best threshold", "usual threshold", "smooth"] or chosen[0][1].startswith(
-        "best"
-    )
+    assert chosen[0][1].startswith("best")
+    assert [row[1] for row in chosen[2:]] == ["nugget", "smooth"]
 
 
 @pytest.mark.parametrize("kind", ["lines", "scatter", "bars"])
@@ -355,9 +383,14 @@ def test_markdown_of_hostile_names_is_harmless(collect):
     texts = {name: [("q", "a fox")], "b": [("q", "no")]}
     collection = collect([{"qid": "q", "nugget": "1", "text": "a fox"}], texts, judged={name: "every", "b": "every"})
     text = report.markdown(run("scatter", collection), ["x"], None)
-    (row,) = [line for line in text.splitlines() if "img" in line]
-    assert len(re.findall(r"(?<!\\)\|", row)) == 8
+    row, _ = [line for line in text.splitlines() if "img" in line]
+    assert len(re.findall(r"(?<!\\)\|", row)) == 9
     assert "\\<img\\>" in row
+
+
+def _by(collection, model):
+    """The collection with this model in its settings."""
+    return replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
 
 
 def _known(collection):

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.scoring.fitting import gather_evidence
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds
-from nuggeteer.thresholds.learning import fit_smooth
-from nuggeteer.thresholds.prior import PRIOR
+from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.trust import reliability
 from nuggeteer.trust.reliability import trust
 
@@ -50,11 +49,11 @@ def test_chances_that_are_right_make_a_small_error_and_wrong_ones_a_large_one():
 def test_no_pair_is_given_a_chance_by_a_fit_that_saw_its_system(folder):
     """Each group by hand: fitted without it, asked of it. The sample has five, which is one a fold."""
     scorer = Scorer(read_collection(folder))
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, alone=True)
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
     chance = np.zeros(len(evidence))
     for group in np.unique(evidence.group):
         own = evidence.group == group
-        chance[own] = fit_smooth(evidence.only(~own), PRIOR).probability(evidence.only(own).pairs)
+        chance[own] = fit_smooth(evidence.only(~own), prior_of(scorer.matcher)).probability(evidence.only(own).units)
     assert len(np.unique(evidence.group)) == 5
     found = trust(scorer).reliability
     assert found.brier == pytest.approx(float(((chance - evidence.yes) ** 2).mean()))
@@ -119,7 +118,7 @@ def test_a_damaged_file_is_made_anew(sample, tmp_path, damage):
 def test_of_many_judgements_some_nuggets_are_taken_whole(folder, monkeypatch):
     monkeypatch.setattr(reliability, "PAIRS", 500)
     scorer = Scorer(read_collection(folder))
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, alone=True)
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
     kept = reliability.some_nuggets(evidence)
     assert 400 < kept.sum() <= 500
     some = np.unique(evidence.nugget[kept])

@@ -1,17 +1,18 @@
 """A random sample of the guesses of a run, drawn and recorded before anyone judges it.
 
-All nuggets of a run that nobody has judged are put in random order. Each is drawn from those that are left; its
-probability is higher if it weighs more and if its guess is less certain. The order, the probabilities and the guesses
-are recorded before the first question is asked (`formats.audits`). A run has one audit for one key; a request for more
-nuggets continues in the same order. A nugget counts only if all nuggets before it in the order are settled. Otherwise
-assessors could choose the sample by skipping. `estimate` says what the counted nuggets prove.
+All nuggets of a run that nobody has judged are put in random order, one by one or by the answers that they are of
+(`design`). Each unit is drawn from those that are left; its probability is higher if it weighs more and if its guesses
+are less certain. The order, the probabilities and the guesses are recorded before the first question is asked
+(`formats.audits`). A run has one audit for one key; a request for more continues in the same order. A unit counts only
+if all units before it in the order are settled. Otherwise assessors could choose the sample by skipping. `estimate`
+says what the counted units prove.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.fields import as_written
 from nuggeteer.formats.audits import Head, Unit, read_audit, write_audit
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.fields import as_written
-from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure, order_at_random
+from nuggeteer.judging.audits.design import AuditCosts, Designs, begins
+from nuggeteer.judging.audits.estimate import AuditedMeasure, DrawnAudit, NuggetState, bound_measure
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -35,14 +37,14 @@ from nuggeteer.text import normalised
 class AuditResult:
     """The progress and the result of an audit.
 
-    Of the `planned` nuggets the first `judged` count. `waiting` are settled too, but come after one that is not.
-    `units` is the number of nuggets in the order. `measures` has None for a measure that the audit cannot bound."""
+    Of the `planned` units the first `judged` count. `waiting` are settled too, but come after one that is not.
+    `nuggets` is how many could be drawn. `measures` has None for a measure that the audit cannot bound."""
 
     head: Head
     planned: int
     judged: int
     waiting: int
-    units: int
+    nuggets: int
     measures: dict[str, AuditedMeasure | None]
 
 
@@ -66,12 +68,18 @@ def find_audit(scorer: Scorer, matched: MatchedRun) -> DrawnAudit | None:
     place = scorer.key.nugget_position
     nugget = np.array([place[unit.qid, unit.nugget] for unit in units], dtype=np.int64)
     guess, size = np.array([[unit.guess, unit.size] for unit in units]).reshape(-1, 2).T
-    return DrawnAudit(head, nugget, guess, size)
+    begin = begins(scorer.key, nugget, head.by)
+    audit = DrawnAudit(head, nugget, begin, guess, size[begin[:-1]])
+    return replace(audit, planned=AuditCosts(scorer.key, matched.run).units(audit, head.planned))
 
 
-def units_to_judge(audit: DrawnAudit, count: int) -> list[tuple[int, Mapping[str, Any]]]:
-    """The first `count` nuggets of an audit: (position in the key, what verdicts on it are marked with)."""
-    return [(int(nugget), audit.mark(place)) for place, nugget in enumerate(audit.nugget[:count])]
+def units_to_judge(
+    scorer: Scorer, matched: MatchedRun, audit: DrawnAudit, count: int
+) -> list[tuple[tuple[int, ...], Mapping[str, Any]]]:
+    """The first units of an audit, as many as take as long as `count` single nuggets: (positions in the key, what
+    verdicts on them are marked with)."""
+    units = AuditCosts(scorer.key, matched.run).units(audit, count)
+    return [(tuple(audit.unit(place).tolist()), audit.mark(place)) for place in range(units)]
 
 
 def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure]) -> AuditResult:
@@ -83,11 +91,10 @@ def audit_result(scorer: Scorer, matched: MatchedRun, measures: Sequence[Measure
         why = "its audit was drawn for other responses or another key" if older else "it has no audit"
         raise NuggeteerError(f"{name}: {why}; draw one with nuggeteer judge {name} --audit 100")
     state = NuggetState.of(matched, scorer.key)
-    settled = ~state.open_[audit.nugget]
+    settled = ~np.logical_or.reduceat(state.open_[audit.nugget], audit.begin[:-1])
     judged = len(settled) if settled.all() else int(settled.argmin())
-    planned = min(audit.head.planned, len(settled))
     proved = {measure.name: bound_measure(audit, state, judged, measure, scorer.key) for measure in measures}
-    return AuditResult(audit.head, planned, judged, int(settled[judged:].sum()), len(settled), proved)
+    return AuditResult(audit.head, audit.planned, judged, int(settled[judged:].sum()), len(audit.nugget), proved)
 
 
 def _draw_units(
@@ -102,20 +109,25 @@ def _draw_units(
     guess = np.where(np.isnan(score.outcome.probability), 0.5, score.outcome.probability)
     responses = hash_of_responses(matched, key)
     rng = np.random.Generator(np.random.PCG64([scorer.seed, int(responses, 16)]))
-    nugget, size = order_at_random(NuggetState.of(matched, key), guess, composition, rng)
-    if not len(nugget):
+    drawn = score.outcome.found[None, :] if score.outcome.drawn is None else score.outcome.drawn
+    costs, state = AuditCosts(key, matched.run), NuggetState.of(matched, key)
+    designs = Designs(state, guess, drawn, composition, measure, costs, scorer.seed)
+    if not len(designs.nuggets):
         raise NuggeteerError(f"{matched.run.name}: every nugget that counts is judged; there is nothing to audit")
     expected = {
         name: (interval.value, *interval.judging)
         for name, interval in score.measures.items()
         if interval.value is not None and interval.judging is not None
     }
+    by = designs.best(planned)
+    audit = designs.draw(by, rng)
     at, run = as_written(datetime.now(UTC)), _unicode(matched.run.name)
     signature, seed = str(scorer.signature), scorer.seed
-    head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected)
+    head = Head(name, run, responses, _key(scorer), measure.name, planned, seed, at, signature, expected, by)
+    size = np.repeat(audit.size, np.diff(audit.begin))
     return head, [
         Unit(key.nuggets[n].qid, key.nuggets[n].nugget, float(guess[n]), float(s))
-        for n, s in zip(nugget.tolist(), size.tolist(), strict=True)
+        for n, s in zip(audit.nugget.tolist(), size.tolist(), strict=True)
     ]
 
 

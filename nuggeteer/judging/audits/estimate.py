@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,25 +23,33 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 
 MIN_GUESS_SPREAD = 0.4  # of a guess. Even a certain one may be wrong, and one drawn too rarely counts for too much
+DRAWS = 100  # of verdicts by the guesses
 MIN_RELATIVE_WEIGHT = 0.1  # relative to the mean, because a nugget that weighs nothing now may weigh something later
 
 
 @dataclass(frozen=True)
 class DrawnAudit:
-    """An audit in terms of the key: the nuggets in the order drawn, with the guess and the sampling size of each."""
+    """An audit in terms of the key: its units in the order drawn. Unit i has the nuggets from `begin[i]` to
+    `begin[i + 1]`: one, or all that are open in an answer (`head.by`). Each nugget has a guess, each unit its size. So
+    many units are `planned`."""
 
     head: Head
     nugget: Ints
+    begin: Ints
     guess: Vector
     size: Vector
+    planned: int = 0
 
     @property
     def probability(self) -> Vector:
-        """The probability with which each nugget was drawn from those left."""
+        """The probability with which each unit was drawn from those left."""
         return self.size / _left(self.size)
 
+    def unit(self, index: int) -> Ints:
+        return self.nugget[slice(*self.begin[index : index + 2])]
+
     def mark(self, index: int) -> Mapping[str, Any]:
-        """What verdicts on the nugget at this index are marked with."""
+        """What verdicts on the unit at this index are marked with."""
         return {"id": self.head.audit, "place": index + 1, "probability": float(self.probability[index])}
 
 
@@ -77,17 +85,13 @@ class NuggetState:
 
     @classmethod
     def of(cls, matched: MatchedRun, key: AnswerKey) -> NuggetState:
-        size, nugget = len(key.nuggets), matched.pairs.nugget
-        found = matched.certain
-        open_ = np.zeros(size, dtype=bool)
-        open_[nugget[matched.guessed]] = True
+        found, open_ = matched.certain, np.zeros(len(key.nuggets), dtype=bool)
+        open_[matched.nugget[matched.guessed]] = True
         return cls(open_ & ~found, found, matched.partly & ~found, matched.length)
 
 
-def order_at_random(
-    state: NuggetState, guess: Vector, composition: Composition, rng: np.random.Generator
-) -> tuple[Ints, Vector]:
-    """The open nuggets that matter, in random order, with their sizes: weight in the score × doubt about the guess."""
+def sizes_of(state: NuggetState, guess: Vector, composition: Composition) -> tuple[Ints, Vector]:
+    """The open nuggets that matter, and the size of each: its weight in the score × the doubt about its guess."""
     key = composition.key
     weight = np.zeros(len(key.nuggets))
     for question in range(len(key.questions)):
@@ -95,12 +99,13 @@ def order_at_random(
         low, high = _lines(composition, question, state, state.open_, guess)
         weight[own[state.open_[own]]] = np.maximum(low.slope, high.slope)
     nugget = np.flatnonzero(state.open_ & composition.matters)
-    if not len(nugget):
-        return nugget, np.zeros(0)
     unsure = np.maximum(np.sqrt(guess[nugget] * (1 - guess[nugget])), MIN_GUESS_SPREAD)
-    size = np.maximum(weight[nugget], MIN_RELATIVE_WEIGHT * weight[nugget].mean()) * unsure
-    order = np.argsort(rng.exponential(size=len(nugget)) / size, kind="stable")
-    return nugget[order], size[order]
+    return nugget, at_least(weight[nugget]) * unsure
+
+
+def at_least(size: Vector) -> Vector:
+    """Sizes none of which is far below the mean."""
+    return np.maximum(size, MIN_RELATIVE_WEIGHT * size.mean()) if len(size) else size
 
 
 def _lines(
@@ -114,7 +119,7 @@ def _lines(
 def bound_measure(
     audit: DrawnAudit, state: NuggetState, judged: int, measure: Measure, key: AnswerKey
 ) -> AuditedMeasure | None:
-    """What the first `judged` nuggets of an audit prove about a measure, with their verdicts in `state`.
+    """What the first `judged` units of an audit prove about a measure, with their verdicts in `state`.
 
     None if the measure cannot be audited, or if a nugget is open that could not be drawn."""
     composition = measure.auditable(key)
@@ -130,9 +135,9 @@ def bound_measure(
     floor, ceiling = (_value(measure, key, state, state.open_ & likely) for likely in (False, True))
     if not judged:
         return AuditedMeasure(measure, None, None, None, expected)
-    below, above = estimate_sequences(audit, state, judged, composition)
-    low = bound_below(below.sequence, below.spread, audit.head.planned, floor, ceiling)
-    high = -bound_below(above.sequence, above.spread, audit.head.planned, -ceiling, -floor)
+    below, above = estimates_of(audit, state, composition, measure).first(judged)
+    low = bound_below(below.sequence, below.spread, audit.planned, floor, ceiling)
+    high = -bound_below(above.sequence, above.spread, audit.planned, -ceiling, -floor)
     # The guesses put the score at a point between the two functions. The estimate is at the same point.
     apart = -above.sequence.centre[0] - below.sequence.centre[0]
     share = min(max((expected[0] - below.sequence.centre[0]) / apart, 0.0), 1.0) if expected and apart > 1e-9 else 0.5
@@ -158,15 +163,58 @@ class BoundEvidence:
         return float(weight @ self.sequence.estimate / weight.sum())
 
 
-def estimate_sequences(
-    audit: DrawnAudit, state: NuggetState, judged: int, composition: Composition
-) -> tuple[BoundEvidence, BoundEvidence]:
-    """The estimates from the first `judged` nuggets, of the lower bound and of minus the upper bound."""
-    return Estimates(audit, state, composition).first(judged)
+class Sequences(Protocol):
+    """The estimates from the units of an audit, of the lower bound and of minus the upper bound."""
+
+    def first(self, judged: int) -> tuple[BoundEvidence, BoundEvidence]:
+        """From the first `judged` units."""
+        ...
 
 
-class Estimates:
-    """The estimates from the nuggets of an audit, one after the other, as far as somebody asks for them.
+def estimates_of(audit: DrawnAudit, state: NuggetState, composition: Composition, measure: Measure) -> Sequences:
+    """The estimates of a measure from the units of an audit, with the verdicts in `state`."""
+    if audit.head.by == "answer":
+        return AnswerEstimates(audit, state, composition, measure)
+    return NuggetEstimates(audit, state, composition)
+
+
+class AnswerEstimates:
+    """The estimates from whole answers. The value of an answer that was read is known exactly, so both bounds are the
+    same. What the guesses expect of it may be any number: here, the mean of verdicts drawn by the guesses."""
+
+    def __init__(self, audit: DrawnAudit, state: NuggetState, composition: Composition, measure: Measure) -> None:
+        key = composition.key
+        drawable, guess = np.zeros(len(key.nuggets), dtype=bool), np.zeros(len(key.nuggets))
+        drawable[audit.nugget], guess[audit.nugget] = True, audit.guess
+        known, partly = state.found & ~drawable, state.partly & ~drawable
+
+        def values(found: Bools, partly: Bools) -> Vector:
+            of_questions = measure(Answers(key, found, partly & ~found, state.length))
+            return np.where(composition.defined, of_questions, 0.0) / int(composition.defined.sum())
+
+        drawn = values(known | (np.random.Generator(np.random.PCG64(0)).random((DRAWS, len(guess))) < guess), partly)
+        question = key.question[audit.nugget[audit.begin[:-1]]]
+        centre = drawn.mean(axis=0)
+        ends = [values(known, partly), values(known | drawable, partly)]
+        least, most = (((end - centre)[question] / audit.size) for end in ends)
+        error = (values(state.found, state.partly) - centre)[question]
+        self._left = _left(audit.size)
+        self._expected = centre.sum() + np.cumsum(error) - error
+        self._estimate = self._expected + self._left * error / audit.size
+        self._least = self._expected + self._left * _least(least)
+        self._most = self._expected - self._left * _least(-most)
+        self._spread = float(np.sqrt((drawn.var(axis=0)[question] / audit.size).sum() / self._left[0]))
+
+    def first(self, judged: int) -> tuple[BoundEvidence, BoundEvidence]:
+        own = slice(judged)
+        estimate, expected, left = self._estimate[own], self._expected[own], self._left[own]
+        below = EstimateSequence(estimate, self._least[own], expected, left)
+        above = EstimateSequence(-estimate, -self._most[own], -expected, left)
+        return BoundEvidence(below, self._spread), BoundEvidence(above, self._spread)
+
+
+class NuggetEstimates:
+    """The estimates from single nuggets, one after the other, as far as somebody asks for them.
 
     Before each draw the verdicts on the nuggets before it are known, and the bounds are tightened."""
 
@@ -223,3 +271,8 @@ class Estimates:
 def _left(size: Vector) -> Vector:
     """The total size of the units left before each draw."""
     return np.cumsum(size[::-1])[::-1]
+
+
+def _least(values: Vector) -> Vector:
+    """The least value of the units left before each draw."""
+    return np.minimum.accumulate(values[::-1])[::-1]

@@ -7,29 +7,22 @@ does not; it shrinks as 1 / √questions. Audits are rehearsed, with verdicts dr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.formats.audits import Head
-from nuggeteer.judging.audits.betting import bound_below
-from nuggeteer.judging.audits.estimate import (
-    BoundEvidence,
-    DrawnAudit,
-    Estimates,
-    NuggetState,
-    order_at_random,
-)
-from nuggeteer.judging.suggest import forecast
+from nuggeteer.formats.audits import By
+from nuggeteer.judging.audits.design import AuditCosts, Designs, Rehearsals
+from nuggeteer.judging.audits.estimate import NuggetState
+from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
-from nuggeteer.measures.composition import Composition
-from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.intervals import Interval
 
-REHEARSALS = 3
 FIRST = 128  # nuggets that are rehearsed first; as long as they are too few, twice as many
 INTERVAL_SDS = 2 * 1.959964  # standard deviations in a 95 % interval
 
@@ -42,9 +35,9 @@ class Plan:
     it takes; otherwise None. `part` is the width allowed for the judging part: what `sampling` leaves of `width`. If it
     leaves nothing, `part` is all of `width`, for a score that holds for these questions only.
 
-    `guided` is the number of verdicts if the best next pair is judged each time, `audited` the number of nuggets in a
-    random order; None if not even all are enough, or if the measure cannot be audited. `open_nuggets` are not judged
-    yet."""
+    `minutes` of reading, with `guided` verdicts, are expected to be enough in the order of `judge`; `audited` is the
+    number of nuggets in a random order, or what takes as long as these: `audit_minutes`. None if not even all are
+    enough, or if the measure cannot be audited. `open_nuggets` are not judged yet."""
 
     run: str
     measure: Measure
@@ -54,17 +47,20 @@ class Plan:
     questions: int
     questions_needed: int | None
     part: float
+    minutes: float | None
     guided: int | None
     audited: int | None
+    audit_minutes: float | None
     open_nuggets: int
 
 
 def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) -> Plan:
     """What a whole interval of this width takes."""
-    ahead = forecast(scorer, matched, measure)
+    if scorer.draws is None:
+        raise NuggeteerError("a fixed threshold gives no probabilities, so it cannot say how wide the interval will be")
+    ahead = ReadingOrder(scorer, matched, measure).forecast()
     composition = measure.auditable(scorer.key)
-    run, state = scorer.score(matched), NuggetState.of(matched, scorer.key)
-    drawn = run.outcome.drawn if run.outcome.drawn is not None else run.outcome.found[None, :]
+    run, open_ = scorer.score(matched), NuggetState.of(matched, scorer.key).open_
     values = np.atleast_2d(measure(run.outcome.drawn_answers(scorer.key) or run.outcome.answers(scorer.key)))
     values = values[:, ~np.isnan(values).any(axis=0)]
     count = values.shape[1]
@@ -75,7 +71,8 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
     sampling = float(INTERVAL_SDS * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
     enough = sampling < width
     part = math.sqrt(width**2 - sampling**2) if enough else width
-    interval = run.measures[measure.name]
+    interval, minutes = run.measures[measure.name], ahead.minutes_for(part)
+    audited, audit_minutes = _audited(scorer, matched, run, measure, part)
     return Plan(
         matched.run.name,
         measure,
@@ -85,40 +82,41 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
         count,
         None if enough else math.ceil(count * (sampling / width) ** 2),
         part,
-        ahead.needed(part),
-        _audited(scorer, state, run.outcome.probability, drawn, composition, part) if composition else None,
-        int((state.open_ & composition.matters if composition else state.open_).sum()),
+        minutes,
+        None if minutes is None else ahead.verdicts_after(minutes),
+        audited,
+        audit_minutes,
+        int((open_ & composition.matters if composition else open_).sum()),
     )
 
 
 def _audited(
-    scorer: Scorer, state: NuggetState, guess: Vector, drawn: Bools, composition: Composition, part: float
-) -> int | None:
-    """How many nuggets of an audit narrow its interval to a width, by the mean of the rehearsals."""
-    rng = np.random.Generator(np.random.PCG64([scorer.seed, 7]))
-    rehearsals = []
-    for row in np.linspace(0, len(drawn) - 1, REHEARSALS).astype(int):
-        nugget, size = order_at_random(state, guess, composition, rng)
-        if not len(nugget):
-            return 0
-        audit = DrawnAudit(Head("", "", "", "", "", 0, 0, "", "", {}), nugget, guess[nugget], size)
-        rehearsals.append(Estimates(audit, replace(state, found=drawn[row]), composition))
+    scorer: Scorer, matched: MatchedRun, run: RunScore, measure: Measure, part: float
+) -> tuple[int, float] | tuple[None, None]:
+    """How large an audit narrows its interval to a width, by the mean of the rehearsals: in single nuggets, or in what
+    takes as long as these; and the minutes that it takes."""
+    composition = measure.auditable(scorer.key)
+    if composition is None:
+        return None, None
+    outcome, state = run.outcome, NuggetState.of(matched, scorer.key)
+    drawn = outcome.found[None, :] if outcome.drawn is None else outcome.drawn
+    costs = AuditCosts(scorer.key, matched.run)
+    designs = Designs(state, outcome.probability, drawn, composition, measure, costs, scorer.seed)
+    if not len(designs.nuggets):
+        return 0, 0.0
+    ways = [designs.rehearsals(by) for by in get_args(By)]
+    found = [(_enough(way, len(designs.nuggets), part), way) for way in ways]
+    enough = [(count, way.minutes(count)) for count, way in found if count is not None]
+    return min(enough, default=(None, None))
 
-    def wide(count: int) -> float:
-        pairs = [rehearsal.first(count) for rehearsal in rehearsals]
-        sides = [(_bound(below, count, 0.0), _bound(above, count, -1.0)) for below, above in pairs]
-        return float(np.mean([-high - low for low, high in sides]))
 
-    few, many = 0, min(FIRST, len(nugget))
-    while wide(many) > part:
-        if many == len(nugget):
+def _enough(rehearsals: Rehearsals, size: int, part: float) -> int | None:
+    few, many = 0, min(FIRST, size)
+    while rehearsals.width(many) > part:
+        if many == size:
             return None
-        few, many = many, min(2 * many, len(nugget))
+        few, many = many, min(2 * many, size)
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (few, middle) if wide(middle) <= part else (middle, many)
+        few, many = (few, middle) if rehearsals.width(middle) <= part else (middle, many)
     return many
-
-
-def _bound(side: BoundEvidence, count: int, floor: float) -> float:
-    return bound_below(side.sequence, side.spread, count, floor, floor + 1)

@@ -66,7 +66,7 @@ class ComparisonPage:
         ]
         pairs = self.result.standings[0].tukey.pairs
         told = ", ".join(found) or "not tested, for want of questions"
-        return f"Pairs of runs that Tukey's test tells apart, of {pairs:,}: {told}."
+        return f"Pairs of runs that can be told apart, of {pairs:,}: {told}."
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -99,7 +99,7 @@ def _lines(one: Correlation) -> Iterator[str]:
     a, b = one.measures
     yield (
         f"Of {one.zeros.answers:,} answers, {percent(one.zeros.first)} score 0 by {a.title}; "
-        f"{percent(one.zeros.rescued)} of all do, and do not by {b.title}."
+        f"{percent(one.zeros.rescued)} score 0 by it, and not by {b.title}."
     )
     swaps = one.swaps
     yield (

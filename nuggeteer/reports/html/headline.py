@@ -3,9 +3,12 @@ one before it."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.records import Bools
 from nuggeteer.reports.change_words import (
+    SIGNS,
     difference,
     difference_span,
 )
@@ -13,14 +16,15 @@ from nuggeteer.reports.formatting import (
     between,
     judging_share,
     no_interval,
+    not_calibrated,
     number,
     p_value,
     percent,
     span,
 )
 from nuggeteer.reports.scores import remarks
-
-SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody has to see the colour
+from nuggeteer.scoring.outcomes import Outcome
+from nuggeteer.statistics.intervals import CONFIDENCE
 
 
 class Headline:
@@ -33,7 +37,11 @@ class Headline:
 
     @property
     def decision(self) -> str:
-        return self.briefing.ruling.decision
+        return self.briefing.decision
+
+    @property
+    def title(self) -> str:
+        return self.briefing.title
 
     @property
     def sign(self) -> str:
@@ -51,11 +59,11 @@ class Headline:
         known, pairs = outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed
         forbidden = self.briefing.key.forbidden
         rows = [
-            ("nuggets found", _of(outcome.found, self.briefing.key.counted & ~forbidden)),
-            ("vital nuggets found", _of(outcome.found, vital)),
+            ("nuggets found", _expected(outcome, self.briefing.key.counted & ~forbidden)),
+            ("vital nuggets found", _expected(outcome, vital)),
         ]
         if forbidden.any():
-            rows.append(("forbidden, but claimed", _of(outcome.found, forbidden)))
+            rows.append(("forbidden, but claimed", _expected(outcome, forbidden)))
         rows.append(("questions answered", f"{int(outcome.answered.sum()):,} of {len(self.briefing.key.questions):,}"))
         judged = "pairs with a known verdict" if self.briefing.scores.as_truth else "pairs that a human judged"
         rows.append((judged, f"{known:,} of {pairs:,} ({percent(known, pairs)})"))
@@ -116,8 +124,16 @@ class Headline:
 
     @property
     def remarks(self) -> list[str]:
-        return [line for line in remarks(self.briefing.scores) if line not in self.briefing.scores.notes]
+        scores, own = self.briefing.scores, self.briefing.score.measures
+        shown = ((measure, own[measure.name]) for measure in scores.measures if measure.name in own)
+        return [*(line for line in remarks(scores) if line not in scores.notes), *not_calibrated(shown)]
 
 
-def _of(found: Bools, those: Bools) -> str:
-    return f"{int((found & those).sum()):,} of {int(those.sum()):,}"
+def _expected(outcome: Outcome, those: Bools) -> str:
+    """How many of these nuggets the answers have; where some are guessed, as expected, with an interval."""
+    of = f"of {int(those.sum()):,}"
+    if outcome.drawn is None or outcome.known[those].all():
+        return f"{int((outcome.found & those).sum()):,} {of}"
+    counts = outcome.drawn[:, those].sum(axis=1)
+    low, high = np.quantile(counts, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return f"about {round(float(counts.mean())):,} {of} ({round(float(low)):,} to {round(float(high)):,})"

@@ -4,19 +4,30 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const place = `nuggeteer-sheet-${data.page}`;
 const get = (id) => document.getElementById(id);
 const many = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const total = data.cards.reduce((sum, card) => sum + card.nuggets.length, 0);
+const KINDS = { yes: "Yes", no: "No", opposite: "Says the opposite" };
 
-// What was done. Everything else follows from it. A step is one verdict of the assessor; one that was taken back after
-// it had been handed back stays, with the time at which it was (`gone`), so that the next file withdraws it.
-let work = { steps: [], skipped: [], now: null, proposals: [], handed: "", last: "", keys: true };
+// What was said, by card and nugget: { kind, on, span, reason, at }. `on` is the response that was marked. `undo` has
+// what each act replaced. What was taken back after it had been handed back is in `gone`, for the next file to withdraw.
+let work = { said: {}, gone: [], undo: [], skipped: [], now: null, proposals: [], handed: "", last: "", keys: true };
 let kept = true; // whether this browser keeps the work
-let reason = "", span = null, marking = null, pieces = [], shownAnswer = -1;
+let reason = "", marked = null, span = null, marking = null, pieces = [], shownCard = -1;
+
+const answerOf = (card) => data.answers[data.cards[card].answer];
+const nameOf = (card, i) => `${card} ${i}`;
+const openOnes = (card) => data.cards[card].nuggets.map((_, i) => i).filter((i) => !work.said[nameOf(card, i)]);
+const judged = () => Object.keys(work.said).length;
 
 function isWork(found) {
-  const lists = [found.steps, found.skipped, found.proposals];
-  const has = (step, i) => Boolean(answerOf(data.asked[step.asked]).responses[i]);
-  const fits = (step) => data.asked[step.asked] && ["yes", "no", "opposite", "none", "whole"].includes(step.kind)
-    && has(step, step.response) && step.on.every((i) => has(step, i)) && typeof step.at === "string";
-  return lists.every(Array.isArray) && found.steps.every(fits) && found.skipped.every((i) => data.asked[i]);
+  const fits = ([name, one]) => {
+    const [card, i] = name.split(" ");
+    const has = data.cards[card]?.nuggets[i] !== undefined && one.kind in KINDS && typeof one.at === "string";
+    return has && (one.on === null || Boolean(answerOf(card).responses[one.on]));
+  };
+  const lists = [found.gone, found.undo, found.skipped, found.proposals];
+  return lists.every(Array.isArray) && Object.entries(found.said).every(fits) && found.gone.every((one) => fits([one.name, one]))
+    && found.undo.every((acts) => acts.every(({ name, before }) => !before || fits([name, before])))
+    && found.skipped.every((card) => data.cards[card]) && (found.now === null || data.cards[found.now.card]?.nuggets[found.now.i] !== undefined);
 }
 
 function load() {
@@ -57,139 +68,150 @@ function time() {
   return work.last;
 }
 
-// Which verdicts stand.
+// What the assessor does. Each act answers with what is said about it.
 
-const standing = () => work.steps.filter((step) => !step.gone);
-const answerOf = (asked) => data.answers[asked.answer];
-
-function verdicts() {
-  // By nugget and text; and the answers that have a nugget as a whole.
-  const found = new Map();
-  for (const step of standing()) {
-    const asked = data.asked[step.asked];
-    if (step.kind === "whole") found.set(`${asked.nugget} whole ${asked.answer}`, true);
-    for (const response of step.on) found.set(`${asked.nugget} ${answerOf(asked).responses[response].same}`, step.kind === "yes");
-  }
-  return found;
+function lookAt(card, i) {
+  reason = ""; marked = span = marking = null;
+  work.now = card === undefined ? null : { card, i };
 }
 
-function verdictOn(asked, response, found) {
-  const own = found.get(`${asked.nugget} ${answerOf(asked).responses[response].same}`);
-  return own === undefined ? asked.known[response] : own;
+function set(name, one) {
+  // What was handed back is withdrawn by the next file, whatever takes its place.
+  const before = work.said[name] ?? null;
+  if (before && before.at <= work.handed) work.gone.push({ ...before, name, gone: time() });
+  if (one) work.said[name] = { ...one, at: time() };
+  else delete work.said[name];
+  return { name, before };
 }
 
-function openOnes(asked, found) {
-  return asked.known.map((_, i) => i).filter((i) => verdictOn(asked, i, found) === null);
+function judge(kind, i = work.now.i) {
+  const { card } = work.now, single = answerOf(card).responses.length === 1;
+  // The browser tells of a selection a moment later, which may be after the key.
+  if (kind === "yes" && !span) takeSelection();
+  const on = single || kind === "no" ? null : marked;
+  const one = { kind, on };
+  if (reason) one.reason = reason;
+  if (kind === "yes" && span && (single || on !== null)) one.span = span;
+  work.undo.push([set(nameOf(card, i), one)]);
+  const open = openOnes(card);
+  lookAt(card, open.find((other) => other > i) ?? open[0] ?? i);
+  save();
+  const done = open.length ? "Undo takes it back." : "All decided: Enter for the next answer.";
+  return `${KINDS[kind]}${on === null ? "" : `, sentence ${on + 1}`}${kept ? ", kept" : ""}. ${done}`;
 }
 
-function settled(asked, found) {
-  if (asked.response >= 0 && verdictOn(asked, asked.response, found) !== null) return true;
-  if (found.get(`${asked.nugget} whole ${asked.answer}`)) return true;
-  return asked.known.some((_, i) => verdictOn(asked, i, found)) || !openOnes(asked, found).length;
-}
-
-// What is asked.
-
-function goTo(index, response) {
-  reason = ""; span = null; marking = null;
-  if (index === undefined) { work.now = null; return; }
-  const asked = data.asked[index];
-  const first = asked.response >= 0 ? asked.response : openOnes(asked, verdicts())[0];
-  work.now = { asked: index, response: response ?? first ?? 0 };
+function others() {
+  const { card } = work.now, open = openOnes(card);
+  if (!open.length) return "Everything beside this answer is decided already.";
+  work.undo.push(open.map((i) => set(nameOf(card, i), { kind: "no", on: null, ...(reason && { reason }) })));
+  lookAt(card, work.now.i);
+  save();
+  return `No to ${many(open.length, "fact")}${kept ? ", kept" : ""}. Enter for the next answer, Undo takes it back.`;
 }
 
 function goOn() {
-  const found = verdicts();
-  const open = [...data.asked.keys()].filter((i) => !settled(data.asked[i], found));
-  const skipped = work.skipped.filter((i) => open.includes(i));
-  goTo(open.find((i) => !work.skipped.includes(i)) ?? skipped[0]);
+  const open = [...data.cards.keys()].filter((card) => openOnes(card).length);
+  const skipped = work.skipped.filter((card) => open.includes(card));
+  const card = open.find((one) => !work.skipped.includes(one)) ?? skipped[0];
+  lookAt(card, card === undefined ? undefined : openOnes(card)[0]);
 }
 
-// What the assessor does. Each answers with what is said about it.
-
-function judge(kind) {
-  const { asked: index, response } = work.now, asked = data.asked[index], found = verdicts();
-  const open = openOnes(asked, found);
-  if (settled(asked, found) || (kind !== "whole" && kind !== "none" && !open.includes(response))) {
-    return "This is judged already. Skip goes on, Undo takes your last verdict back.";
+function next() {
+  const open = openOnes(work.now.card);
+  if (open.length) {
+    lookAt(work.now.card, open[0]);
+    return `${many(open.length, "fact")} open: “No to all others” decides them, Skip leaves them for later.`;
   }
-  // A text that occurs twice in an answer gets one verdict.
-  const same = (i) => answerOf(asked).responses[i].same;
-  const on = { yes: [response], no: [response], opposite: [response], whole: [], none: open.filter((i) => !open.some((k) => k < i && same(k) === same(i))) };
-  const step = { asked: index, kind, response, on: on[kind], at: time() };
-  if (reason) step.reason = reason;
-  // The browser tells of a selection a moment later, which may be after the key.
-  if (kind === "yes" && !span) takeSelection();
-  if (kind === "yes" && span) step.span = span;
-  work.steps.push(step);
-  if (asked.response < 0 && !settled(asked, verdicts())) goTo(index);
-  else goOn();
+  goOn();
   save();
-  const words = { yes: "Yes", no: "No", opposite: "No, it says the opposite", none: `No to ${many(step.on.length, "response")}`, whole: "Yes to the whole answer" };
-  return `${words[kind]}${kept ? ", kept" : ""}. Undo takes it back.`;
+  return "";
 }
 
 function skip() {
-  work.skipped = [...work.skipped.filter((i) => i !== work.now.asked), work.now.asked];
+  const { card } = work.now;
+  work.skipped = [...work.skipped.filter((one) => one !== card), card];
   goOn();
   save();
   return "Skipped; it comes back at the end.";
 }
 
 function undo() {
-  const step = standing().at(-1);
-  if (!step) return "There is no verdict of yours to take back.";
-  if (step.at <= work.handed) step.gone = time();
-  else work.steps.splice(work.steps.indexOf(step), 1);
-  goTo(step.asked, step.response);
+  const acts = work.undo.pop();
+  if (!acts) return "There is no verdict of yours to take back.";
+  for (const { name, before } of acts) set(name, before);
+  const [card, i] = acts[0].name.split(" ").map(Number);
+  lookAt(card, i);
   save();
-  return `Taken back: ${step.kind === "yes" || step.kind === "whole" ? "yes" : "no"}. It is asked again.`;
+  return `Taken back${acts.length > 1 ? `: ${many(acts.length, "verdict")}` : ""}. It is asked again.`;
 }
 
-function turn(by) {
-  const next = work.now.response + by;
-  if (!answerOf(data.asked[work.now.asked]).responses[next]) return "";
-  span = null;
-  work.now.response = next;
-  save();
-  return "";
+function move(by) {
+  const { card, i } = work.now, to = Math.min(Math.max(i + by, 0), data.cards[card].nuggets.length - 1);
+  const kept = reason;
+  lookAt(card, to);
+  reason = kept;
+  return undefined;
 }
+
+function markSentence(to) {
+  const { responses } = answerOf(work.now.card);
+  if (responses.length === 1) return "This answer is one piece. m marks words in it.";
+  span = null;
+  marked = to === null ? null : Math.min(Math.max(to, 0), responses.length - 1);
+  return marked === null ? "No sentence is marked." : `Sentence ${marked + 1} is marked. Say yes if it has the fact.`;
+}
+
+const firstInView = () => Math.max([...get("responses").children].findIndex((item) => item.getBoundingClientRect().bottom > 40), 0);
 
 const acts = {
-  yes: () => judge("yes"), no: () => judge("no"), opposite: () => judge("opposite"), none: () => judge("none"), whole: () => judge("whole"),
-  skip, undo, mark: startMarking, reason: askWhy, propose: askProposal,
+  yes: () => judge("yes"), no: () => judge("no"), opposite: () => judge("opposite"), others, next, skip, undo,
+  before: () => move(-1), after: () => move(1),
+  sentence: () => markSentence(marked === null ? firstInView() : null),
+  left: () => markSentence(marked === null ? firstInView() : marked - 1),
+  right: () => markSentence(marked === null ? firstInView() : marked + 1),
+  mark: startMarking, reason: askWhy, propose: askProposal,
 };
 
 function act(name) {
   if (!work.now && name !== "undo") return;
-  const said = acts[name]();
+  const said = acts[name](), before = shownCard;
   draw();
   if (said !== undefined) say(said);
-  if (["yes", "no", "opposite", "none", "whole", "skip", "undo"].includes(name)) {
-    get(work.now ? "nugget" : "done-head").focus({ preventScroll: true });
-  }
+  if (shownCard !== before) get(work.now ? "answer-head" : "done-head").focus({ preventScroll: true }); // it is read first
+  else if (!["left", "right", "sentence", "mark", "reason", "propose"].includes(name)) focusNow();
+}
+
+function focusNow() {
+  const group = get("nuggets").children[work.now.i];
+  (openOnes(work.now.card).length ? group : get("asked-head")).focus({ preventScroll: true });
+  group.scrollIntoView({ block: "nearest" });
 }
 
 // What is handed back: lines as in the files of a collection, without the assessor's name.
 
+function textsOf(card, { kind, on }) {
+  const answer = answerOf(card), text = (i) => ({ text: answer.responses[i].text, docid: answer.responses[i].docid ?? undefined });
+  if (answer.responses.length === 1) return [text(0)];
+  const whole = { text: answer.whole ?? answer.responses.map((one) => one.text).join("\n"), scope: "answer" };
+  if (on === null) return [whole];
+  return kind === "yes" ? [text(on)] : [text(on), whole];
+}
+
 function lines() {
   const result = [], about = { source: "page", page: data.page };
-  for (const step of work.steps) {
-    const asked = data.asked[step.asked], answer = answerOf(asked), nugget = data.nuggets[asked.nugget];
-    const named = { qid: nugget.qid, nugget: nugget.nugget };
-    const texts = step.kind === "whole"
-      ? [{ text: answer.whole ?? answer.responses.map((one) => one.text).join("\n"), scope: "answer" }]
-      : step.on.map((i) => ({ text: answer.responses[i].text, docid: answer.responses[i].docid ?? undefined, response: i }));
-    const positive = step.kind === "yes" || step.kind === "whole";
-    for (const { response, ...text } of texts) {
-      if (step.gone) result.push({ ...named, text: text.text, scope: text.scope, retracted: true, run: answer.run, at: step.gone, ...about });
+  const add = (name, one) => {
+    const [card, i] = name.split(" "), nugget = data.nuggets[data.cards[card].nuggets[i]];
+    for (const { docid, ...text } of textsOf(card, one)) {
+      const named = { qid: nugget.qid, nugget: nugget.nugget, ...text, run: answerOf(card).run };
+      if (one.gone) result.push({ ...named, retracted: true, at: one.gone, ...about });
       else {
-        const drawn = asked.response < 0 || asked.response === response ? asked.recorded : {};
-        const said = { verdict: positive, contradicts: step.kind === "opposite" || undefined, at: step.at, reason: step.reason, span: step.span };
-        result.push({ ...drawn, ...named, ...text, run: answer.run, ...said, ...about });
+        const said = { verdict: one.kind === "yes", contradicts: one.kind === "opposite" || undefined, at: one.at, reason: one.reason, span: one.span };
+        result.push({ ...data.cards[card].recorded, ...named, docid, ...said, ...about });
       }
     }
-  }
+  };
+  for (const one of work.gone) add(one.name, one);
+  for (const [name, one] of Object.entries(work.said)) add(name, one);
   result.push(...work.proposals.map((one) => ({ ...one, ...about })));
   // In ASCII, which survives every mail program.
   const escape = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -197,9 +219,9 @@ function lines() {
 }
 
 function openHand() {
-  const count = standing().length, left = data.asked.length - settledCount();
+  const left = total - judged();
   const proposed = work.proposals.length ? ` and ${many(work.proposals.length, "proposed nugget")}` : "";
-  get("hand-words").textContent = `The file holds ${many(count, "verdict")}${proposed}. Send it to whoever sent you this page. `
+  get("hand-words").textContent = `The file holds ${many(judged(), "verdict")}${proposed}. Send it to whoever sent you this page. `
     + (left ? `Left to judge: ${left}. You can go on later, and the next file will hold everything.` : "Nothing is left to judge.");
   get("hand-said").textContent = "";
   get("lines").value = lines();
@@ -253,12 +275,11 @@ function askProposal() {
 
 get("proposal-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  const { asked, response } = work.now, answer = answerOf(data.asked[asked]);
-  const text = get("proposal-text").value.trim();
+  const { card, i } = work.now, answer = answerOf(card), text = get("proposal-text").value.trim();
   if (!text) return;
-  const from = answer.responses[response];
-  const made = { qid: data.nuggets[data.asked[asked].nugget].qid, text, importance: get("proposal-form").elements.importance.value };
-  work.proposals.push({ ...made, from: from.text, run: answer.run, docid: from.docid ?? undefined, at: time(), proposed: true });
+  const from = textsOf(card, { kind: "yes", on: marked })[0];
+  const made = { qid: data.nuggets[data.cards[card].nuggets[i]].qid, text, importance: get("proposal-form").elements.importance.value };
+  work.proposals.push({ ...made, from: from.text, run: answer.run, docid: from.docid, at: time(), proposed: true });
   save();
   get("proposal").close();
   draw();
@@ -275,7 +296,7 @@ function wordsOf(text) {
   return [...text.matchAll(/[\p{L}\p{N}\p{M}_]+/gu)].map((word) => [word.index, word.index + word[0].length]);
 }
 
-const askedText = () => answerOf(data.asked[work.now.asked]).responses[work.now.response].text;
+const textAt = (i) => answerOf(work.now.card).responses[i].text;
 const points = (text, end) => [...text.slice(0, end)].length;
 const units = (text, end) => [...text].slice(0, end).join("").length;
 
@@ -283,22 +304,27 @@ function spanOf(words, text) {
   return words.length ? [points(text, words[0][0]), points(text, words.at(-1)[1])] : null;
 }
 
-function offsetOf(node, offset) {
+function offsetOf(node, offset, text) {
   const own = pieces.find((piece) => piece.node === node);
   if (own) return own.start + offset;
   const range = document.createRange();
   range.setStart(node, offset);
   const next = pieces.find((piece) => range.comparePoint(piece.node, 0) >= 0);
-  return next ? next.start : askedText().length;
+  return next ? next.start : text.length;
 }
 
+const responseAt = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("#responses .text");
+
 function takeSelection() {
-  const selection = document.getSelection(), asked = get("asked-text");
-  if (!work.now || marking || !asked || !selection.rangeCount) return;
-  const range = selection.getRangeAt(0);
-  if (range.collapsed || !asked.contains(range.startContainer) || !asked.contains(range.endContainer)) return;
-  const text = askedText(), from = offsetOf(range.startContainer, range.startOffset), to = offsetOf(range.endContainer, range.endOffset);
+  const selection = document.getSelection();
+  if (!work.now || marking || !selection.rangeCount) return;
+  const range = selection.getRangeAt(0), response = responseAt(range.startContainer);
+  if (range.collapsed || !response || response !== responseAt(range.endContainer)) return;
+  const i = [...get("responses").children].indexOf(response.parentElement), text = textAt(i);
+  pieces = response.pieces;
+  const from = offsetOf(range.startContainer, range.startOffset, text), to = offsetOf(range.endContainer, range.endOffset, text);
   span = spanOf(wordsOf(text).filter(([start, end]) => end > from && start < to), text);
+  marked = span ? i : marked;
   drawNotes();
 }
 
@@ -306,22 +332,23 @@ document.addEventListener("selectionchange", takeSelection);
 document.addEventListener("pointerup", () => setTimeout(() => {
   // The selection becomes a mark, and is then no longer needed.
   const selection = document.getSelection();
-  if (span && !selection.isCollapsed && get("asked-text")?.contains(selection.anchorNode)) {
+  if (span && !selection.isCollapsed && responseAt(selection.anchorNode)) {
     selection.removeAllRanges();
-    drawAnswer();
+    drawMarks();
   }
 }));
-get("unmark").addEventListener("click", () => { span = null; draw(); get("nugget").focus({ preventScroll: true }); });
+get("unmark").addEventListener("click", () => { span = marked = null; draw(); focusNow(); });
 
 function startMarking() {
-  const words = wordsOf(askedText());
-  if (!words.length) return "This response has no words.";
+  marked ??= firstInView();
+  const words = wordsOf(textAt(marked));
+  if (!words.length) return "This sentence has no words.";
   marking = { words, first: 0, last: 0, begun: false };
   return chosenWords();
 }
 
 function chosenWords() {
-  const { words, first, last } = marking, text = askedText();
+  const { words, first, last } = marking, text = textAt(marked);
   const [from, to] = first <= last ? [first, last] : [last, first];
   span = spanOf(words.slice(from, to + 1), text);
   return `${text.slice(words[from][0], words[to][1])} — arrows move, space begins, Enter says yes, Esc stops`;
@@ -341,7 +368,7 @@ function markByKey(event) {
     act("yes");
     return;
   } else if (event.key === "Escape") {
-    marking = span = null;
+    marking = span = marked = null;
     draw();
     say("No words are marked.");
     return;
@@ -357,14 +384,15 @@ function markByKey(event) {
 // Characters that nobody sees, or that turn the text around them, are written out.
 const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-function put(element, text, marked = null, track = null) {
+function put(element, text, chosen = null) {
   element.replaceChildren();
-  const add = (parent, node, start) => { parent.append(node); track?.push({ node, start }); };
-  const [first, last] = marked ? marked.map((end) => units(text, end)) : [0, 0];
+  element.pieces = [];
+  const add = (parent, node, start) => { parent.append(node); element.pieces.push({ node, start }); };
+  const [first, last] = chosen ? chosen.map((end) => units(text, end)) : [0, 0];
   for (const [from, to] of [[0, first], [first, last], [last, text.length]]) {
     if (from === to) continue;
     let parent = element, done = from;
-    if (marked && from === first && to === last) {
+    if (chosen && from === first && to === last) {
       parent = element.appendChild(document.createElement("mark"));
       parent.className = marking ? "choosing" : "";
     }
@@ -380,94 +408,123 @@ function put(element, text, marked = null, track = null) {
   }
 }
 
-const settledCount = () => { const found = verdicts(); return data.asked.filter((asked) => settled(asked, found)).length; };
+function make(parent, tag, name, text) {
+  const made = parent.appendChild(document.createElement(tag));
+  made.className = name;
+  if (text !== undefined) put(made, text);
+  return made;
+}
 
 function drawAnswer() {
-  const { asked: index, response: now } = work.now, asked = data.asked[index], answer = answerOf(asked), found = verdicts();
-  const list = get("responses");
+  const { responses } = answerOf(work.now.card), list = get("responses");
   list.replaceChildren();
-  pieces = [];
-  answer.responses.forEach((one, i) => {
-    const item = list.appendChild(document.createElement("li")), head = item.appendChild(document.createElement("p"));
-    head.className = "head";
-    const add = (text, name) => {
-      const part = head.appendChild(document.createElement("span"));
-      part.className = name;
-      put(part, text);
-    };
-    const verdict = verdictOn(asked, i, found);
-    add(i === now ? `Response ${i + 1} of ${answer.responses.length}: is it in this one?` : `${i + 1}`, "number");
-    if (one.docid) add(one.docid, "docid");
-    if (verdict !== null) add(verdict ? "judged yes" : "judged no", "verdict");
-    if (i !== now && verdict === null) {
-      const button = head.appendChild(document.createElement("button"));
-      button.type = "button";
-      button.className = "judge-this";
-      button.textContent = "judge this one";
-      button.setAttribute("aria-label", `Judge response ${i + 1} instead`);
-      button.addEventListener("click", () => { turn(i - work.now.response); draw(); get("nugget").focus({ preventScroll: true }); });
-    }
-    const text = item.appendChild(document.createElement("div"));
-    text.className = "text";
+  responses.forEach((one, i) => {
+    const item = make(list, "li", "response");
+    const text = make(item, "div", "text", one.text || "(empty)");
     text.dir = "auto";
-    if (i === now) {
-      item.className = "asked-now";
-      item.setAttribute("aria-current", "true");
-      text.id = "asked-text";
-    }
-    put(text, one.text || "(empty)", i === now ? span : null, i === now ? pieces : null);
+    if (one.docid) make(item, "p", "docid", one.docid);
+    if (responses.length === 1) return;
+    const button = make(item, "button", "this-one", "This sentence has it");
+    button.type = "button";
+    button.setAttribute("aria-label", `Sentence ${i + 1} has the fact`);
+    button.addEventListener("click", () => { say(markSentence(i)); act("yes"); });
+  });
+}
+
+function drawMarks() {
+  [...get("responses").children].forEach((item, i) => {
+    const text = item.firstElementChild, chosen = i === (marked ?? (answerOf(work.now.card).responses.length === 1 ? 0 : -1)) ? span : null;
+    item.classList.toggle("marked", i === marked);
+    if (chosen || text.querySelector("mark")) put(text, textAt(i) || "(empty)", chosen);
   });
 }
 
 function drawNotes() {
-  get("span").hidden = !span;
-  if (span) put(get("span-words"), [...askedText()].slice(...span).join(""));
+  get("mark-line").hidden = marked === null && !span;
+  const words = span ? `: “${[...textAt(marked ?? 0)].slice(...span).join("")}”` : "";
+  put(get("mark-words"), `Marked${answerOf(work.now.card).responses.length > 1 ? `, sentence ${marked + 1}` : ""}${words}`);
   get("reason-line").hidden = !reason;
   put(get("reason-words"), reason);
 }
 
+function drawNuggets() {
+  const { card } = work.now, list = get("nuggets");
+  list.replaceChildren();
+  data.cards[card].nuggets.forEach((position, i) => {
+    const nugget = data.nuggets[position], group = make(list, "fieldset", "nugget");
+    group.tabIndex = -1;
+    const name = make(group, "legend", "");
+    make(name, "span", "fact", nugget.descriptions[0]).dir = "auto";
+    for (const other of nugget.descriptions.slice(1)) make(group, "p", "other", other).dir = "auto";
+    const choices = make(group, "div", "choices");
+    for (const [value, text] of [...Object.entries(KINDS), ["", "Undecided"]]) {
+      const label = make(choices, "label", value || "undecided"), input = make(label, "input", "");
+      input.type = "radio";
+      input.name = `nugget-${i}`;
+      input.value = value;
+      make(label, "span", "", text);
+      input.addEventListener("click", (event) => choose(i, value, event.detail > 0));
+    }
+    const meta = make(group, "div", "meta");
+    make(meta, "p", "about", [`${nugget.qid}/${nugget.nugget}`, nugget.importance, ...nugget.tags].join(" · "));
+    if (!nugget.examples.length) return;
+    const before = make(meta, "details", "examples");
+    make(before, "summary", "", "Judged yes before");
+    for (const text of [...nugget.examples, ...(nugget.more ? [`and ${nugget.more} more`] : [])]) make(before, "p", "example", text).dir = "auto";
+  });
+  for (const [text, verdict] of data.cards[card].known) make(list, "p", "known", `Known before: ${verdict ? "yes" : "no"}. ${text}`);
+}
+
+function choose(i, kind, byPointer) {
+  // Whoever goes through the choices with the arrow keys stays among them.
+  const { card } = work.now;
+  if (kind !== (work.said[nameOf(card, i)]?.kind ?? "")) {
+    if (work.now.i !== i) move(i - work.now.i);
+    if (kind) say(judge(kind, i));
+    else { work.undo.push([set(nameOf(card, i), null)]); save(); say("Undecided."); }
+    if (!byPointer) lookAt(card, i);
+  }
+  draw();
+  if (byPointer) focusNow();
+}
+
 function draw() {
-  const done = settledCount(), total = data.asked.length;
-  get("count").textContent = `${done} of ${total} judged`;
+  get("count").textContent = `${judged()} of ${total} judged`;
   get("progress").max = total || 1;
-  get("progress").value = done;
-  get("open-hand").disabled = !work.steps.length && !work.proposals.length;
+  get("progress").value = judged();
+  get("open-hand").disabled = !judged() && !work.gone.length && !work.proposals.length;
   get("open").hidden = !work.now;
   get("done").hidden = Boolean(work.now);
-  for (const button of document.querySelectorAll("[data-act=undo]")) button.disabled = !standing().length;
+  for (const button of document.querySelectorAll("[data-act=undo]")) button.disabled = !work.undo.length;
   if (!work.now) {
     get("done-head").textContent = total ? "All judged. Thank you!" : "There is nothing to judge on this page.";
     get("done-words").textContent = total ? "Hand back the file now: until you send it, your verdicts are in this browser only." : "";
     get("done-hand").hidden = !total;
-    shownAnswer = -1;
+    shownCard = -1;
     return;
   }
-  const asked = data.asked[work.now.asked], nugget = data.nuggets[asked.nugget], answer = answerOf(asked);
-  put(get("question"), [answer.target, answer.question].filter(Boolean).join(": ") || nugget.qid);
-  put(get("lead"), asked.response < 0 ? "Is this in the answer? If so, say yes to the response that says it." : "Is this in the marked response?");
-  put(get("nugget"), nugget.descriptions[0]);
-  put(get("about"), [`${nugget.qid}/${nugget.nugget}`, nugget.importance, ...nugget.tags].join(" · "));
-  fill(get("descriptions"), nugget.descriptions.slice(1));
-  const more = nugget.more ? [`and ${nugget.more} more`] : [];
-  fill(get("examples"), [...nugget.examples, ...more]);
-  get("before").hidden = !nugget.examples.length;
-  put(get("answer-head"), data.answers.some((other) => other.run !== answer.run) ? `The answer of ${answer.run}` : "The answer");
+  const { card, i } = work.now, answer = answerOf(card), size = data.cards[card].nuggets.length;
+  if (shownCard !== card) {
+    put(get("question"), [answer.target, answer.question].filter(Boolean).join(": ") || data.nuggets[data.cards[card].nuggets[0]].qid);
+    put(get("answer-head"), data.answers.some((other) => other.run !== answer.run) ? `The answer of ${answer.run}` : "The answer");
+    put(get("asked-head"), size === 1 ? "Does the answer have this?" : `Which of these ${size} does the answer have?`);
+    get("asked-head").tabIndex = -1;
+    drawAnswer();
+    drawNuggets();
+    scrollTo(0, 0);
+    get("nuggets").scrollTop = 0;
+  }
+  shownCard = card;
+  [...get("nuggets").querySelectorAll("fieldset")].forEach((group, n) => {
+    const kind = work.said[nameOf(card, n)]?.kind ?? "";
+    group.classList.toggle("now", n === i);
+    group.classList.toggle("decided", Boolean(kind));
+    for (const input of group.querySelectorAll("input")) input.checked = input.value === kind;
+  });
+  get("open").classList.toggle("complete", !openOnes(card).length);
+  drawMarks();
   drawNotes();
-  drawAnswer();
-  if (shownAnswer !== asked.answer) scrollTo(0, 0);
-  shownAnswer = asked.answer;
-  const now = document.querySelector(".asked-now");
-  now.scrollIntoView({ block: now.offsetHeight > innerHeight / 2 ? "start" : "nearest" });
-}
-
-function fill(list, texts) {
-  list.replaceChildren(...texts.map((text) => {
-    const item = document.createElement("li");
-    item.dir = "auto";
-    put(item, text);
-    return item;
-  }));
-  list.hidden = !texts.length;
+  if (marked !== null) get("responses").children[marked].scrollIntoView({ block: "nearest" });
 }
 
 // Keys and buttons.
@@ -477,24 +534,26 @@ function openHelp() {
   get("help-head").focus(); // else the last lines would come first
 }
 
-const KEYS = { y: "yes", n: "no", c: "opposite", N: "none", w: "whole", s: "skip", u: "undo", b: "undo", m: "mark", r: "reason", p: "propose" };
+const KEYS = {
+  y: "yes", n: "no", c: "opposite", a: "others", Enter: "next", s: "skip", u: "undo", b: "undo", " ": "sentence", m: "mark", r: "reason", p: "propose",
+  ArrowUp: "before", ArrowDown: "after", ArrowLeft: "left", ArrowRight: "right",
+};
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
   if (marking) { markByKey(event); return; }
-  if (event.repeat || !work.keys || event.target.closest("input, textarea, select")) return;
+  if (!work.keys || event.target.closest("textarea, select")) return;
+  if (event.repeat && !event.key.startsWith("Arrow")) return;
+  // Where a choice or a button has the focus, its own keys do what they always do.
+  const own = event.target.closest("input") ? /^Arrow| / : event.target.closest("button, summary, a") ? /^Enter$| / : /^$/;
+  if (own.test(event.key) || (event.shiftKey && event.key.startsWith("Arrow"))) return;
   if (event.key === "?") openHelp();
   else if (event.key in KEYS) act(KEYS[event.key]);
-  else if ((event.key === "ArrowLeft" || event.key === "ArrowRight") && work.now && !event.shiftKey) {
-    turn(event.key === "ArrowLeft" ? -1 : 1);
-    draw();
-    say(`Response ${work.now.response + 1}`);
-  } else return;
+  else return;
   event.preventDefault();
 });
 
 for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", () => {
-  if (marking && button.dataset.act !== "yes") span = null;
   marking = null;
   act(button.dataset.act);
 });
@@ -510,19 +569,18 @@ get("more").addEventListener("click", () => {
 window.addEventListener("storage", (event) => {
   if (event.key !== place || event.newValue === null) return;
   load();
-  goTo(work.now?.asked, work.now?.response);
+  lookAt(work.now?.card, work.now?.i);
   draw();
   say("Taken over from another window of this page.");
 });
 window.addEventListener("beforeunload", (event) => {
-  if (!kept && standing().some((step) => step.at > work.handed)) event.preventDefault();
+  if (!kept && Object.values(work.said).some((one) => one.at > work.handed)) event.preventDefault();
 });
 
 load();
 get("keys").checked = work.keys;
-get("before").open = matchMedia("(min-width: 56rem)").matches;
-if (work.now && data.asked[work.now.asked] && !settled(data.asked[work.now.asked], verdicts())) goTo(work.now.asked, work.now.response);
+if (work.now) lookAt(work.now.card, work.now.i);
 else goOn();
 save();
 draw();
-if (standing().length) say(`Welcome back: ${many(standing().length, "verdict")} of yours ${standing().length === 1 ? "is" : "are"} kept here.`);
+if (judged()) say(`Welcome back: ${many(judged(), "verdict")} of yours ${judged() === 1 ? "is" : "are"} kept here.`);

@@ -24,8 +24,8 @@ from nuggeteer.history.ruling import nightly_measure
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Build, Trend, nugget_timelines, trends_if_any
 from nuggeteer.reports.builds import group_name
+from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.html import Place, part, policy, render, write
-from nuggeteer.reports.html.headline import SIGNS
 from nuggeteer.reports.html.trend import TrendSection, title_of
 
 INDEX, STATE = "index.html", "site.json"
@@ -34,13 +34,14 @@ LARGEST = 50_000_000  # bytes of the state
 
 @dataclass(frozen=True)
 class Page:
-    """How the page of a build was made."""
+    """How the page of a build was made: from which scores, what was decided, and what these scores decide."""
 
     signature: str
     decision: Decision
+    today: Decision
 
     def __post_init__(self) -> None:
-        if not isinstance(self.signature, str) or self.decision not in get_args(Decision):
+        if not isinstance(self.signature, str) or not {self.decision, self.today} <= set(get_args(Decision)):
             raise ValueError("not the state of a page")
 
 
@@ -65,11 +66,13 @@ class Site:
         return {}
 
     def lacking(self, found: Sequence[Trend]) -> Iterator[int]:
-        """The builds whose pages are missing, of other scores, or the newest of their group."""
+        """The builds whose pages are missing, of other scores or another decision, or the newest of their group."""
         for trend in found:
             for build in trend.builds:
                 page = self.pages.get(build.scoring.build)
-                if page is None or page.signature != build.scoring.signature or build is trend.builds[-1]:
+                stale = page is None or page.signature != build.scoring.signature
+                decided = build.ruling.decision if build.ruling else None
+                if stale or build is trend.builds[-1] or (page and decided not in (None, page.decision)):
                     yield build.scoring.build
 
     def add(self, found: Briefing) -> None:
@@ -78,7 +81,7 @@ class Site:
         assert found.trend
         build = found.new.build.scoring.build
         write(self.folder / file_of(build), found, Place(INDEX, self._before(found.trend.builds)))
-        self.pages[build] = Page(found.scores.signature, found.ruling.decision)
+        self.pages[build] = Page(found.scores.signature, found.decision, found.ruling.decision)
         self.made.append(build)
         state = {"pages": {str(build): asdict(page) for build, page in sorted(self.pages.items())}}
         _write(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
@@ -101,7 +104,12 @@ class Site:
             for i, trend in enumerate(reversed(found))
         ]
         pages = {
-            build: {"file": file_of(build), "decision": page.decision, "sign": SIGNS[page.decision]}
+            build: {
+                "file": file_of(build),
+                "decision": page.decision,
+                "today": page.today,
+                "sign": SIGNS[page.decision],
+            }
             for build, page in self.pages.items()
         }
         newest = pages.get(found[-1].builds[-1].scoring.build)

@@ -33,6 +33,11 @@ class TrendSection:
         return Markup(charts.trend(self.trend, BUILDS) if len(self.trend.builds) > 1 else "")
 
     @property
+    def axis(self) -> Markup:
+        """What stays in sight of the chart's left side."""
+        return Markup(charts.trend_axis(self.trend, BUILDS))
+
+    @property
     def title(self) -> str:
         return parse(self.trend.measure).title
 

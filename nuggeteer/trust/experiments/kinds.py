@@ -2,7 +2,7 @@
 
 Scores of runs are held against official ones, where the manifest has these for all judged runs, else against scores
 from all judgements. One group of runs is left out at a time, and a threshold is chosen afterwards, as in the paper: it
-has seen the answers. What `smooth` decides has not.
+has seen the answers. What a model decides has not: that of the settings, and the paper's own choice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from nuggeteer.collection.answer_key import make_key
 from nuggeteer.collection.folder import Collection
@@ -23,13 +24,12 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Vector, number_or_none
-from nuggeteer.scoring.fitting import gather_evidence, prior_of
+from nuggeteer.scoring.deciding import model_for
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.thresholds.learning import fit_smooth
 from nuggeteer.trust.crossval import crossval, shared_matcher, without
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
@@ -39,6 +39,7 @@ BARS = 15
 AGREEMENT_COLUMNS = ("tau", "R²", "√mse")
 Findings = tuple[Table, Plot | None, list[str]]
 HIDDEN = "Of each group of runs all judgements are hidden in turn; of a text that others returned too they stay."
+PAPERS_CHOICE = "nugget"  # the model that the paper finds best (§4.4)
 CHOSEN = "The best threshold was chosen with the results before one's eyes, as in the paper."
 
 
@@ -127,8 +128,9 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
         best = _best(np.array([one.kendall_tau for one in agreed]))
         chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
         rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
-        guessed = [_value(one) for one in _intervals(_matched(collection, match), left_out, measure, jobs, seed)]
-        rows.append((named(changed), "smooth", *_agreement_cells(score_agreement(truth, guessed))))
+        for model in _models(collection):
+            by_model = _intervals(_decided(_matched(collection, match), model), left_out, measure, jobs, seed)
+            rows.append((named(changed), model, *_agreement_cells(score_agreement(truth, list(map(_value, by_model))))))
     return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
 
@@ -137,21 +139,25 @@ def scatter(definition: Definition, collection: Collection, jobs: int, seed: int
     measure = parse(definition.measure)
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
-    points = list[tuple[float, ...]]()
-    outside = [0, 0]
+    series, shares = list[Series](), list[str]()
     chosen = _matched(collection, definition.settings(collection.settings.match)[0])
-    for run, true, one in zip(left_out.runs, truth, _intervals(chosen, left_out, measure, jobs, seed), strict=True):
-        judging = one.judging or (None, None)
-        rows.append((run.name, true, one.value, one.low, one.high, *judging))
-        for i, (low, high) in enumerate(((one.low, one.high), judging)):
-            outside[i] += low is not None and high is not None and not low - 1e-9 <= true <= high + 1e-9
-        if one.low is not None and one.high is not None and one.value is not None:
-            points.append((true, one.value, one.low, one.high))
-    columns = ("run", "official", "guessed", "low", "high", "judging low", "judging high")
-    series = Series("", *zip(*points, strict=True)) if points else Series("", (), ())
-    plot = Plot("scatter", "official score", "score from guesses, with its 95 % interval", (series,))
-    share = f"{outside[0]} of {len(rows)} runs lie outside their interval, {outside[1]} outside its judging part."
-    return Table(columns, tuple(rows)), plot, [share, *notes, HIDDEN]
+    for model in _models(collection):
+        points = list[tuple[float, ...]]()
+        outside = [0, 0]
+        by_model = _intervals(_decided(chosen, model), left_out, measure, jobs, seed)
+        for run, true, one in zip(left_out.runs, truth, by_model, strict=True):
+            judging = one.judging or (None, None)
+            rows.append((run.name, model, true, one.value, one.low, one.high, *judging))
+            for i, (low, high) in enumerate(((one.low, one.high), judging)):
+                outside[i] += low is not None and high is not None and not low - 1e-9 <= true <= high + 1e-9
+            if one.low is not None and one.high is not None and one.value is not None:
+                points.append((true, one.value, one.low, one.high))
+        series.append(Series(model, *zip(*points, strict=True)) if points else Series(model, (), ()))
+        runs = f"{outside[0]} of {counted(len(left_out.runs), 'run')}"
+        shares.append(f"{model}: {runs} outside the interval, {outside[1]} outside its judging part.")
+    columns = ("run", "decided by", "official", "guessed", "low", "high", "judging low", "judging high")
+    plot = Plot("scatter", "official score", "score from guesses, with its 95 % interval", tuple(series))
+    return Table(columns, tuple(rows)), plot, [*shares, *notes, HIDDEN]
 
 
 def evidence(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
@@ -174,8 +180,9 @@ def judgements(definition: Definition, collection: Collection, jobs: int, seed: 
         best = float(definition.thresholds[int(np.argmax(f1))])
         for name, threshold in ((f"best threshold, {best:g}", best), (f"usual threshold, {usual:g}", usual)):
             rows.append((named(changed), name, *_prf(true, guessed > threshold)))
-        smooth = crossval(chosen, "smooth", seed, jobs).guessed
-        rows.append((named(changed), "smooth", smooth.precision, smooth.recall, smooth.f1))
+        for model in _models(collection):
+            by_model = crossval(chosen, model, seed, jobs).guessed
+            rows.append((named(changed), model, by_model.precision, by_model.recall, by_model.f1))
     return Table(("matcher", "decided by", "precision", "recall", "F1"), tuple(rows)), None, [HIDDEN, CHOSEN]
 
 
@@ -207,17 +214,28 @@ def matchers(definition: Definition, collection: Collection, jobs: int, seed: in
     """Every matcher by cross-validation."""
     rows = list[tuple[Cell, ...]]()
     for changed, match in zip(definition.match, definition.settings(collection.settings.match), strict=True):
-        one = crossval(_matched(collection, match), "smooth", seed, jobs)
+        one = crossval(_matched(collection, match), collection.settings.threshold.model, seed, jobs)
         answers = (one.answers.f1, one.answers.average_precision, one.answers.ece)
         runs = (number_or_none(one.runs.kendall_tau), number_or_none(one.runs.rmse), one.coverage95)
         rows.append((named(changed), one.guessed.f1, one.guessed.log_score, *answers, *runs))
     columns = ("matcher", "F1 pairs", "log score", "F1 answers", "AP", "ECE", "tau", "rmse", "coverage")
-    note = "As nuggeteer crossval, decided by smooth: F1 and log score of guessed pairs; then of answers; then of runs."
+    by = collection.settings.threshold.model
+    note = f"As nuggeteer crossval, decided by {by}: F1 and log score of guessed pairs; then of answers; then of runs."
     return Table(columns, tuple(rows)), None, [note, HIDDEN]
 
 
 def _matched(collection: Collection, match: Match) -> Collection:
     return replace(collection, settings=replace(collection.settings, match=match))
+
+
+def _models(collection: Collection) -> tuple[str, ...]:
+    """The models that decide guesses in the tables: the paper's choice, and that of the settings."""
+    return tuple(dict.fromkeys((PAPERS_CHOICE, collection.settings.threshold.model)))
+
+
+def _decided(collection: Collection, model: str) -> Collection:
+    threshold = replace(collection.settings.threshold, model=model)
+    return replace(collection, settings=replace(collection.settings, threshold=threshold))
 
 
 def named(changed: dict[str, object]) -> str:
@@ -290,7 +308,7 @@ def _taught(rest: Collection) -> Matcher:
     more: dict[int, list[str]] = {}
     for pair in np.flatnonzero(known.states == YES).tolist():
         more.setdefault(int(nugget[pair]), []).append(known.texts[text[pair]])
-    nuggets = [replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
+    nuggets = [structs.replace(n, descriptions=(*n.descriptions, *more.get(i, ()))) for i, n in enumerate(key.nuggets)]
     return NgramMatcher(
         make_key(key.questions, [*nuggets, *key.groups]), rest.settings.match, material(rest, known).idf
     )
@@ -314,7 +332,7 @@ def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
 
 
 def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, jobs: int, seed: int) -> list[Interval]:
-    """The score of each run from what is known without its group, decided by `smooth`."""
+    """The score of each run from what is known without its group, decided by the model of the settings."""
     from joblib import Parallel, delayed
 
     truth = VerdictIndex(
@@ -332,8 +350,7 @@ def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> l
     rest = without(collection, group)
     known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
     matcher = matcher or make(material(rest, known))
-    model = fit_smooth(gather_evidence(rest, matcher, known), prior_of(rest, matcher))
-    scorer = Scorer(rest, [measure], model, seed, matcher=matcher)
+    scorer = Scorer(rest, [measure], model_for(rest, matcher, known), seed, matcher=matcher)
     runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
     return [(run.name, scorer.score(scorer.read(run)).measures[measure]) for run in runs]
 

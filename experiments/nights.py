@@ -1,0 +1,352 @@
+"""Nights of one system, played on collections that people judged: `python experiments/nights.py COLLECTION...`
+
+The first night is a run of the collection. Each other night is made from other runs' answers:
+
+    X100  to every question, some other run's answer        S50, S100  one other run's answers to half, to all questions
+    R30, R100  the answer that has the same nuggets, or nearly, in other words
+    W05, W12, B10  so much worse or better, of 100, by answers that were chosen for it
+
+A reader answers truthfully what `judge` asks, for some minutes on the first night and each morning after. Reading costs
+238 words a minute, a decision 4 seconds. The prior is made without the collection (`prior.py`).
+
+Printed, for the change of F(3) since the night before, on these questions: root mean squared error, how often the
+judging interval holds the truth, its width, and how often the gate of 0.05 is right and wrong. With `--judge .85,.92`
+a language model has read everything, and is right so often where the truth is yes and no; `believed` is the error of
+whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import prior
+from msgspec import structs
+
+from nuggeteer.collection.folder import Collection, read_collection
+from nuggeteer.collection.memory import make_collection, make_run
+from nuggeteer.comparing.diff import change_of
+from nuggeteer.judging.reading import Pace
+from nuggeteer.judging.suggest import ReadingOrder, Suggestion
+from nuggeteer.measures import parse
+from nuggeteer.records import Judgement, Run
+from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.statistics.intervals import Interval
+from nuggeteer.text import verdict_form
+
+KINDS = ("X100", "S50", "R30", "W05", "B10", "R100", "W12", "S100")
+MINUTES = ((0, 0), (10, 10), (30, 20))
+SITTING = (0, 10, 20, 40, 80)
+QUESTIONS, GATE, AHEAD = 40, 0.05, 20
+F3, PACE = parse("f3"), Pace()
+Night = dict[str, str]  # by question, the run whose answer it is
+
+
+@dataclass
+class World:
+    """Some questions of a collection, what people said of its runs, and which nuggets each answer has."""
+
+    source: Collection
+    qids: list[str]
+    has: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: Collection, questions: int, rng: random.Random) -> World:
+        qids = sorted(question.qid for question in source.key.questions)
+        world = cls(source, sorted(rng.sample(qids, min(questions, len(qids)))))
+        yes: dict[tuple[str, str], set[str]] = {}
+        for one in source.judgements:
+            if one.verdict:
+                yes.setdefault((one.qid, verdict_form(one.text)), set()).add(one.nugget)
+        world.yes = yes
+        for name in source.run_names:
+            for qid in world.qids:
+                texts = world.texts(name, qid)
+                if texts:
+                    found = [yes.get((qid, verdict_form(text)), set()) for text in texts]
+                    world.has[name, qid] = frozenset(set().union(*found))
+        runs = [
+            name
+            for name in source.run_names
+            if sum((name, qid) in world.has for qid in world.qids) >= 0.85 * len(world.qids)
+        ]
+        world.runs = runs
+        world.qids = [qid for qid in world.qids if all((name, qid) in world.has for name in runs)]
+        return world
+
+    yes: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    runs: list[str] = field(default_factory=list)
+
+    def texts(self, run: str, qid: str) -> Sequence[str]:
+        own, place = self.source.run(run), self.source.key.position[qid]
+        return own.texts[slice(*own.offsets[place : place + 2])]
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The key alone, without runs and verdicts."""
+        key, wanted = self.source.key, set(self.qids)
+        nuggets = [
+            {"qid": n.qid, "nugget": n.nugget, "descriptions": list(n.descriptions), "importance": n.importance}
+            | ({} if n.weight is None else {"weight": n.weight})
+            for n in key.nuggets
+            if n.qid in wanted
+        ]
+        questions = [{"qid": q.qid, "text": q.text} for q in key.questions if q.qid in wanted]
+        return make_collection(nuggets, questions=questions)
+
+    def run(self, name: str, night: Night) -> Run:
+        rows = [{"qid": qid, "text": text} for qid, run in sorted(night.items()) for text in self.texts(run, qid)]
+        return make_run(self.collection, name, rows)
+
+    def verdicts(self, name: str, night: Night) -> Iterator[Judgement]:
+        """All verdicts on the answers of a night."""
+        nuggets: dict[str, list[str]] = {}
+        for nugget in self.collection.key.nuggets:
+            nuggets.setdefault(nugget.qid, []).append(nugget.nugget)
+        for qid, run in night.items():
+            text, found = "\n".join(self.texts(run, qid)), self.has[run, qid]
+            single = len(self.texts(run, qid)) == 1
+            for nugget in nuggets[qid]:
+                scope: Any = "response" if single else "answer"
+                yield Judgement(qid, nugget, text, nugget in found, run=name, scope=scope)
+
+    def truth(self, name: str, night: Night) -> float:
+        known = replace(self.collection, judgements=tuple(self.verdicts(name, night)))
+        scorer = Scorer(known, ["f3"])
+        return float(scorer.score(scorer.read(self.run(name, night))).measures["f3"].value or 0.0)
+
+    def next_night(self, old: Night, kind: str, rng: random.Random) -> Night:
+        new, letter, number = dict(old), kind[0], int(kind[1:])
+        some = rng.sample(self.qids, round(len(self.qids) * number / 100)) if letter in "SXR" else []
+        if letter == "S":
+            other = rng.choice([run for run in self.runs if any(old[qid] != run for qid in self.qids)])
+            return {**new, **dict.fromkeys(some, other)}
+        for qid in some:
+            others = [run for run in self.runs if self.texts(run, qid) != self.texts(old[qid], qid)]
+            if letter == "R":
+                gap = {run: len(self.has[run, qid] ^ self.has[old[qid], qid]) for run in others}
+                others = [run for run in others if gap[run] == min(gap.values())]
+            if others:
+                new[qid] = rng.choice(others)
+        if letter in "WB":
+            goal, share = number / 100 * (1 if letter == "B" else -1), self._share
+            for qid in rng.sample(self.qids, len(self.qids)):
+                if abs(sum(share(new[q], q) - share(old[q], q) for q in self.qids)) / len(self.qids) >= abs(goal):
+                    break
+                tried = [*rng.sample(self.runs, min(4, len(self.runs))), old[qid]]
+                new[qid] = (max if goal > 0 else min)(tried, key=lambda run: share(run, qid))
+        return new
+
+    def _share(self, run: str, qid: str) -> float:
+        own = slice(*self.collection.key.offsets[self.collection.key.position[qid] :][:2])
+        return len(self.has[run, qid]) / (own.stop - own.start)
+
+
+@dataclass
+class Reader:
+    """Answers what `judge` asks, truthfully, and takes time for it."""
+
+    world: World
+    said: list[Judgement] = field(default_factory=list)
+
+    def scorer(self) -> Scorer:
+        return Scorer(replace(self.world.collection, judgements=tuple(self.said)), ["f3"])
+
+    def sit(self, minutes: float, runs: Sequence[tuple[Run, Night]]) -> None:
+        """Read about the first run, or about its difference from the second."""
+        left, lying = 60 * minutes, None
+        while left > 0:
+            scorer = self.scorer()
+            matched = [scorer.read(run) for run, _ in runs]
+            asked = list(_ahead(ReadingOrder(scorer, matched[0], F3, *matched[1:])))
+            if not asked:
+                return
+            for one in asked:
+                left, lying = (
+                    left - self._judge(scorer, one, matched, runs, lying),
+                    (one.run, scorer.key.question[one.nugget]),
+                )
+                if left <= 0:
+                    break
+
+    def _judge(
+        self,
+        scorer: Scorer,
+        one: Suggestion,
+        matched: Sequence[MatchedRun],
+        runs: Sequence[tuple[Run, Night]],
+        lying: Any,
+    ) -> float:
+        nugget, (run, night) = scorer.key.nuggets[one.nugget], runs[one.run]
+        place = int(scorer.key.question[one.nugget])
+        text = run.texts[one.response] if one.scope == "response" else run.answer(place)
+        found = self.world.has[night[nugget.qid], nugget.qid]
+        self.said.append(
+            Judgement(nugget.qid, nugget.nugget, text, nugget.nugget in found, run=run.name, scope=one.scope)
+        )
+        seconds = PACE.decision(nugget.descriptions[0])
+        if lying != (one.run, place):
+            seconds += PACE.reading(text)
+        if lying is None or lying[1] != place:
+            seconds += PACE.reading(scorer.key.questions[place].text)
+        return seconds
+
+
+def _ahead(order: ReadingOrder) -> Iterator[Suggestion]:
+    given = 0
+    for card in order.cards:
+        if given >= AHEAD:
+            return
+        yield from card.suggestions
+        given += len(card.suggestions)
+
+
+@dataclass(frozen=True)
+class Row:
+    kind: str
+    truth: float
+    interval: Interval
+    believed: float = 0.0
+
+
+def play(
+    collection: Collection, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]
+) -> list[Row]:
+    """The nights of a run, or of the first, the middle or the last of those that answer nearly everything."""
+    rng = random.Random(seed)
+    world = World.of(collection, QUESTIONS, rng)
+    start = first if isinstance(first, str) else world.runs[round(first * (len(world.runs) - 1) / 2)]
+    nights = [dict.fromkeys(world.qids, start)]
+    for kind in KINDS:
+        nights.append(world.next_night(nights[-1], kind, rng))
+    runs = [world.run(f"night-{i}", night) for i, night in enumerate(nights)]
+    truth = [world.truth(run.name, night) for run, night in zip(runs, nights, strict=True)]
+    believed = [0.0] * len(runs)
+    if judge:
+        machine = list(_machine(world, runs, nights, judge))
+        as_read = replace(world.collection, judgements=tuple(structs.replace(one, machine=False) for one in machine))
+        scorer = Scorer(as_read, ["f3"])
+        believed = [float(scorer.score(scorer.read(run)).measures["f3"].value or 0.0) for run in runs]
+        match = replace(world.collection.settings.match, judges=("machine",))
+        settings = replace(world.collection.settings, match=match)
+        world.collection = replace(world.collection, machine=tuple(machine), settings=settings)
+    reader, rows = Reader(world), list[Row]()
+    if minutes[0]:
+        reader.sit(minutes[0], [(runs[0], nights[0])])
+    for i, kind in enumerate(KINDS, 1):
+        pair = [(runs[i], nights[i]), (runs[i - 1], nights[i - 1])]
+        if minutes[1]:
+            reader.sit(minutes[1], pair)
+        scorer = reader.scorer()
+        new, old = (scorer.read(run) for run, _ in pair)
+        change = change_of(scorer, old, new, F3).interval
+        rows.append(Row(kind, truth[i] - truth[i - 1], change, believed[i] - believed[i - 1]))
+    return rows
+
+
+def _machine(world: World, runs: Sequence[Run], nights: Sequence[Night], right: Sequence[float]) -> Iterable[Judgement]:
+    """A judge's verdicts on all answers: the same on the same answer."""
+    for run, night in zip(runs, nights, strict=True):
+        for one in world.verdicts(run.name, night):
+            luck = random.Random(f"{one.qid}|{one.nugget}|{verdict_form(one.text)}").random()
+            said = one.verdict == (luck < right[0 if one.verdict else 1])
+            yield structs.replace(one, verdict=said, machine=True, assessor="machine")
+
+
+def sitting(collection: Collection, run: str, seed: int) -> list[tuple[float, Interval]]:
+    world = World.of(collection, 100, random.Random(seed))
+    night = dict.fromkeys([qid for qid in world.qids if (run, qid) in world.has], run)
+    made, reader, spent, rows = world.run(run, night), Reader(world), 0.0, []
+    truth = world.truth(run, night)
+    for minutes in SITTING:
+        reader.sit(minutes - spent, [(made, night)])
+        spent = minutes
+        scorer = reader.scorer()
+        rows.append((truth, scorer.score(scorer.read(made)).measures["f3"]))
+    return rows
+
+
+def summary(truth: np.ndarray, intervals: Sequence[Interval]) -> str:
+    value = np.array([one.value for one in intervals], dtype=float)
+    low, high = np.array([one.judging or (one.value, one.value) for one in intervals], dtype=float).T
+    held = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+    return f"{np.sqrt(((value - truth) ** 2).mean()):.4f} | {held.mean():.2f} | {(high - low).mean():.3f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("collections", nargs="+", type=Path)
+    parser.add_argument("--first", default="")
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--judge", default="")
+    parser.add_argument("--sittings", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=given.jobs)
+    judge = [float(part) for part in given.judge.split(",")] if given.judge else []
+    if given.sittings:
+        print("| collection | minutes | rmse of F(3) | held | width |\n|---|---|---|---|---|")
+    else:
+        print(
+            "| collection | minutes | nights | rmse | held | width | rmse, not R | width, R | right | wrong | "
+            "believed |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for path in given.collections:
+        if given.sittings:
+            names = read_collection(path).run_names
+            chosen = names[:: max(1, len(names) // 12)]
+            played = parallel(delayed(_sitting)(path, run, seed) for seed in range(given.draws) for run in chosen)
+            for i, minutes in enumerate(SITTING):
+                rows = [rows[i] for rows in played]
+                line = summary(np.array([row[0] for row in rows]), [row[1] for row in rows])
+                print(f"| {path.name} | {minutes} | {line} |", flush=True)
+            continue
+        firsts = given.first.split(",") if given.first else [0, 1, 2]
+        for minutes in MINUTES:
+            parts = parallel(
+                delayed(_play)(path, first, seed, minutes, judge) for first in firsts for seed in range(given.draws)
+            )
+            rows_of_all = [row for part in parts for row in part]
+            print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_line(rows_of_all)} |", flush=True)
+
+
+def _play(path: Path, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]) -> list[Row]:
+    prior.leave_out(path.name)
+    return play(read_collection(path), first, seed, minutes, judge)
+
+
+def _sitting(path: Path, run: str, seed: int) -> list[tuple[float, Interval]]:
+    prior.leave_out(path.name)
+    return sitting(read_collection(path), run, seed)
+
+
+def _line(rows: Sequence[Row]) -> str:
+    truth = np.array([row.truth for row in rows])
+    other = [row for row in rows if row.kind[0] != "R"]
+    same = [row for row in rows if row.kind[0] == "R"]
+    low, high = np.array([row.interval.judging for row in rows], dtype=float).T
+    decided = np.where(low >= -GATE, 1, np.where(high < -GATE, -1, 0))
+    should = np.where(truth < -GATE, -1, 1)
+    wrong = (decided != 0) & (decided != should)
+    believed = np.sqrt(((np.array([row.believed for row in rows]) - truth) ** 2).mean())
+    others = summary(np.array([row.truth for row in other]), [row.interval for row in other]).split(" | ")[0]
+    width = summary(np.array([row.truth for row in same]), [row.interval for row in same]).split(" | ")[2]
+    judged = f"{believed:.4f}" if any(row.believed for row in rows) else "–"
+    shares = f"{(decided == should).mean():.2f} | {wrong.mean():.3f}"
+    return f"{len(rows)} | {summary(truth, [row.interval for row in rows])} | {others} | {width} | {shares} | {judged}"
+
+
+if __name__ == "__main__":
+    import nights  # by its name, so that workers find it
+
+    nights.main()

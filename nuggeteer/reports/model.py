@@ -1,0 +1,144 @@
+"""What results are as JSON: each part declares its keys once, with their types and what they mean.
+
+The JSON Schemas and the tables of docs/reference/json.md are made of these declarations by docs/generate.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_type_hints
+
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from nuggeteer.fields import about
+
+if TYPE_CHECKING:  # `check` needs neither, and they take a quarter of a second
+    from nuggeteer.comparing.gate import Gate
+    from nuggeteer.measures import Measure
+    from nuggeteer.statistics import intervals
+
+Count = Annotated[int, Meta(ge=0)]
+Number = float | None  # null where it is undefined or cannot be said
+Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2)]
+Of = Annotated[Sequence[Count], Meta(min_length=2, max_length=2)]
+Source = Annotated[Literal["known", "guessed"], about("A human verdict, or a guess.")]
+Decision = Literal["PASS", "FAIL", "UNDECIDED"]
+Basis = Annotated[
+    Literal["read", "guessed", "nobody"] | None,
+    about(
+        "What people have read: some of the new answers, only earlier ones, or nothing; null where no gate was applied."
+    ),
+]
+Signature = Annotated[str, about("Version, hashes and settings that made the numbers.")]
+Notes = Annotated[Sequence[str], about("Remarks that a reader of the numbers should know.")]
+AsTruth = Annotated[Sequence[str], about("Machines whose verdicts count as a human's.")]
+# A field whose own keys stand beside the others: the names of measures.
+BY_MEASURE = Meta(description="By the name of the measure.", extra={"spread": True})
+
+
+P = TypeVar("P", bound="Part")
+
+
+class Part(Struct, kw_only=True):
+    """An object of a result. What is unset is left out."""
+
+    def as_data(self) -> dict[str, Any]:
+        """This and all parts within, as JSON has them."""
+        return {key: data(value) for key, value in self._items()}
+
+    def _items(self) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        measures = measure_fields(type(self))
+        for name, key in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
+            value = getattr(self, name)
+            if name in measures:
+                found += value.items()
+            elif value is not UNSET:
+                found.append((key, value))
+        return found
+
+
+@cache
+def measure_fields(part: type[Part]) -> frozenset[str]:
+    """The fields whose own keys stand beside the others."""
+    hints = get_type_hints(part, include_extras=True)
+    return frozenset(name for name, kind in hints.items() if BY_MEASURE in getattr(kind, "__metadata__", ()))
+
+
+def data(value: Any) -> Any:
+    """A value of a part as JSON has it: NaN is null."""
+    if isinstance(value, Part):
+        return value.as_data()
+    if isinstance(value, Mapping):
+        return {key: data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [data(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and value != value else value
+
+
+class Pairs(Part):
+    """How many (response, nugget) pairs have a human verdict, and how many are guessed."""
+
+    known: Count
+    guessed: Count
+
+
+class Interval(Part):
+    """A score with its 95 % interval."""
+
+    value: Annotated[Number, about("The expected score; null where it is undefined.")]
+    hard: Annotated[Number, about("The score that takes each nugget of probability ½ or more as found.")]
+    low: Annotated[Number, about("Where the 95 % interval begins.")]
+    high: Annotated[Number, about("Where it ends.")]
+    judging: Annotated[Ends | None, about("The interval if only guesses were uncertain.")]
+    sampling: Annotated[Ends | None, about("The interval if only the choice of questions was uncertain.")]
+    calibrated: Annotated[
+        Literal[False] | UnsetType,
+        about("false where the interval is too narrow: of precision, where much is guessed."),
+    ] = UNSET
+
+    @classmethod
+    def of(cls, interval: intervals.Interval, measure: Measure, **more: Any) -> Self:
+        own = {name: getattr(interval, name) for name in Interval.__struct_fields__ if name != "calibrated"}
+        return cls(**own, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
+
+
+class NuggetId(Part):
+    """A nugget, or a group in place of its nuggets."""
+
+    qid: str
+    nugget: str
+
+
+class GateResult(Part):
+    """A gate and its decision."""
+
+    rule: Annotated[str, about("What it demands.")]
+    decision: Decision
+    passed: Annotated[bool, about("false if it failed; an undecided gate did not.")]
+    why: Annotated[str, about("The numbers that decided.")]
+    beyond: Annotated[
+        str | None,
+        about("What it means for other questions; null if the gate is about them, or if nothing can be said."),
+    ]
+    lost: Annotated[Sequence[NuggetId], about("The nuggets that it counted.")]
+
+    @classmethod
+    def of(cls, gate: Gate) -> GateResult:
+        lost = [NuggetId(qid=change.question.qid, nugget=change.nugget.nugget) for change in gate.lost]
+        passed, beyond = gate.decision != "FAIL", gate.beyond or None
+        return cls(rule=gate.rule, decision=gate.decision, passed=passed, why=gate.why, beyond=beyond, lost=lost)
+
+
+def copied(part: type[P], source: Any, **own: Any) -> P:
+    """A part whose keys are the attributes of what it is made from, other than those that are given."""
+    return part(**{name: getattr(source, name) for name in part.__struct_fields__ if name not in own}, **own)
+
+
+def file_name(name: str) -> str:
+    """A file's name. Bytes that are not UTF-8 are written out, because JSON cannot hold them."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

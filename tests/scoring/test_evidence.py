@@ -1,0 +1,90 @@
+"""What the models learn from: units that are answers, whoever judged how much of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.memory import make_run
+from nuggeteer.collection.sample import copy_sample
+from nuggeteer.scoring.evidence import LITTLE, beyond_little, gather_evidence
+from nuggeteer.scoring.scorer import Scorer
+
+NUGGETS = [{"qid": "q", "nugget": n, "text": t} for n, t in (("1", "a red fox"), ("2", "two birds"))]
+TEXTS = ["a red fox came", "it rained", "two birds sang", "nothing more"]
+YES = {"qid": "q", "nugget": "1", "text": TEXTS[0], "verdict": True, "run": "old"}
+
+
+@pytest.fixture(scope="module")
+def scorer(tmp_path_factory):
+    root = tmp_path_factory.mktemp("evidence") / "sample"
+    copy_sample(root)
+    return Scorer(read_collection(root), ["f3"])
+
+
+@pytest.mark.parametrize("judged", ["every", "best"])
+def test_a_unit_of_a_judged_run_is_its_whole_answer(collect, judged):
+    """Also where only the best response with a nugget was marked: what was found would else be what stands alone."""
+    collection = collect(NUGGETS, {"old": [("q", text) for text in TEXTS]}, [YES], {"old": judged})
+    scorer = Scorer(collection)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known)
+    assert evidence.yes.tolist() == [True, False]
+    responses = scorer.read("old").names.index("responses")
+    assert evidence.units.clues[:, responses] == pytest.approx([np.log(len(TEXTS))] * 2)
+
+
+def test_what_is_asked_of_a_run_has_the_clues_that_it_had_as_evidence(collect):
+    """The same answers, judged and not."""
+    runs = {"old": [("q", text) for text in TEXTS], "new": [("q", f"{text}") for text in reversed(TEXTS)]}
+    judged = collect(NUGGETS, runs, [YES], {"old": "every"})
+    unjudged = collect(NUGGETS, runs, judged={"old": "none"}, folder="unjudged")
+    scorer, other = Scorer(judged), Scorer(unjudged)
+    evidence = gather_evidence(judged, scorer.matcher, scorer.known)
+    units = other.read("old").units(unjudged.key, np.arange(2))
+    np.testing.assert_allclose(evidence.units.clues, units.clues, atol=1e-6)
+    np.testing.assert_array_equal(evidence.units.text, units.text)
+    assert evidence.units.answers.key.tolist() == units.answers.key.tolist()
+
+
+def test_an_answer_that_says_nothing_has_nothing(scorer):
+    """In a collection where each judged answer has several responses."""
+    collection, key = scorer.collection, scorer.key
+    for text in ("hello", "The weather was fine."):
+        run = make_run(collection, "silent", [(question.qid, text) for question in key.questions])
+        assert scorer.find(scorer.read(run)).probability.max() < 0.15
+
+
+@pytest.mark.parametrize("name", ["aurora", "basalt", "cobalt", "dune"])
+def test_judged_answers_in_slightly_other_words_are_believed_as_they_were_judged(scorer, name):
+    """However few other systems were judged."""
+    run = scorer.collection.run(name)
+    true = scorer.find(scorer.read(run)).found
+    reworded = [
+        (scorer.key.questions[question].qid, f"{text.replace('the ', 'this ')} too")
+        for question, text in zip(run.question.tolist(), run.texts, strict=True)
+    ]
+    matched = scorer.read(make_run(scorer.collection, f"{name} again", reworded))
+    open_, chance = matched.open_nuggets, scorer.find(matched).probability
+    assert chance[open_ & true].mean() > chance[open_ & ~true].mean() + 0.25
+
+
+def test_the_little_that_all_texts_have_in_common_teaches_nothing(scorer):
+    matcher, run = scorer.matcher, scorer.collection.run("build-103")
+    carried = matcher.carried(run.normalised_texts, run.question)
+    clue = beyond_little(carried)
+    np.testing.assert_array_equal(clue[np.abs(carried) <= LITTLE], 0)
+    much = np.abs(carried) > LITTLE
+    assert 0 < much.mean() < 0.5
+    np.testing.assert_allclose(np.abs(carried[much]) - np.abs(clue[much]), LITTLE)
+    assert (np.sign(clue[much]) == np.sign(carried[much])).all()
+
+
+def test_by_response_each_judged_text_is_a_unit_to_which_nothing_is_carried_over(scorer):
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
+    texts, own = len(scorer.known.texts), evidence.units
+    assert len(np.unique(own.answer)) <= texts
+    names = scorer.read("build-103").names
+    assert (own.clues[:, names.index("responses")] == 0).all()
+    assert (own.clues[:, names.index("carried")] == 0).all()
+    assert len(evidence) == (scorer.known.taught != -1).sum()
