@@ -164,7 +164,8 @@ def bootstrap_interval(values: Vector, method: IntervalMethod, seed: int) -> tup
         random_state=np.random.default_rng([seed, 8]),
     ).confidence_interval
     value = float(values.mean())
-    return min(float(found.low), value), max(float(found.high), value)
+    # the mean of equal values, as it is rounded, may lie outside them
+    return float(np.clip(found.low, values.min(), value)), float(np.clip(found.high, value, values.max()))
 
 
 def student_reach(questions: int) -> float:

@@ -150,6 +150,7 @@ def test_the_whole_percentile_interval_is_about_that_of_resampled_draws(doubt):
 
 @settings(max_examples=30)
 @given(SAMPLES, st.sampled_from(["bootstrap", "percentile"]))
+@example(np.array([0.67386449, 0.17775287, 0.67386449, 0.17775287, 0.17775287]), "bootstrap")
 def test_a_bootstrap_holds_the_mean_stays_among_the_values_and_is_the_same_again(own, method):
     assume(np.ptp(own) > 1e-3)
     interval = mean_interval(own, certain=True, method=method, seed=3)
