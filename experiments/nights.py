@@ -216,38 +216,57 @@ class Row:
     believed: float = 0.0
 
 
+@dataclass
+class Chain:
+    """A first night of one system and one more of each kind, with the truth of each. A judge may have read them all."""
+
+    world: World
+    runs: list[Run]
+    nights: list[Night]
+    truth: list[float]
+    believed: list[float]
+
+    @classmethod
+    def of(cls, collection: Collection, first: str | float, seed: int, judge: Sequence[float] = ()) -> Chain:
+        """The first night is a run, or the first (0), the middle (1) or the last (2) of those that answer nearly
+        everything."""
+        rng = random.Random(seed)
+        world = World.of(collection, QUESTIONS, rng)
+        start = first if isinstance(first, str) else world.runs[round(first * (len(world.runs) - 1) / 2)]
+        nights = [dict.fromkeys(world.qids, start)]
+        for kind in KINDS:
+            nights.append(world.next_night(nights[-1], kind, rng))
+        runs = [world.run(f"night-{i}", night) for i, night in enumerate(nights)]
+        truth = [world.truth(run.name, night) for run, night in zip(runs, nights, strict=True)]
+        believed = [0.0] * len(runs)
+        if judge:
+            machine = list(_machine(world, runs, nights, judge))
+            as_read = replace(world.collection, judgements=tuple(structs.replace(one, machine=False) for one in machine))
+            scorer = Scorer(as_read, ["f3"])
+            believed = [float(scorer.score(scorer.read(run)).measures["f3"].value or 0.0) for run in runs]
+            match = replace(world.collection.settings.match, judges=("machine",))
+            settings = replace(world.collection.settings, match=match)
+            world.collection = replace(world.collection, machine=tuple(machine), settings=settings)
+        return cls(world, runs, nights, truth, believed)
+
+
 def play(
     collection: Collection, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]
 ) -> list[Row]:
-    """The nights of a run, or of the first, the middle or the last of those that answer nearly everything."""
-    rng = random.Random(seed)
-    world = World.of(collection, QUESTIONS, rng)
-    start = first if isinstance(first, str) else world.runs[round(first * (len(world.runs) - 1) / 2)]
-    nights = [dict.fromkeys(world.qids, start)]
-    for kind in KINDS:
-        nights.append(world.next_night(nights[-1], kind, rng))
-    runs = [world.run(f"night-{i}", night) for i, night in enumerate(nights)]
-    truth = [world.truth(run.name, night) for run, night in zip(runs, nights, strict=True)]
-    believed = [0.0] * len(runs)
-    if judge:
-        machine = list(_machine(world, runs, nights, judge))
-        as_read = replace(world.collection, judgements=tuple(structs.replace(one, machine=False) for one in machine))
-        scorer = Scorer(as_read, ["f3"])
-        believed = [float(scorer.score(scorer.read(run)).measures["f3"].value or 0.0) for run in runs]
-        match = replace(world.collection.settings.match, judges=("machine",))
-        settings = replace(world.collection.settings, match=match)
-        world.collection = replace(world.collection, machine=tuple(machine), settings=settings)
-    reader, rows = Reader(world), list[Row]()
+    """The changes of a chain of nights, after so many minutes of reading."""
+    chain = Chain.of(collection, first, seed, judge)
+    reader, rows = Reader(chain.world), list[Row]()
     if minutes[0]:
-        reader.sit(minutes[0], [(runs[0], nights[0])])
+        reader.sit(minutes[0], [(chain.runs[0], chain.nights[0])])
     for i, kind in enumerate(KINDS, 1):
-        pair = [(runs[i], nights[i]), (runs[i - 1], nights[i - 1])]
+        pair = [(chain.runs[i], chain.nights[i]), (chain.runs[i - 1], chain.nights[i - 1])]
         if minutes[1]:
             reader.sit(minutes[1], pair)
         scorer = reader.scorer()
         new, old = (scorer.read(run) for run, _ in pair)
         change = change_of(scorer, old, new, F3).interval
-        rows.append(Row(kind, truth[i] - truth[i - 1], change, believed[i] - believed[i - 1]))
+        truth, believed = (values[i] - values[i - 1] for values in (chain.truth, chain.believed))
+        rows.append(Row(kind, truth, change, believed))
     return rows
 
 

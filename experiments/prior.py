@@ -43,7 +43,7 @@ CARRIED = (4.0, 3.0)
 # Not seen in collections of systems that were judged once: chosen by trial on nights made of their answers (nights.py).
 # By how much builds differ beyond their words; and of two builds, how much more than each pair says their words say
 # together, with its uncertainty, and by how much answers without a common word differ.
-BUILDS, CHANGE = 0.4, {"words": (1.6, 1.1), "judges": (1.1, 0.6), "build": 0.33, "read": 0.55}
+BUILDS, CHANGE = 0.4, {"words": (1.6, 1.1), "judges": (1.1, 0.6), "unread": 0.33, "read": 0.1815}
 LEAST_OF_ANSWERS = 0.8  # the spread of answers; that of the collections left intervals too narrow
 # Of judges, from SummHay's six: the weight of a verdict and of having read it, and the correlation of their errors.
 JUDGE = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}

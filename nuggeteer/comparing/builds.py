@@ -11,12 +11,15 @@ different. So for two builds, with
     l  how alike these answers are: the mean cosine of their words
 
 the prior of δ = w(new) − w(old) is N(γ m, 2 σ² (1 − l) / s²), with γ itself uncertain. A change of few answers may be
-as large as one of all. Verdicts say the same of δ as before. As δ has a normal posterior, its draws are moved and
-stretched to the new one, and the draws of each question's change with them, by how much they go with δ.
+as large as one of all. Where judges read both builds, what they say counts, with a γ and a σ of their own. All four
+come from nights of public collections (experiments/changes.py). Verdicts say the same of δ as before. As δ has a normal
+posterior, its draws are moved and stretched to the new one, and the draws of each question's change with them, by how
+much they go with δ.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import fsum
 
 import numpy as np
@@ -28,9 +31,46 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds.prior import SAYS_YES, USUAL
 from nuggeteer.thresholds.public_prior import CHANGE
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
-from nuggeteer.thresholds.smooth import SmoothDraws
+from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two builds side by side: `words` and `judges` are the mean changes of what either says (b · x) over the answers
+    that changed, `read` is the share of them that judges read, and `share` and `likeness` are s and l."""
+
+    words: float
+    judges: float
+    read: float
+    share: float
+    likeness: float
+
+    @property
+    def room(self) -> float:
+        """How much room there is for a difference: Var(δ) / σ²."""
+        return 2 * max(1 - self.likeness, LEAST) / self.share**2
+
+
+def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:
+    """None if no answer changed that both builds give."""
+    fit, answered = scorer.model, [np.diff(run.run.offsets) > 0 for run in (old, new)]
+    changed = ~alike & answered[0] & answered[1]
+    if not changed.any() or not isinstance(fit, SmoothFit):
+        return None
+    share = float(changed.sum() / (answered[0] | answered[1]).sum())
+    likeness = _likeness(scorer, old, new, changed)
+    both = changed[scorer.key.question] & (old.best >= 0) & (new.best >= 0)
+    if not both.any():
+        return Contrast(0.0, 0.0, 0.0, share, likeness)
+    judges = [place for place, name in enumerate(fit.names) if name.endswith(SAYS_YES)]
+    words = [place for place, name in enumerate(fit.names) if name in USUAL or name == "responses"]
+    clues = [run.clues[both] for run in (old, new)]
+    unread, change = np.minimum(clues[0][:, 0], clues[1][:, 0]), clues[1] - clues[0]
+    by_words = float((unread * (change[:, words] @ fit.b[words])).mean())
+    by_judges = float(((1 - unread) * (change[:, judges] @ fit.b[judges])).mean())
+    return Contrast(by_words, by_judges, 1 - float(unread.mean()), share, likeness)
 
 
 def moved_draws(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools, drawn: Vector) -> Vector:
@@ -40,45 +80,30 @@ def moved_draws(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools, 
     draws = scorer.draws
     if not isinstance(draws, SmoothDraws) or alike.all() or len(drawn) == 1:
         return drawn
-    answered = [np.diff(run.run.offsets) > 0 for run in (old, new)]
-    changed = ~alike & answered[0] & answered[1]
-    if not changed.any():
+    contrast = contrast_of(scorer, old, new, alike)
+    if contrast is None:
         return drawn
     delta = (draws.level(new.build) - draws.level(old.build)).astype(float)
     mean, variance, before = draws.fit.difference(old.build, new.build)
-    share = changed.sum() / (answered[0] | answered[1]).sum()
     rows = random_rows(draws.count, scorer.seed)
     luck = rows.normal(joined(np.array([key_of(old.run.name), key_of(new.run.name)]).sum(keepdims=True), 19))[0]
-    expected, factor = _expected(draws, changed[scorer.key.question], old, new, luck)
-    prior = 2 * (factor * CHANGE["build"]) ** 2 * max(1 - _likeness(scorer, old, new, changed), LEAST) / share**2
+    of_words, of_judges = (factor + doubt * luck for factor, doubt in (CHANGE["words"], CHANGE["judges"]))
+    expected = of_words * contrast.words + of_judges * contrast.judges
+    spread = (1 - contrast.read) * CHANGE["unread"] + contrast.read * CHANGE["read"]
+    prior = spread**2 * contrast.room
     variance = min(variance, before)
     told = 1 / variance - 1 / before  # by verdicts
     after = 1 / (told + 1 / prior)
     target = after * (mean / variance + expected / prior) + np.sqrt(after / variance) * (delta - mean)
-    spread = max(float(delta.var()), LEAST)
+    slope = np.nan_to_num(slope_of(delta, drawn))
+    return np.asarray(drawn + np.outer(target - delta, slope))
+
+
+def slope_of(delta: Vector, drawn: Vector) -> Vector:
+    """By how much the change of each question goes with δ."""
     # Not a product of matrices, whose last bits depend on where in memory they lie.
-    slope = ((delta - delta.mean())[:, None] * (drawn - drawn.mean(axis=0))).mean(axis=0) / spread
-    return np.asarray(drawn + np.outer(target - delta, np.nan_to_num(slope)))
-
-
-def _expected(
-    draws: SmoothDraws, changed: Bools, old: MatchedRun, new: MatchedRun, luck: Vector
-) -> tuple[Vector, float]:
-    """γ m in each draw; and by what factor σ is smaller, because judges read the answers. Where one did, what it says
-    of both counts and not their words, with a γ of its own."""
-    fit, both = draws.fit, changed & (old.best >= 0) & (new.best >= 0)
-    if not both.any():
-        return 0 * luck, 1.0
-    said = [place for place, name in enumerate(fit.names) if name.endswith(SAYS_YES)]
-    words = [place for place, name in enumerate(fit.names) if name in USUAL or name == "responses"]
-    clues = [run.clues[both] for run in (old, new)]
-    unread = np.minimum(clues[0][:, 0], clues[1][:, 0])
-    change = clues[1] - clues[0]
-    by_words = float((unread * (change[:, words] @ fit.b[words])).mean())
-    by_judges = float(((1 - unread) * (change[:, said] @ fit.b[said])).mean())
-    of_words, of_judges = (factor + doubt * luck for factor, doubt in (CHANGE["words"], CHANGE["judges"]))
-    read = 1 - float(unread.mean())
-    return of_words * by_words + of_judges * by_judges, 1 - read * (1 - CHANGE["read"])
+    together = ((delta - delta.mean())[:, None] * (drawn - drawn.mean(axis=0))).mean(axis=0)
+    return np.asarray(together / max(float(delta.var()), LEAST))
 
 
 def _likeness(scorer: Scorer, old: MatchedRun, new: MatchedRun, changed: Bools) -> float:

@@ -251,13 +251,20 @@ def change_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure
 
 def drawn_change(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Vector:
     """The changes of a score by question, draws × questions; one row if all is known."""
+    alike, (before, after) = drawn_values(scorer, old, new, measure)
+    return moved_draws(scorer, old, new, alike, after - before)
+
+
+def drawn_values(
+    scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure
+) -> tuple[Bools, tuple[Vector, Vector]]:
+    """Which questions have the same answers in both runs, and the drawn values of both, draws × questions."""
     alike, _ = _same_texts(scorer.key, old, new)
-    before, after = _decided(scorer, old, new)
-    values = [
+    before, after = (
         np.atleast_2d(measure(side.decided_answers if side.drawn_answers is None else side.drawn_answers))
-        for side in (before, after)
-    ]
-    return moved_draws(scorer, old, new, alike, values[1] - values[0])
+        for side in _decided(scorer, old, new)
+    )
+    return alike, (before, after)
 
 
 @dataclass(frozen=True)
