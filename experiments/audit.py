@@ -20,9 +20,8 @@ from coverage import covered, hide
 from scipy.special import stdtrit
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.judging.audits.betting import bound_below
 from nuggeteer.judging.audits.design import AuditCosts, Designs
-from nuggeteer.judging.audits.estimate import BoundEvidence, NuggetState, estimates_of
+from nuggeteer.judging.audits.estimate import BoundEvidence, NuggetState, bound_below, estimates_of
 from nuggeteer.measures import Answers, Measure, parse
 from nuggeteer.records import AnswerKey, Bools, Vector
 from nuggeteer.scoring.scorer import Scorer

@@ -29,7 +29,6 @@ from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.builds import contrast_of, slope_of
 from nuggeteer.comparing.diff import drawn_values
 
-COLLECTIONS = ("realsumm", "summhay", "kpa", "semeval")
 JUDGES = ((), (0.85, 0.92), (0.7, 0.97))  # nobody, or how often a judge is right on a yes and on a no
 FIRSTS, SEEDS = (0, 0.5, 1, 1.5, 2), range(100, 106)  # not those of nights.md
 RECORDED = Path(__file__).resolve().parent / "recorded" / "changes.npz"
@@ -57,31 +56,29 @@ def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list
 
 
 def likeliest(rows: np.ndarray, clue: str) -> tuple[float, float]:
-    """γ and log σ of one collection."""
+    """γ and σ of one collection."""
     given = dict(zip(FIELDS, rows.T, strict=True))
 
     def surprise(p: np.ndarray) -> float:
         expected = given["base"] + given["slope"] * p[0] * given[clue]
-        variance = (given["slope"] * np.exp(p[1])) ** 2 * given["room"] + given["noise"] ** 2
+        variance = (given["slope"] * p[1]) ** 2 * given["room"] + given["noise"] ** 2
         return float((np.log(variance) + (given["truth"] - expected) ** 2 / variance).mean())
 
-    factor, spread = minimize(surprise, [1.0, np.log(0.3)], method="Nelder-Mead").x
-    return float(factor), float(spread)
+    factor, spread = minimize(surprise, [1.0, 0.3], method="Nelder-Mead").x
+    return float(factor), abs(float(spread))
 
 
 def between(found: np.ndarray) -> tuple[tuple[float, float], float]:
-    """What is believed of another collection: the mean and the spread of γ, and σ. As the others differ in both, the
-    variance of δ is the mean of σ² over collections, with logarithms that are normal."""
-    count = len(found)
-    mean, spread = found.mean(axis=0), np.sqrt(found.var(axis=0, ddof=1) * (1 + 1 / count))
-    return (float(mean[0]), float(spread[0])), float(np.exp(mean[1] + spread[1] ** 2))
+    """What is believed of another collection, of which these are few: the mean and the spread of γ, and σ."""
+    factor, spread, few = found[:, 0], found[:, 1], 1 + 1 / len(found)
+    return (float(factor.mean()), float(np.sqrt(factor.var(ddof=1) * few))), float(np.sqrt((spread**2).mean() * few))
 
 
 def believed(without: str | None = None) -> dict[str, Any]:
     """CHANGE of the package, from all collections but one."""
     words, judges = [], []
     with np.load(RECORDED) as stored:
-        for name in COLLECTIONS:
+        for name in prior.PLAYED:
             if name != without:
                 words.append(likeliest(stored[f"{name}.0"], "words"))
                 own = [likeliest(stored[f"{name}.{i}"], "judges") for i in range(1, len(JUDGES))]
@@ -92,7 +89,7 @@ def believed(without: str | None = None) -> dict[str, Any]:
 
 def main() -> None:
     folder, arrays = Path(sys.argv[1]), {}
-    for name in COLLECTIONS:
+    for name in prior.PLAYED:
         for i, judge in enumerate(JUDGES):
             parts = Parallel(n_jobs=2)(
                 delayed(changes)(folder / name, first, seed, judge) for first in FIRSTS for seed in SEEDS
@@ -100,7 +97,7 @@ def main() -> None:
             arrays[f"{name}.{i}"] = np.array([row for part in parts for row in part])
             print(f"{name} {judge}: {len(arrays[f'{name}.{i}'])} nights", file=sys.stderr)
     np.savez_compressed(RECORDED, **arrays)
-    for without in (None, *COLLECTIONS):
+    for without in (None, *prior.PLAYED):
         print(without, believed(without))
 
 

@@ -241,7 +241,9 @@ class Chain:
         believed = [0.0] * len(runs)
         if judge:
             machine = list(_machine(world, runs, nights, judge))
-            as_read = replace(world.collection, judgements=tuple(structs.replace(one, machine=False) for one in machine))
+            as_read = replace(
+                world.collection, judgements=tuple(structs.replace(one, machine=False) for one in machine)
+            )
             scorer = Scorer(as_read, ["f3"])
             believed = [float(scorer.score(scorer.read(run)).measures["f3"].value or 0.0) for run in runs]
             match = replace(world.collection.settings.match, judges=("machine",))

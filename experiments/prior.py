@@ -15,11 +15,14 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nuggeteer.collection.folder import read_collection
+from nuggeteer.comparing import builds
 from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.units import names_of
@@ -29,6 +32,7 @@ from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.propagation import fit_smooth
 
 COLLECTIONS = ("realsumm", "summhay", "kpa", "semeval", "ts2013", "ts2014")
+PLAYED = COLLECTIONS[:4]  # those of which nights are made
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "experiments" / "recorded" / "prior.npz"
 TARGET = ROOT / "nuggeteer" / "thresholds" / "public_prior.py"
@@ -40,10 +44,6 @@ FEW = 1.5
 # A verdict carried over is worth more where many judged texts carry it over, so its weight is not that of the whole
 # collections. Chosen by trial, with one judged run of each: from 2 to 8 all did about as well.
 CARRIED = (4.0, 3.0)
-# Not seen in collections of systems that were judged once: chosen by trial on nights made of their answers (nights.py).
-# By how much builds differ beyond their words; and of two builds, how much more than each pair says their words say
-# together, with its uncertainty, and by how much answers without a common word differ.
-BUILDS, CHANGE = 0.4, {"words": (1.6, 1.1), "judges": (1.1, 0.6), "unread": 0.33, "read": 0.1815}
 LEAST_OF_ANSWERS = 0.8  # the spread of answers; that of the collections left intervals too narrow
 # Of judges, from SummHay's six: the weight of a verdict and of having read it, and the correlation of their errors.
 JUDGE = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
@@ -109,14 +109,22 @@ def spreads(without: str | None = None) -> tuple[float, ...]:
     """The prior's spreads of nuggets, questions, systems, builds and answers."""
     parts = [part["spreads"] for name, part in recorded()["learned"].items() if name != without]
     nugget, question, system, _, answer = np.sqrt((np.array(parts) ** 2).mean(axis=0)).tolist()
-    return nugget, question, system, BUILDS, max(answer, LEAST_OF_ANSWERS)
+    return nugget, question, system, change(without)["unread"], max(answer, LEAST_OF_ANSWERS)
+
+
+@cache
+def change(without: str | None = None) -> dict[str, Any]:
+    """What is believed of the difference between two builds."""
+    import changes
+
+    return changes.believed(without)
 
 
 def leave_out(collection: str | None) -> None:
     """Make the package believe what it would without a collection."""
     found = tables(collection)
     prior.BY_WORDS, prior.BY_SCORE = found["learned"], found["ngram"]
-    prior.SPREADS = spreads(collection)
+    prior.SPREADS, builds.CHANGE = spreads(collection), change(collection)
 
 
 def record(folder: Path) -> None:
@@ -159,7 +167,26 @@ def page() -> str:
     for i, effect in enumerate(effects):
         values = (spreads(), *map(spreads, COLLECTIONS))
         lines.append(f"| {effect} | " + " | ".join(f"{value[i]:.2f}" for value in values) + " |")
+    played = PLAYED
+    lines += [
+        "",
+        "Of two builds, γ and σ by their words and by judges who read both (`python experiments/changes.py FOLDER`):",
+        "",
+        "| | all | " + " | ".join(f"without {name}" for name in played) + " |",
+        "|---|" + "---|" * (len(played) + 1),
+    ]
+    for of, spread, title in (("words", "unread", "by words"), ("judges", "read", "by judges")):
+        own = [change(name) for name in (None, *played)]
+        lines.append(f"| γ {title} | " + " | ".join(f"{one[of][0]:.2f} ± {one[of][1]:.2f}" for one in own) + " |")
+        lines.append(f"| σ {title} | " + " | ".join(f"{one[spread]:.2f}" for one in own) + " |")
     return "\n".join(lines).replace("| -", "| −") + "\n"
+
+
+def _rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(round(one, 3) for one in value) if isinstance(value, tuple) else round(value, 3)
+        for name, value in values.items()
+    }
 
 
 def module() -> str:
@@ -178,7 +205,7 @@ def module() -> str:
         f"BY_SCORE: Final[{weights}] = {rounded['ngram']!r}",
         f"JUDGE: Final[{weights}] = {JUDGE!r}",
         f"SPREADS: Final[tuple[float, float, float, float, float]] = {tuple(round(one, 3) for one in spreads())!r}",
-        f"CHANGE: Final[dict[str, Any]] = {CHANGE!r}",
+        f"CHANGE: Final[dict[str, Any]] = {_rounded(change())!r}",
         "",
     )
     return "\n".join(lines)

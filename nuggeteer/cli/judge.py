@@ -192,7 +192,7 @@ def _import(args: argparse.Namespace) -> int:
 
 def _page(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.judging.filters import Filter
+    from nuggeteer.judging.cards import Filter
     from nuggeteer.reports import sheet as report
     from nuggeteer.reports.html import sheet
 
@@ -251,7 +251,7 @@ def _old_run(root: Path, run: str, against: str) -> Run:
 
 def _session(args: argparse.Namespace) -> Session:
     from nuggeteer.collection.ledger import Ledger, default_assessor
-    from nuggeteer.judging.filters import Filter
+    from nuggeteer.judging.cards import Filter
     from nuggeteer.judging.session import Session
 
     assessor = args.assessor or default_assessor()

@@ -80,13 +80,14 @@ class _Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(known)}; {meant}".rstrip("; "))
 
 
-def parser() -> _Parser:
-    modules = {name: import_module(f"nuggeteer.cli.{name}") for name in COMMANDS}
+def parser(names: Sequence[str] = COMMANDS) -> _Parser:
+    """Reads the command lines of these commands."""
+    modules = {name: import_module(f"nuggeteer.cli.{name}") for name in names}
     result = _Parser(
         prog="nuggeteer",
         usage="nuggeteer [-h] [--version] COMMAND ...",
         description=DESCRIPTION,
-        epilog=_listed({name: module.SUMMARY for name, module in modules.items()}),
+        epilog=_listed({name: module.SUMMARY for name, module in modules.items()}) if len(names) > 1 else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("--version", action="store_true", help="print the version and exit")
@@ -168,9 +169,10 @@ def _complain(line: str) -> None:
 
 
 def _command(argv: Sequence[str] | None) -> int:
-    parse = parser()
+    given = sys.argv[1:] if argv is None else argv
+    parse = parser(given[:1] if given and given[0] in COMMANDS else COMMANDS)  # of one command, if one is named
     try:
-        args = parse.read(sys.argv[1:] if argv is None else argv)
+        args = parse.read(given)
     except SystemExit as stop:  # argparse has printed the error or the help
         return stop.code if isinstance(stop.code, int) else 2
     if args.version:

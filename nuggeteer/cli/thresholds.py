@@ -53,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
         found = parameters_of(collection, model, args.engine, args.nugget, args.jobs)
         output.warn(collection.problems)
         if args.figure:
-            from nuggeteer.reports import threshold_figure
-
-            threshold_figure.write(args.figure, found)
+            parameters.write(args.figure, found)
         output.show(args, parameters, found)
         return 0
     from nuggeteer.reports import thresholds

@@ -24,9 +24,8 @@ from nuggeteer.display import Framed
 from nuggeteer.measures import DEFAULT, Answers, Measure
 from nuggeteer.measures.f import ALLOWANCE
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_none
-from nuggeteer.scoring.grouped import by_group
 from nuggeteer.scoring.matched_run import MatchedRun
-from nuggeteer.scoring.outcomes import Outcome
+from nuggeteer.scoring.outcomes import Outcome, by_group
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
 from nuggeteer.statistics.significance import bootstrap_p, randomisation

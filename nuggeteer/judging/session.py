@@ -15,8 +15,7 @@ from typing import Any
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import Proposal, propose
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.cards import Card, ShownNugget, ShownResponse
-from nuggeteer.judging.filters import Filter, check_filter
+from nuggeteer.judging.cards import Card, Filter, ShownNugget, ShownResponse, check_filter
 from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.judging.verdicts import SessionVerdicts
 from nuggeteer.matching.marks import Span

@@ -19,9 +19,8 @@ import numpy.typing as npt
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
 from nuggeteer.matching.estimator import EstimatorMatcher, is_classifier
-from nuggeteer.matching.marked import MarkedWords, carriers
+from nuggeteer.matching.marked import MarkedWords, ResponseNgrams, carriers
 from nuggeteer.matching.panel import with_judges
-from nuggeteer.matching.responses import ResponseNgrams
 from nuggeteer.records import Vector
 from nuggeteer.settings import ALLOWED_MATCHERS, MATCHERS, installed_matchers, users_own
 

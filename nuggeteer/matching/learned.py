@@ -32,10 +32,9 @@ from nuggeteer.matching.base import (
     SimilarText,
     WordEvidence,
 )
-from nuggeteer.matching.breakdowns import Breakdowns, ComparedText
 from nuggeteer.matching.clues import CLUES, ClueTables
 from nuggeteer.matching.marks import as_written
-from nuggeteer.matching.similar_texts import GramReader, Grams, JudgedTexts
+from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, GramReader, Grams, JudgedTexts
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
 from nuggeteer.text import normalised

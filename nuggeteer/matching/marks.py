@@ -12,8 +12,7 @@ from nuggeteer.languages import ENGLISH, Language
 from nuggeteer.text import normalised
 
 if TYPE_CHECKING:
-    from nuggeteer.matching.gram_tables import Gram
-    from nuggeteer.matching.ngram import NgramMatcher
+    from nuggeteer.matching.ngram import Gram, NgramMatcher
 
 Span = tuple[int, int]
 # N-grams with less than this share of the mean weight of a description's n-grams, such as "of", are not marked.

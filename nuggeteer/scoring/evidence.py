@@ -1,7 +1,13 @@
-"""What the threshold models learn from: the units that humans judged."""
+"""What the threshold models learn from: the units that humans judged.
+
+An answer that several builds return means the same whoever returns it, so its guess must be one. It is of the first
+judged build that returned it, by name, and else of the build that is asked about (`Owners`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -9,9 +15,9 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Vector
+from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
-from nuggeteer.scoring.matched_run import answer_key
+from nuggeteer.scoring.matched_run import MatchedRun, answer_key, forms_and_lengths
 from nuggeteer.scoring.units import BestPairs, names_of
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.model import AnswerSet, Build, Evidence, Keys, Units, size_of
@@ -141,3 +147,42 @@ def prior_of(matcher: Matcher) -> Prior:
     """What is believed before the first human verdict: of the matcher's clues and, if there are judges, of these."""
     empty = matcher.match([], np.zeros(0, dtype=np.int32)).names
     return prior_for(names_of(empty, matcher.judges), matcher.scores_overlap)
+
+
+Answer = tuple[int, tuple[int, ...]]  # a question, and the numbers of its responses' texts
+
+
+class Owners:
+    """Which judged builds returned which answers. Their runs are read when somebody asks."""
+
+    def __init__(self, collection: Collection, known: VerdictIndex) -> None:
+        builds, _ = builds_of(collection, known)
+        there = set(collection.run_names)
+        self._collection, self._left = collection, [build for build in builds if build.run in there]
+        self._first: dict[Answer, Build] = {}
+
+    def assign(self, matched: MatchedRun) -> MatchedRun:
+        """The same run, with the builds of those of its answers that others returned first."""
+        for build in self._left:
+            if build.run != matched.run.name:
+                run = self._collection.run(build.run)
+                numbers = list(map(key_of, forms_and_lengths(run.texts)[1]))
+                for question, texts in _answers_of(run, numbers):
+                    self._first.setdefault((question, texts), build)
+            else:
+                for question, texts in _answers_of(matched.run, matched.text.tolist()):
+                    self._first.setdefault((question, texts), build)
+        self._left = []
+        found = {
+            question: self._first[question, texts]
+            for question, texts in _answers_of(matched.run, matched.text.tolist())
+            if (question, texts) in self._first
+        }
+        return replace(matched, owners=found)
+
+
+def _answers_of(run: Run, numbers: list[int] | Ints) -> list[Answer]:
+    offsets = run.offsets.tolist()
+    return [
+        (question, tuple(numbers[begin:end])) for question, (begin, end) in enumerate(pairwise(offsets)) if begin < end
+    ]

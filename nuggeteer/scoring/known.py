@@ -8,35 +8,134 @@ verdict forms are equal (`text.verdict_form`).
 3. If the text is in a run judged `every`, the pair is a no. If it is in a run judged `best` that has no yes for the
    nugget, the pair is a no. If that run has a yes elsewhere, the pair is unknown, because only the best response was
    marked.
-4. If an answer that contains the text was judged no as a whole, the pair is a no (`answers`).
+4. If an answer that contains the text was judged no as a whole, the pair is a no.
 5. Otherwise the pair is unknown and is guessed.
 
 The verdicts are those that humans gave and did not retract (`Collection.judgements`). A machine's verdicts are not
 among them. The machine is an instrument that is calibrated against these.
+
+A verdict with the scope `answer` applies to every answer with the same text (`text.verdict_form`) and settles it: after
+a yes the nugget is found, after a no it is not. A yes on a response inside outweighs a no on the answer.
+
+After a no, no response of the answer carries the nugget. After a yes, some response does, and the likeliest one gets
+the credit.
+
+A verdict that says the opposite of a nugget is a no like any other to scores and models. Reports tell them apart,
+because an answer that says the opposite is worse than one that says nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run
-from nuggeteer.scoring.answers import (
-    NO,
-    PARTLY,
-    UNKNOWN,
-    YES,
-    AnswerVerdicts,
-    States,
-)
-from nuggeteer.scoring.contradicted import ContradictedNuggets
+from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run, Vector
 from nuggeteer.settings import Split
-from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
+from nuggeteer.text import likeliest, normalised, verdict_form, verdict_form_of_normalised, words
+
+NOWHERE = -1  # the answer as a whole, and no response of it
+
+
+class ContradictedNuggets:
+    """The nuggets that judged texts and judged answers contradict."""
+
+    def __init__(self, key: AnswerKey, judgements: Sequence[Judgement]) -> None:
+        # For each question and scope, by verdict form.
+        self._by_text: dict[tuple[int, str], dict[str, set[int]]] = {}
+        for j in judgements:
+            if j.contradicts:
+                of = self._by_text.setdefault((key.position[j.qid], j.scope), {})
+                of.setdefault(verdict_form(j.text), set()).add(key.nugget_position[j.qid, j.nugget])
+
+    def of_run(self, run: Run) -> dict[int, int]:
+        """Each nugget that some answer of the run contradicts, and the first response that does; `NOWHERE` if only the
+        answer as a whole does."""
+        found: dict[int, int] = {}
+        for (question, scope), texts in self._by_text.items():
+            first, last = int(run.offsets[question]), int(run.offsets[question + 1])
+            if first == last:
+                continue
+            if scope == "answer":
+                for nugget in texts.get(verdict_form(run.answer(question)), ()):
+                    found.setdefault(nugget, NOWHERE)
+            else:
+                for response in range(last - 1, first - 1, -1):
+                    found.update(dict.fromkeys(texts.get(verdict_form(run.texts[response]), ()), response))
+        return found
+
+
+States = npt.NDArray[np.int8]
+UNKNOWN: Final = -1
+NO: Final = 0
+YES: Final = 1
+PARTLY: Final = 2  # a no that its assessor called partly supported
+
+
+class AnswerVerdicts:
+    """The known verdicts on whole answers."""
+
+    def __init__(self, key: AnswerKey, judgements: Sequence[Judgement]) -> None:
+        self._key = key
+        # For each question and each verdict form of an answer, the state of each nugget.
+        self._states: dict[int, dict[str, dict[int, int]]] = {}
+        self.judgements = tuple(judgement for judgement in judgements if judgement.scope == "answer")
+        rank = {NO: 0, PARTLY: 1, YES: 2}
+        for judgement in self.judgements:
+            state = YES if judgement.verdict else PARTLY if judgement.partial else NO
+            own = self._states.setdefault(key.position[judgement.qid], {}).setdefault(verdict_form(judgement.text), {})
+            nugget = key.nugget_position[judgement.qid, judgement.nugget]
+            if rank[state] >= rank[own.get(nugget, NO)]:
+                own[nugget] = state
+
+    def of_run(self, run: Run) -> States | None:
+        """The state of each nugget of the key by verdicts on the run's answers; None if there are no such verdicts."""
+        found: dict[int, int] = {}
+        for question, answers in self._states.items():
+            if run.offsets[question] < run.offsets[question + 1]:
+                found.update(answers.get(verdict_form(run.answer(question)), {}))
+        if not found:
+            return None
+        result: States = np.full(len(self._key.nuggets), UNKNOWN, dtype=np.int8)
+        result[list(found)] = list(found.values())
+        return result
+
+    def of_answer(self, question: int, text: str) -> dict[int, int]:
+        """The state of nuggets by verdicts on this answer."""
+        return self._states.get(question, {}).get(verdict_form(text), {})
+
+    def found_in(self, run: Run) -> Bools:
+        """The nuggets with a yes on an answer of the run. The answer has the same text, or the verdict names the
+        run."""
+        states = self.of_run(run)
+        found = np.zeros(len(self._key.nuggets), dtype=bool) if states is None else np.asarray(states == YES)
+        for judgement in self.judgements:
+            if judgement.verdict and judgement.run == run.name:
+                found[self._key.nugget_position[judgement.qid, judgement.nugget]] = True
+        return found
+
+
+def settle(states: States, scores: Vector, nugget: npt.NDArray[np.int32], answers: States) -> None:
+    """Apply the verdicts on a run's answers to the states of its pairs.
+
+    A no applies to every response. A yes that no response has goes to the response with the highest match score, the
+    first one if several are equal. Responses that were judged no are considered only if there are no others."""
+    of_pair = answers[nugget]
+    states[(states == UNKNOWN) & (of_pair == NO)] = NO
+    states[(states != YES) & (of_pair == PARTLY)] = PARTLY
+    open_ = answers == YES
+    open_[nugget[states == YES]] = False
+    where = np.flatnonzero(open_[nugget])
+    likelihood = np.nan_to_num(scores[where], nan=-1.0)
+    order = np.lexsort((where, -likelihood, states[where] != UNKNOWN, nugget[where]))
+    _, first = np.unique(nugget[where][order], return_index=True)
+    states[where[order][first]] = YES
+
 
 __all__ = ["NO", "PARTLY", "UNKNOWN", "YES", "States", "VerdictIndex"]
 

@@ -1,10 +1,16 @@
-"""A run with what is known of it: verdicts on its pairs, match scores, and what a model is asked about the others."""
+"""A run with what is known of it: verdicts on its pairs, match scores, and what a model is asked about the others.
+
+Texts are compared in two forms, which are made for many at once. Most texts have nothing but single spaces between
+their words, and many have nothing that a verdict form leaves out. In the bytes of all together, this is seen without
+looking at each text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from string import ascii_letters, digits
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +20,58 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
-from nuggeteer.scoring.answers import settle
-from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
-from nuggeteer.scoring.normalising import forms_and_lengths
+from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, settle
 from nuggeteer.scoring.units import BestPairs, names_of, pieces_of
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros
+from nuggeteer.text import normalised_and_length, verdict_form_of_normalised
 from nuggeteer.thresholds.model import AnswerSet, Build, Units, size_of
 from nuggeteer.thresholds.rows import joined, key_of
 
+TEXTS_AT_ONCE = 2048  # texts, whose bytes the processor keeps at hand
+SPACE = ord(" ")
+# What may change the verdict form inside a text; and what a text that keeps its form begins and ends with.
+MARKS = np.isin(np.arange(256), list(b"[*_`)-"))
+LETTERS, ENDS = (np.isin(np.arange(256), list(some.encode())) for some in (ascii_letters, ascii_letters + digits))
+
+
+def forms_and_lengths(texts: Sequence[str]) -> tuple[list[str], list[str], Ints]:
+    """The normalised form of each text, its verdict form, and its length, as `nuggeteer.text` has them of one text."""
+    same: list[str] = []
+    forms: list[str] = []
+    lengths = np.empty(len(texts), dtype=np.int64)
+    for begin in range(0, len(texts), TEXTS_AT_ONCE):
+        some = texts[begin : begin + TEXTS_AT_ONCE]
+        squeezed, plain, lengths[begin : begin + len(some)] = _plain(some)
+        same += map(str.lower, some)
+        for i in (begin + np.flatnonzero(~squeezed)).tolist():
+            same[i], lengths[i] = normalised_and_length(texts[i])
+        forms += same[begin:]
+        for i in (begin + np.flatnonzero(~plain)).tolist():
+            forms[i] = verdict_form_of_normalised(same[i])
+    return same, forms, lengths
+
+
+def _plain(texts: Sequence[str]) -> tuple[Bools, Bools, Ints]:
+    """Which texts are ASCII and have no white space but single spaces inside; which of these are sure to be their own
+    verdict form; and their lengths."""
+    squeezed = np.fromiter(map(str.isascii, texts), bool, len(texts))
+    written = texts if squeezed.all() else [text if text.isascii() else "" for text in texts]
+    ends = np.cumsum(np.fromiter(map(len, written), np.int64, len(texts)) + 1)
+    letters = np.frombuffer("\n".join(["", *written, ""]).encode(), dtype=np.uint8)  # a line feed is at each end
+    gap = letters <= SPACE
+    squeezed[np.searchsorted(ends, np.flatnonzero(gap[1:] & gap[:-1]) + 1)] = False
+    controls = np.flatnonzero(letters < SPACE)
+    if len(controls) > len(texts) + 1:
+        squeezed[np.searchsorted(ends, np.setdiff1d(controls[1:], ends))] = False
+    spaces = np.searchsorted(np.flatnonzero(letters == SPACE), ends)
+    first = np.append(0, ends[:-1]) + 1
+    plain = squeezed & LETTERS[letters[first]] & ENDS[letters[ends - 1]]
+    plain[np.searchsorted(ends, np.flatnonzero(MARKS[letters]))] = False
+    return squeezed, plain, ends - first - np.diff(spaces, prepend=0)
+
+
 MOST_PAIRS = 1_000_000_000  # of a run: what two small files can multiply to would fill any memory
-AT_ONCE = 1_000_000  # pairs that are matched at once; also what one worker takes
+PAIRS_AT_ONCE = 1_000_000  # pairs that are matched at once; also what one worker takes
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +200,7 @@ def read(run: Run, build: Build, key: AnswerKey, matcher: Matcher, known: Verdic
         what = f"{count:,} pairs of a response and a nugget of its question, and {MOST_PAIRS:,} can be scored"
         raise NuggeteerError(f"{run.name}: has {what}; shorten the key or the run")
     begin = np.append(0, np.cumsum(key.counts[run.question]))
-    parts = list(slices(run.offsets, begin, AT_ONCE))
+    parts = list(slices(run.offsets, begin, PAIRS_AT_ONCE))
     workers = can_share(jobs, len(parts))
     answers = known.answers.of_run(run)
     texts_of_part = [run.texts[slice(*part)] for part in parts] if workers > 1 else []

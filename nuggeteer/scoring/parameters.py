@@ -15,7 +15,7 @@ from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.thresholds import Evidence, noisy
-from nuggeteer.thresholds.marginals import common_rates, theta_quantiles
+from nuggeteer.thresholds.noisy import common_rates, theta_quantiles
 from nuggeteer.thresholds.steps import StepFit, units_of
 
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)

@@ -25,8 +25,7 @@ from nuggeteer.records import Vector
 from nuggeteer.scoring.evidence import prior_of
 from nuggeteer.settings import SAMPLED
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.sampled import SampledModel
-from nuggeteer.thresholds.sampled_models import SampledSmooth, draw_thresholds, from_posterior
+from nuggeteer.thresholds.sampled import SampledModel, SampledSmooth, draw_thresholds, from_posterior
 
 FORMAT = "nuggeteer sampled 1"
 NAME = "sampled"

@@ -27,12 +27,11 @@ from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
-from nuggeteer.scoring.evidence import gather_evidence, judged_texts, marked, prior_of
+from nuggeteer.scoring.evidence import Owners, gather_evidence, judged_texts, marked, prior_of
 from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
-from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.scoring.word_weights import keep, remembered

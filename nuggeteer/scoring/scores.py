@@ -13,8 +13,7 @@ from nuggeteer.display import Shown
 from nuggeteer.errors import NoSuchName, did_you_mean
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Ints, Run, Vector
-from nuggeteer.scoring.grouped import by_group
-from nuggeteer.scoring.outcomes import Outcome
+from nuggeteer.scoring.outcomes import Outcome, by_group
 from nuggeteer.settings import IntervalMethod
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval
 from nuggeteer.thresholds import ThresholdModel

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
 from nuggeteer.languages import Language

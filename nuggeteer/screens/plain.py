@@ -15,7 +15,7 @@ from typing import TextIO
 from rich.text import Text
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import NOTHING_LEFT, Session
 from nuggeteer.judging.state import AnswerCard

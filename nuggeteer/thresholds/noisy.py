@@ -10,22 +10,101 @@ distributions below α + β = 1.
 
 All systems are alike to these models, and given θ, α and β verdicts are independent. Systems are not alike, so the
 intervals are too narrow.
+
+`pooled` is ours: a hard step for every nugget, and the thresholds of all nuggets come from one learned Beta
+distribution. In the paper's per-nugget model θ is uniform, so the threshold of a nugget without a yes may be anywhere.
+Here θ ~ Beta(mκ, (1 − m)κ), with m uniform on [0, 1] and log κ ~ N(log 4, 1.5²). Given m and κ everything is exact, as
+in `steps`. Laplace's method around their mode integrates over m and κ.
+
+What the posterior says of each parameter by itself is computed, and not drawn. θ of a unit lies in each interval
+between two scores with the probability that `steps` finds, and anywhere within it, so its distribution function is made
+of straight lines. A common α or β is what `quadrature` integrates: α is the first axis of its square, and for β the
+square is laid out the other way round.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.thresholds.model import Evidence, Units
-from nuggeteer.thresholds.pooled import fit_pooled
-from nuggeteer.thresholds.quadrature import spread_nodes
+from nuggeteer.thresholds.quadrature import Marginal, Nodes, locate, resolve, spread_nodes
 from nuggeteer.thresholds.rows import RandomRows, joined, random_rows
 from nuggeteer.thresholds.sampled import LEVELS
-from nuggeteer.thresholds.steps import Likelihood, StepFit, coin_evidence, fit_step_errors, fit_steps, sum_by_unit
+from nuggeteer.thresholds.steps import (
+    BEYOND,
+    LOG10,
+    Likelihood,
+    StepFit,
+    Steps,
+    coin_evidence,
+    fit_given,
+    fit_step_errors,
+    fit_steps,
+    steps_of,
+    sum_by_unit,
+)
+
+PRIOR_LOG_KAPPA = (math.log(4), 1.5)
+TINY = 1e-290
+
+
+def fit_pooled(evidence: Evidence, uniform: StepFit | None = None) -> StepFit:
+    """Fit the model. Its α, β and θ are those at the best m and κ. `uniform` is the fit of `nugget` to this evidence,
+    if there is one already."""
+    from scipy.optimize import minimize  # a quarter of a second, for this only
+
+    own = np.arange(evidence.nuggets)
+    steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
+    uniform = uniform or fit_steps("nugget", evidence)
+    log_width = np.log(uniform.steps.high - uniform.steps.low)
+
+    def log_prior(point: Vector) -> float:
+        mean, (centre, spread) = float(scipy.special.expit(point[0])), PRIOR_LOG_KAPPA
+        normal = -0.5 * ((point[1] - centre) / spread) ** 2 - math.log(spread * math.sqrt(2 * math.pi))
+        return float(math.log(mean * (1 - mean)) + normal)
+
+    def log_posterior(point: Vector) -> float:
+        """Relative to the uniform model: the expected ratio of the two priors under its posterior of each θ."""
+        ratio = np.exp(_log_mass(uniform.steps, *point) - log_width) * uniform.share
+        return float(np.log(np.maximum(np.add.reduceat(ratio, uniform.steps.start), TINY)).sum()) + log_prior(point)
+
+    low, high = np.array([-6.0, -2.0]), np.array([6.0, 8.0])
+    best = minimize(
+        lambda point: -log_posterior(np.clip(point, low, high)),
+        np.array([-0.5, PRIOR_LOG_KAPPA[0]]),
+        method="Nelder-Mead",
+        options={"xatol": 0.01, "fatol": 0.001},
+    )
+    mode = np.clip(best.x, low, high)
+    fit = fit_given("pooled", steps, _log_mass(steps, *mode), own, uniform.cells)
+    volume = math.log(2 * math.pi) - 0.5 * math.log(_curvature(log_posterior, mode))
+    log_evidence = fit.log10_evidence * LOG10 + log_prior(mode) + volume
+    return replace(fit, log10_evidence=log_evidence / LOG10)
+
+
+def _log_mass(steps: Steps, logit_mean: float, log_kappa: float) -> Vector:
+    """The log probability of each interval of θ under the Beta distribution."""
+    mean, kappa = float(scipy.special.expit(logit_mean)), math.exp(log_kappa)
+    ends, position = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)
+    below = scipy.special.betainc(mean * kappa, (1 - mean) * kappa, ends)[position]
+    half = len(steps.low)
+    return np.asarray(np.log(np.maximum(below[half:] - below[:half], TINY)))
+
+
+def _curvature(log_posterior: Callable[[Vector], float], mode: Vector, h: float = 0.1) -> float:
+    """The determinant of the curvature at the mode, by finite differences."""
+    f = {(i, j): log_posterior(mode + h * np.array([i, j])) for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    xx = (f[1, 0] + f[-1, 0] - 2 * f[0, 0]) / h**2
+    yy = (f[0, 1] + f[0, -1] - 2 * f[0, 0]) / h**2
+    xy = (f[1, 1] + f[-1, -1] - f[1, -1] - f[-1, 1]) / (4 * h**2)
+    return float(max(xx * yy - xy**2, 1e-6))
+
 
 Matrix = Vector
 RATES = 250  # pairs of α and β that are drawn at least; each then stands for several draws of the thresholds
@@ -203,3 +282,44 @@ def _below_the_line(a: Vector, b: Vector, c: Vector, d: Vector, rng: np.random.G
 def fit_noise_model(name: str, evidence: Evidence) -> NoisyThreshold:
     """The model of this name, fitted."""
     return NoisyThreshold(name, fit(name, evidence), evidence.nuggets)
+
+
+ROOM = 0.05  # of the box in which the density lies, on each side
+WITHIN = 30.0  # nodes below e^−30 of the heaviest are not in the box
+
+
+def theta_quantiles(fit: StepFit, level: float) -> Vector:
+    """The θ of each unit below which this share of its posterior lies."""
+    steps = fit.steps
+    ends = np.append(steps.start[1:], len(steps.low)) - 1
+    upto = np.cumsum(fit.share)
+    before = np.append(0.0, upto)[steps.start]
+    wanted = before + level * (upto[ends] - before)
+    interval = np.clip(np.searchsorted(upto, wanted), steps.start, ends)
+    share = fit.share[interval]
+    part = np.divide(wanted - (upto[interval] - share), share, out=np.zeros_like(wanted), where=share > 0)
+    return np.asarray(steps.low[interval] + part.clip(0, 1) * (steps.high - steps.low)[interval])
+
+
+def common_rates(fit: StepFit) -> tuple[Marginal, Marginal]:
+    """The posteriors of α and β that all units share."""
+    assert fit.nodes is not None
+    return Marginal(fit.nodes), Marginal(_other_way_round(fit, fit.nodes))
+
+
+def _other_way_round(fit: StepFit, nodes: Nodes) -> Nodes:
+    """The same posterior with β = u and α = (1 − u) v."""
+    likelihood = Likelihood(fit.steps, fit.log_width)
+
+    def log_density(u: Vector, v: Vector) -> Vector:
+        alpha = (1 - u) * v
+        # The density of (α, β) itself, then that of (u, v): the squares are stretched by 1 − α and by 1 − u.
+        return likelihood(alpha, (u / (1 - alpha)).clip(max=1.0)) - np.log1p(-alpha) + np.log1p(-u)
+
+    heavy = nodes.log_mass > nodes.log_mass.max() - WITHIN
+    alpha, beta = nodes.u[heavy], ((1 - nodes.u) * nodes.v)[heavy]
+    box = []
+    for own in (beta, alpha / (1 - beta)):
+        room = ROOM * np.ptp(own) + 1e-9
+        box += [max(own.min() - room, 0.0), min(own.max() + room, 1.0)]
+    return resolve(log_density, locate(log_density, np.array([box]), BEYOND))

@@ -28,9 +28,9 @@ from pytensor import shared
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import Prior
-from nuggeteer.thresholds.sampled import SampledModel
-from nuggeteer.thresholds.sampled_models import (
+from nuggeteer.thresholds.sampled import (
     SPREADS,
+    SampledModel,
     SampledSmooth,
     SmoothPlaces,
     from_posterior,

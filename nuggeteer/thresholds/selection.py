@@ -19,7 +19,7 @@ import numpy as np
 from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds import noisy
 from nuggeteer.thresholds.model import Evidence, Units
-from nuggeteer.thresholds.pooled import fit_pooled
+from nuggeteer.thresholds.noisy import fit_pooled
 from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.propagation import fit_smooth
 

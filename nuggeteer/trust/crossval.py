@@ -24,11 +24,10 @@ from nuggeteer.measures import Answers, Measure, applicable
 from nuggeteer.measures.base import per_question, ratio
 from nuggeteer.records import AnswerKey, Bools, Ints, RunInfo, Vector
 from nuggeteer.scoring.deciding import fitted_to, unit_of
-from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.scoring.evidence import Owners, gather_evidence
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, read, units_of_pairs
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
-from nuggeteer.scoring.owners import Owners
 from nuggeteer.scoring.scorer import material
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement

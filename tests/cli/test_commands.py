@@ -25,7 +25,7 @@ from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
-from nuggeteer.scoring.matched_run import AT_ONCE
+from nuggeteer.scoring.matched_run import PAIRS_AT_ONCE
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import write_lines
@@ -602,7 +602,7 @@ def large(tmp_path_factory):
     folder = tmp_path_factory.mktemp("large") / "collection"
     shape = Shape(questions=50, nuggets=25, systems=1, judged=0, responses=820, words=4)
     simulate(folder, shape, seed=3)
-    assert shape.questions * shape.responses * shape.nuggets > AT_ONCE  # or no worker is ever asked
+    assert shape.questions * shape.responses * shape.nuggets > PAIRS_AT_ONCE  # or no worker is ever asked
     return folder
 
 

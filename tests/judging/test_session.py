@@ -11,7 +11,7 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.refresh import Refresh
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject

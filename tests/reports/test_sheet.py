@@ -11,7 +11,7 @@ import pytest
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.importing import import_verdicts
-from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.state import JudgingState, JudgingSubject
 from nuggeteer.reports.html import sheet
 from nuggeteer.scoring.scorer import Scorer

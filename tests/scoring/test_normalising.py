@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggeteer.scoring import normalising
-from nuggeteer.scoring.normalising import forms_and_lengths
+from nuggeteer.scoring import matched_run
+from nuggeteer.scoring.matched_run import forms_and_lengths
 from nuggeteer.text import length, normalised, verdict_form
 
 CHARACTERS = (
@@ -22,7 +22,7 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_it_is_the_same_as_of_each_by_itself(at_once, texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(normalising, "AT_ONCE", at_once)
+        patch.setattr(matched_run, "TEXTS_AT_ONCE", at_once)
         same, forms, lengths = forms_and_lengths(texts)
     assert same == list(map(normalised, texts))
     assert forms == list(map(verdict_form, texts))

@@ -117,7 +117,7 @@ def test_a_run_is_the_same_with_any_number_of_workers(tmp_path, monkeypatch, jud
     run.write_text(run.read_text() * 2)
     found = []
     for at_once, units, jobs in ((1_000_000, 512, 1), (50, 5, 1), (50, 5, 3)):
-        monkeypatch.setattr(matched_run, "AT_ONCE", at_once)
+        monkeypatch.setattr(matched_run, "PAIRS_AT_ONCE", at_once)
         monkeypatch.setattr(outcomes, "UNITS", units)
         scorer = Scorer(read_collection(tmp_path / "c"), jobs=jobs)
         matched = scorer.read("s2")

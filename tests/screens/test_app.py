@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.filters import Filter
+from nuggeteer.judging.cards import Filter
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject
 from nuggeteer.records import Judgement

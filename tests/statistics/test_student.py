@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from nuggeteer.statistics.student import student_quantile
+from nuggeteer.statistics.intervals import student_quantile
 
 
 @given(st.integers(1, 3000), st.floats(0.55, 0.9995))

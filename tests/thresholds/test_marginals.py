@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 from nuggeteer.thresholds import Evidence
-from nuggeteer.thresholds.marginals import common_rates, theta_quantiles
 from nuggeteer.thresholds.model import Units
-from nuggeteer.thresholds.noisy import fit_noise_model
+from nuggeteer.thresholds.noisy import common_rates, fit_noise_model, theta_quantiles
 from nuggeteer.thresholds.steps import fit_step_errors, fit_steps
 
 LEVELS = (0.025, 0.5, 0.975)

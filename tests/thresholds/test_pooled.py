@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nuggeteer.thresholds.pooled import fit_pooled
+from nuggeteer.thresholds.noisy import fit_pooled
 from tests.thresholds.worlds import evidence_of
 
 STEPS, PLACES = 120, 80

@@ -16,8 +16,7 @@ from typing import get_args
 import numpy as np
 
 from nuggeteer.formats.audits import By, Head
-from nuggeteer.judging.audits.betting import bound_below
-from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, at_least, estimates_of, sizes_of
+from nuggeteer.judging.audits.estimate import DrawnAudit, NuggetState, at_least, bound_below, estimates_of, sizes_of
 from nuggeteer.judging.reading import Pace
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition

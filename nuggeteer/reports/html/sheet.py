@@ -19,7 +19,7 @@ import orjson
 
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.formats.jsonl import write_whole
-from nuggeteer.judging.filters import Filter, check_filter
+from nuggeteer.judging.cards import Filter, check_filter
 from nuggeteer.judging.reading import Pace
 from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.reports.formatting import importance

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from nuggeteer.judging.audits.betting import EstimateSequence, bound_below
+from nuggeteer.judging.audits.estimate import EstimateSequence, bound_below
 
 UNITS = 200
 
