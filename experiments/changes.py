@@ -26,8 +26,7 @@ from joblib import Parallel, delayed
 from scipy.optimize import minimize
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.comparing.builds import contrast_of, slope_of
-from nuggeteer.comparing.diff import drawn_values
+from nuggeteer.comparing.builds import contrast_of, same_texts
 
 JUDGES = ((), (0.85, 0.92), (0.7, 0.97))  # nobody, or how often a judge is right on a yes and on a no
 FIRSTS, SEEDS = (0, 0.5, 1, 1.5, 2), range(100, 106)  # not those of nights.md
@@ -42,16 +41,16 @@ def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list
     scorer = nights.Reader(chain.world).scorer()
     matched, rows = [scorer.read(run) for run in chain.runs], []
     for old, new, before, after in zip(matched, matched[1:], chain.truth, chain.truth[1:], strict=False):
-        alike, values = drawn_values(scorer, old, new, nights.F3)
-        contrast, delta = contrast_of(scorer, old, new, alike), scorer.draws.level(new.build)
+        alike, _ = same_texts(scorer.key, old, new)
+        contrast = contrast_of(scorer, old, new, alike)
         if contrast is None:
             continue
-        delta = (delta - scorer.draws.level(old.build)).astype(float)
-        drawn = np.where(alike, 0.0, values[1] - values[0])
-        slope, whole = float(slope_of(delta, drawn).mean()), drawn.mean(axis=1)
-        noise = float((whole - slope * delta).std())
-        own = (contrast.words, contrast.judges, contrast.room)
-        rows.append([after - before, float(whole.mean()) - slope * float(delta.mean()), slope, noise, *own])
+        delta = (scorer.draws.level(new.build) - scorer.draws.level(old.build)).astype(float)
+        values = [nights.F3(scorer.find(run).drawn_answers(scorer.key)) for run in (old, new)]
+        whole = np.where(alike, 0.0, values[1] - values[0]).mean(axis=1)
+        slope = float(np.cov(delta, whole)[0, 1] / delta.var(ddof=1))
+        base, noise = float(whole.mean()) - slope * float(delta.mean()), float((whole - slope * delta).std())
+        rows.append([after - before, base, slope, noise, contrast.words, contrast.judges, contrast.room])
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What the words of two builds of a system say of the difference between them, beside what each pair of words says.
+"""Two builds drawn together, given what the words of both say of the difference between them.
 
 The model believes that a build departs from its system by w ~ N(0, σ_w²), whatever its answers look like. Whoever sees
 both builds knows more. Where the words of the new answers match better on the whole, the build is better by more than
@@ -13,8 +13,8 @@ different. So for two builds, with
 the prior of δ = w(new) − w(old) is N(γ m, 2 σ² (1 − l) / s²), with γ itself uncertain. A change of few answers may be
 as large as one of all. Where judges read both builds, what they say counts, with a γ and a σ of their own. All four
 come from nights of public collections (experiments/changes.py). Verdicts say the same of δ as before. As δ has a normal
-posterior, its draws are moved and stretched to the new one, and the draws of each question's change with them, by how
-much they go with δ.
+posterior, its draws are moved and stretched to the new one, and all that goes with δ moves with it
+(`SmoothDraws.given`): both runs are drawn from these.
 """
 
 from __future__ import annotations
@@ -25,15 +25,59 @@ from math import fsum
 import numpy as np
 
 from nuggeteer.matching.similar_texts import GramReader, Grams
-from nuggeteer.records import Bools, Vector
+from nuggeteer.pairs import ragged
+from nuggeteer.records import AnswerKey, Bools
 from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.scoring.units import BestPairs
+from nuggeteer.text import verdict_form
+from nuggeteer.thresholds.model import Matrix, size_of
 from nuggeteer.thresholds.prior import SAYS_YES, USUAL
 from nuggeteer.thresholds.public_prior import CHANGE
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class DrawnPair:
+    """Two runs drawn together. `alike` marks the questions to which both return the same texts, however often, and
+    `identical` those with equal counts and lengths too."""
+
+    old: Outcome
+    new: Outcome
+    alike: Bools
+    identical: Bools
+
+
+def drawn_pair(scorer: Scorer, old: MatchedRun, new: MatchedRun) -> DrawnPair:
+    """Both runs, given the words of both."""
+    return scorer.once((old, new), lambda: _drawn_pair(scorer, old, new))
+
+
+def _drawn_pair(scorer: Scorer, old: MatchedRun, new: MatchedRun) -> DrawnPair:
+    alike, identical = same_texts(scorer.key, old, new)
+    draws = None
+    if not (old.decided and new.decided) and isinstance(scorer.draws, SmoothDraws):
+        contrast = contrast_of(scorer, old, new, alike)
+        if contrast is not None:
+            draws = _given(scorer.draws, scorer.seed, old, new, contrast)
+    return DrawnPair(scorer.find(old, draws), scorer.find(new, draws), alike, identical)
+
+
+def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:
+    """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
+    alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
+    for question in range(len(key.questions)):
+        texts = [
+            sorted(map(verdict_form, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
+            for matched in (first, second)
+        ]
+        alike[question] = set(texts[0]) == set(texts[1])
+        identical[question] = texts[0] == texts[1]
+    return alike, identical & (first.length == second.length)
 
 
 @dataclass(frozen=True)
@@ -54,38 +98,43 @@ class Contrast:
 
 
 def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:
-    """None if no answer changed that both builds give."""
+    """None if no answer changed that both builds give. Verdicts have no part in it: of answers that were read, the
+    words count as of others."""
     fit, answered = scorer.model, [np.diff(run.run.offsets) > 0 for run in (old, new)]
     changed = ~alike & answered[0] & answered[1]
     if not changed.any() or not isinstance(fit, SmoothFit):
         return None
     share = float(changed.sum() / (answered[0] | answered[1]).sum())
-    likeness = _likeness(scorer, old, new, changed)
-    both = changed[scorer.key.question] & (old.best >= 0) & (new.best >= 0)
-    if not both.any():
-        return Contrast(0.0, 0.0, 0.0, share, likeness)
+    before, after = (_clues(scorer, run, changed) for run in (old, new))
     judges = [place for place, name in enumerate(fit.names) if name.endswith(SAYS_YES)]
     words = [place for place, name in enumerate(fit.names) if name in USUAL or name == "responses"]
-    clues = [run.clues[both] for run in (old, new)]
-    unread, change = np.minimum(clues[0][:, 0], clues[1][:, 0]), clues[1] - clues[0]
+    unread, change = np.minimum(before[:, 0], after[:, 0]), after - before
     by_words = float((unread * (change[:, words] @ fit.b[words])).mean())
     by_judges = float(((1 - unread) * (change[:, judges] @ fit.b[judges])).mean())
-    return Contrast(by_words, by_judges, 1 - float(unread.mean()), share, likeness)
+    return Contrast(by_words, by_judges, 1 - float(unread.mean()), share, _likeness(scorer, old, new, changed))
 
 
-def moved_draws(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools, drawn: Vector) -> Vector:
-    """The `drawn` changes of scores, draws × questions, given the words of both builds. Those of questions to which
-    both give the same answer are 0, where there is a score at all."""
-    drawn = np.where(alike & ~np.isnan(drawn), 0.0, drawn)
-    draws = scorer.draws
-    if not isinstance(draws, SmoothDraws) or alike.all() or len(drawn) == 1:
-        return drawn
-    contrast = contrast_of(scorer, old, new, alike)
-    if contrast is None:
-        return drawn
+def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:
+    """nuggets × clues of the answers to some questions, whatever was judged, but for what is carried over."""
+    key, run, matcher = scorer.key, matched.run, scorer.matcher
+    rows = np.flatnonzero(changed[run.question])
+    texts, question = [run.normalised_texts[row] for row in rows.tolist()], run.question[rows]
+    found, (_, nugget) = (
+        matcher.match(texts, question, scorer.jobs),
+        ragged(key.offsets[question], key.counts[question]),
+    )
+    scored = np.flatnonzero(~np.isnan(found.scores))
+    own = BestPairs.of(nugget[scored], scored, found.scores, None, matcher.opinions(texts, question))
+    size = size_of(np.repeat(matched.characters[rows], key.counts[question])[own.pair])
+    result = np.zeros((len(key.nuggets), len(matched.names)))
+    result[own.cell] = own.clues(found.clues[own.pair], size)
+    return result[changed[key.question]]
+
+
+def _given(draws: SmoothDraws, seed: int, old: MatchedRun, new: MatchedRun, contrast: Contrast) -> SmoothDraws:
     delta = (draws.level(new.build) - draws.level(old.build)).astype(float)
     mean, variance, before = draws.fit.difference(old.build, new.build)
-    rows = random_rows(draws.count, scorer.seed)
+    rows = random_rows(draws.count, seed)
     luck = rows.normal(joined(np.array([key_of(old.run.name), key_of(new.run.name)]).sum(keepdims=True), 19))[0]
     of_words, of_judges = (factor + doubt * luck for factor, doubt in (CHANGE["words"], CHANGE["judges"]))
     expected = of_words * contrast.words + of_judges * contrast.judges
@@ -95,15 +144,7 @@ def moved_draws(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools, 
     told = 1 / variance - 1 / before  # by verdicts
     after = 1 / (told + 1 / prior)
     target = after * (mean / variance + expected / prior) + np.sqrt(after / variance) * (delta - mean)
-    slope = np.nan_to_num(slope_of(delta, drawn))
-    return np.asarray(drawn + np.outer(target - delta, slope))
-
-
-def slope_of(delta: Vector, drawn: Vector) -> Vector:
-    """By how much the change of each question goes with δ."""
-    # Not a product of matrices, whose last bits depend on where in memory they lie.
-    together = ((delta - delta.mean())[:, None] * (drawn - drawn.mean(axis=0))).mean(axis=0)
-    return np.asarray(together / max(float(delta.var()), LEAST))
+    return draws.given(old.build, new.build, target - delta)
 
 
 def _likeness(scorer: Scorer, old: MatchedRun, new: MatchedRun, changed: Bools) -> float:

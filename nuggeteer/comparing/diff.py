@@ -1,8 +1,7 @@
 """What changed between two runs: nuggets gained and lost, and what that did to the scores.
 
-Scores come from the draws that score each run by itself. In each of them a text that both return has one verdict, so
-identical answers never differ. What the words of both say of their difference, `builds` adds. Swapping old and new
-changes only the sign.
+Both runs are drawn together, given what the words of both say of their difference (`builds`). In each draw a text that
+both return has one verdict, so identical answers never differ. Swapping old and new changes only the sign.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from nuggeteer.collection.folder import Collection, as_collection
-from nuggeteer.comparing.builds import moved_draws
+from nuggeteer.comparing.builds import DrawnPair, drawn_pair
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.sightings import explained, of_groups, sightings_of
 from nuggeteer.comparing.strange import StrangeAnswers, strange_night
@@ -29,7 +28,6 @@ from nuggeteer.scoring.outcomes import Outcome, by_group
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
 from nuggeteer.statistics.significance import bootstrap_p, randomisation
-from nuggeteer.text import verdict_form
 
 LONGER_ANSWER = 1.5  # times as long
 
@@ -162,15 +160,12 @@ def diff_matched_runs(
     *,
     explain: bool = False,
     measures: Sequence[Measure] | None = None,
-    new_outcome: Outcome | None = None,
 ) -> Diff:
-    """What changed from one matched run to another, by default by all measures of the scorer. `new_outcome` is that of
-    the new run, if it is scored already."""
-    key = scorer.key
-    alike, identical = _same_texts(key, old, new)
-    before, after = _decided(scorer, old, new, new_outcome)
-    same = Same(alike, bool(identical.all()))
-    deltas = {m.name: _delta(scorer, m, before, after, same) for m in measures or scorer.measures}
+    """What changed from one matched run to another, by default by all measures of the scorer."""
+    key, pair = scorer.key, drawn_pair(scorer, old, new)
+    alike, identical = pair.alike, pair.identical
+    before, after = _decided(key, old, new, pair)
+    deltas = {m.name: _delta(scorer, m, before, after, pair) for m in measures or scorer.measures}
 
     found = before.outcome.found & key.counted, after.outcome.found & key.counted
     which = {
@@ -244,34 +239,22 @@ def diff_matched_runs(
 
 def change_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Delta:
     """How much a score changed, as in `diff_matched_runs`, without what changed."""
-    alike, identical = _same_texts(scorer.key, old, new)
-    return _delta(scorer, measure, *_decided(scorer, old, new), Same(alike, bool(identical.all())))
+    pair = drawn_pair(scorer, old, new)
+    return _delta(scorer, measure, *_decided(scorer.key, old, new, pair), pair)
 
 
 def drawn_change(scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure) -> Vector:
     """The changes of a score by question, draws × questions; one row if all is known."""
-    alike, (before, after) = drawn_values(scorer, old, new, measure)
-    return moved_draws(scorer, old, new, alike, after - before)
+    pair = drawn_pair(scorer, old, new)
+    sides = _decided(scorer.key, old, new, pair)
+    values = [np.atleast_2d(measure(side.drawn_answers or side.decided_answers)) for side in sides]
+    return _change(pair, values[0], values[1])
 
 
-def drawn_values(
-    scorer: Scorer, old: MatchedRun, new: MatchedRun, measure: Measure
-) -> tuple[Bools, tuple[Vector, Vector]]:
-    """Which questions have the same answers in both runs, and the drawn values of both, draws × questions."""
-    alike, _ = _same_texts(scorer.key, old, new)
-    before, after = (
-        np.atleast_2d(measure(side.decided_answers if side.drawn_answers is None else side.drawn_answers))
-        for side in _decided(scorer, old, new)
-    )
-    return alike, (before, after)
-
-
-@dataclass(frozen=True)
-class Same:
-    """The questions to which two runs give the `alike` answers, and whether `all` answers are the same."""
-
-    alike: Bools
-    all: bool
+def _change(pair: DrawnPair, old: Vector, new: Vector) -> Vector:
+    """draws × questions; 0 where both give the same answer."""
+    drawn = new - old
+    return np.where(pair.alike & ~np.isnan(drawn), 0.0, drawn)
 
 
 @dataclass(frozen=True)
@@ -297,26 +280,10 @@ class DecidedRun:
         return None if self.drawn is None else self.outcome.drawn_answers(self.key) or self.answers(self.drawn)
 
 
-def _decided(
-    scorer: Scorer, old: MatchedRun, new: MatchedRun, new_outcome: Outcome | None = None
-) -> tuple[DecidedRun, DecidedRun]:
-    key, found_new = scorer.key, scorer.find(new) if new_outcome is None else new_outcome
-    before, after = by_group(key, scorer.find(old)), by_group(key, found_new)
+def _decided(key: AnswerKey, old: MatchedRun, new: MatchedRun, pair: DrawnPair) -> tuple[DecidedRun, DecidedRun]:
+    before, after = by_group(key, pair.old), by_group(key, pair.new)
     drawn = _drawn_alike(before, after)
     return DecidedRun(key, old, before, drawn[0]), DecidedRun(key, new, after, drawn[1])
-
-
-def _same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[Bools, Bools]:
-    """The questions to which both return the same texts, however often; and those with equal counts and lengths too."""
-    alike, identical = np.zeros((2, len(key.questions)), dtype=bool)
-    for question in range(len(key.questions)):
-        texts = [
-            sorted(map(verdict_form, matched.run.texts[slice(*matched.run.offsets[question : question + 2])]))
-            for matched in (first, second)
-        ]
-        alike[question] = set(texts[0]) == set(texts[1])
-        identical[question] = texts[0] == texts[1]
-    return alike, identical & (first.length == second.length)
 
 
 def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
@@ -328,7 +295,7 @@ def _drawn_alike(*outcomes: Outcome) -> list[Bools | None]:
     ]
 
 
-def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, same: Same) -> Delta:
+def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, pair: DrawnPair) -> Delta:
     """The difference by a measure."""
     hard = [measure(side.decided_answers) for side in (old, new)]
     certain = bool(old.outcome.known.all() and new.outcome.known.all())
@@ -337,21 +304,14 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         difference = hard[1] - hard[0]
     else:
         values = measure(old.drawn_answers), measure(new.drawn_answers)
-        drawn = moved_draws(scorer, old.matched, new.matched, same.alike, values[1] - values[0])
-        difference = drawn.mean(axis=0)
-        expected = [each.mean(axis=0) for each in values]
-        rest = difference - (expected[1] - expected[0])
-        # What the words of both say is of each as far as it is in doubt: what is known does not move.
-        doubt = [np.broadcast_to(each.var(axis=0), difference.shape) for each in values]
-        both = doubt[0] + doubt[1]
-        share = [np.divide(own, both, out=np.full(len(rest), 0.5), where=both > 0) for own in doubt]
-        expected = [expected[0] - rest * share[0], expected[1] + rest * share[1]]
+        drawn = _change(pair, values[0], values[1])
+        difference, expected = drawn.mean(axis=0), [each.mean(axis=0) for each in values]
     widest = 1 - measure.least(scorer.key)
     scale = Scale(-widest, widest)
     interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, scale, scorer.interval, scorer.seed)
     defined = ~np.isnan(difference)
     p = p_of_no_difference(interval, int(defined.sum()), scale)
-    if same.all and interval.value is not None:
+    if pair.identical.all() and interval.value is not None:
         interval, p = Interval(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0)), 1.0
     means = [float(each[defined].mean()) if defined.any() else None for each in expected]
     return Delta(
@@ -362,8 +322,8 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, s
         p,
         number_or_none(randomisation(difference[:, None], scorer.seed)[0]) if p is not None else None,
         number_or_none(bootstrap_p(difference, scorer.seed)) if p is not None else None,
-        np.clip(expected[0], 1 - widest, 1.0),
-        np.clip(expected[1], 1 - widest, 1.0),
+        expected[0],
+        expected[1],
     )
 
 

@@ -169,7 +169,7 @@ def _brief(
     suggestions = suggest(scorer, matched, scorer.measures[0], SUGGESTION_COUNT)  # first, because it takes most memory
     diff = None
     if matched_old:
-        diff = diff_matched_runs(scorer, matched_old, matched, explain=True, new_outcome=score.outcome)
+        diff = diff_matched_runs(scorer, matched_old, matched, explain=True)
     ruling = rule_night(scorer.collection, history, old, diff)
     return brief_matched_run(scorer, matched, score, new, old, diff, ruling, trend, history, notify, suggestions)
 

@@ -133,9 +133,7 @@ def nightly(
     compared = scorer.measures if summary or page else scorer.measures[:1]
     diff = None
     if matched_old:
-        diff = diff_matched_runs(
-            scorer, matched_old, matched, explain=page, measures=compared, new_outcome=score.outcome
-        )
+        diff = diff_matched_runs(scorer, matched_old, matched, explain=page, measures=compared)
     ruling = rule_night(collection, history, old, diff)
     if ruling.gates:
         history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature)))

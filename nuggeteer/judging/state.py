@@ -17,7 +17,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.reading import pace_of
-from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder
+from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder, outcomes_of
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
 from nuggeteer.measures import DEFAULT, Measure
@@ -126,7 +126,7 @@ class JudgingState:
     @cached_property
     def _chances(self) -> list[Vector]:
         """Of each run, the probability that its answer has each nugget."""
-        return [self.scorer.find(matched).probability for matched in self.matched_runs]
+        return [outcome.probability for outcome in outcomes_of(self.scorer, self.matched_runs)]
 
     @property
     def is_scored(self) -> bool:

@@ -20,6 +20,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from nuggeteer.comparing.builds import drawn_pair
 from nuggeteer.comparing.diff import drawn_change
 from nuggeteer.comparing.strange import questions_of, strange_night
 from nuggeteer.judging.forecast import Forecast, forecast_of
@@ -27,6 +28,7 @@ from nuggeteer.judging.reading import Pace, pace_of
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Scope, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
+from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds.rows import joined, key_of
 
@@ -79,7 +81,7 @@ class ReadingOrder:
         self.scorer, self.measure = scorer, measure
         self.pace = pace or pace_of(scorer.key, scorer.collection.judgements)
         self.runs = [matched] if against is None else [matched, against]
-        self._outcomes = [scorer.find(run) for run in self.runs]
+        self._outcomes = outcomes_of(scorer, self.runs)
 
     @cached_property
     def contributions(self) -> Vector:
@@ -171,6 +173,14 @@ class ReadingOrder:
         return forecast_of(
             self.contributions, [(c.question, c.seconds, len(c.suggestions), c.share) for c in self.cards]
         )
+
+
+def outcomes_of(scorer: Scorer, runs: Sequence[MatchedRun]) -> list[Outcome]:
+    """Of one run, or of a run and the one that it is compared with."""
+    if len(runs) == 1:
+        return [scorer.find(runs[0])]
+    pair = drawn_pair(scorer, runs[1], runs[0])
+    return [pair.new, pair.old]
 
 
 def _answer_to(run: MatchedRun, question: int) -> slice:

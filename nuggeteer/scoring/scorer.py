@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import ref
 
 import numpy as np
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nuggeteer.thresholds.selection import ComparedModel
 
 KEPT = 1 << 24  # bytes
+T = TypeVar("T")
 
 
 class Scorer(Shown):
@@ -67,8 +68,8 @@ class Scorer(Shown):
         self.collection, self.key, self.seed, self.jobs = collection, collection.key, seed, jobs
         self.measures = applicable(measures, self.key)
         self._given_model, self._given_matcher = model, matcher
-        # Of the last two runs: a difference, its suggestions and its page ask for both several times.
-        self._outcomes: list[tuple[ref[MatchedRun], Outcome]] = []
+        # Of the last runs and pairs of runs: a difference, its suggestions and its page ask for them several times.
+        self._drawn: list[tuple[tuple[ref[MatchedRun], ...], Any]] = []
         # Once so large an array was freed, the C library keeps memory for those that are smaller (glibc's
         # M_MMAP_THRESHOLD). Otherwise the system may clear new memory for each, which took a third of a score's time.
         _ = np.empty(KEPT, dtype=np.uint8)
@@ -205,21 +206,29 @@ class Scorer(Shown):
         """Remember the weights of all words so far, for the next command."""
         keep(self.material.idf)
 
-    def find(self, matched: MatchedRun) -> Outcome:
-        """Which nuggets a run has: the same whatever other runs are scored."""
+    def find(self, matched: MatchedRun, draws: Draws | None = None) -> Outcome:
+        """Which nuggets a run has: the same whatever other runs are scored, unless other draws are given."""
         if matched.decided:  # nothing to draw for
             return self._with_texts(matched, find(matched, self.key, None, None, None))
-        for earlier, outcome in self._outcomes:
-            if earlier() is matched:
-                return outcome
-        found = find(matched, self.key, self.model, self.draws, self.noise, self.jobs)
-        outcome = self._with_texts(matched, found)
-        self._outcomes = [*self._outcomes[-1:], (ref(matched), outcome)]
-        return outcome
+        if draws is not None:
+            return self._found(matched, draws)
+        return self.once((matched,), lambda: self._found(matched, self.draws))
+
+    def _found(self, matched: MatchedRun, draws: Draws | None) -> Outcome:
+        return self._with_texts(matched, find(matched, self.key, self.model, draws, self.noise, self.jobs))
+
+    def once(self, runs: tuple[MatchedRun, ...], make: Callable[[], T]) -> T:
+        """What was drawn of some runs, which is kept for a while."""
+        for earlier, drawn in self._drawn:
+            if len(earlier) == len(runs) and all(one() is run for one, run in zip(earlier, runs, strict=True)):
+                return cast(T, drawn)
+        made = make()
+        self._drawn = [*self._drawn[-2:], (tuple(map(ref, runs)), made)]
+        return made
 
     def forget_outcomes(self) -> None:
         """Draws of a large key take much memory."""
-        self._outcomes = []
+        self._drawn = []
 
     def _with_texts(self, matched: MatchedRun, outcome: Outcome) -> Outcome:
         """The outcome with the values of the measures that compare texts, if there are any."""

@@ -23,6 +23,7 @@ core, of its answers and then of its nuggets. All draws come from it at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -174,9 +175,17 @@ class SmoothFit(Shown):
     def difference(self, old: Build, new: Build) -> tuple[float, float, float]:
         """How much better a build is than another, beyond their words: the mean and the variance of w + v of one less
         that of the other, and what the variance was before the first verdict."""
+        weights, _, variance = self.contrast(old, new)
         _, _, system, build, _ = self.spreads
-        weights, apart, unknown = np.zeros(len(self.core)), old.system != new.system, 0.0
+        return float(weights @ self.core), variance, 2 * build**2 + (old.system != new.system) * 2 * system**2
+
+    def contrast(self, old: Build, new: Build) -> tuple[Vector, dict[Build, float], float]:
+        """The weights of the core in w + v of one build less that of another; the variances of what is not in the core,
+        because nobody judged it, with the sign of the build; and the variance of all."""
+        _, _, system, build, _ = self.spreads
+        weights, beside, apart = np.zeros(len(self.core)), dict[Build, float](), old.system != new.system
         for one, sign in ((old, -1.0), (new, 1.0)):
+            unknown = 0.0
             if one in self.builds:
                 weights[len(self.names) + len(self.systems) + self.builds.index(one)] = sign
             else:
@@ -185,8 +194,8 @@ class SmoothFit(Shown):
                 weights[len(self.names) + self.systems.index(one.system)] = sign
             elif apart:
                 unknown += system**2
-        variance = float(weights @ self.core_covariance @ weights) + unknown
-        return float(weights @ self.core), variance, 2 * build**2 + apart * 2 * system**2
+            beside[one] = sign * unknown
+        return weights, beside, float(weights @ self.core_covariance @ weights) + sum(map(abs, beside.values()))
 
     def draw(self, count: int, seed: int) -> SmoothDraws:
         """Draws from the posterior, which give chances."""
@@ -208,12 +217,28 @@ class SmoothDraws(Shown):
         self._luck_rows = random_rows(count, seed)
         rng = np.random.Generator(np.random.PCG64([seed, 1]))
         root = np.linalg.cholesky(fit.core_covariance) if len(fit.core) else np.zeros((0, 0))
-        core = fit.core + rng.standard_normal((count, len(fit.core))) @ root.T
+        self._build = {build: i for i, build in enumerate(fit.builds)}
+        self._place = {int(q): (part, i) for part in fit.questions for i, q in enumerate(part.question)}
+        self._beside: dict[Build, Vector] = {}
+        self._set_core(fit.core + rng.standard_normal((count, len(fit.core))) @ root.T)
+
+    def _set_core(self, core: Matrix) -> None:
+        fit = self.fit
+        self._core = core
+        self._last: tuple[int, Matrix, Vector] | None = None
         self.b = np.ascontiguousarray(core[:, : len(fit.names)].T, dtype=np.float32)  # clues × draws
         self._levels = np.ascontiguousarray(fit.levels(core).T, dtype=np.float32)  # builds × draws
         self._systems = core[:, len(fit.names) : len(fit.names) + len(fit.systems)].T.astype(np.float32)
-        self._build = {build: i for i, build in enumerate(fit.builds)}
-        self._place = {int(q): (part, i) for part in fit.questions for i, q in enumerate(part.question)}
+
+    def given(self, old: Build, new: Build, moved: Vector) -> SmoothDraws:
+        """The draws in which one build is better than another by so much more, in each draw; what goes with that moves
+        with it."""
+        weights, beside, variance = self.fit.contrast(old, new)
+        result = copy(self)
+        result._set_core(self._core + np.outer(moved, self.fit.core_covariance @ weights / variance))
+        share = {build: (moved * own / variance).astype(np.float32) for build, own in beside.items()}
+        result._beside = {build: self._beside.get(build, 0) + own for build, own in share.items()}
+        return result
 
     def _summary(self) -> str:
         return f"{self.count} draws of {self.fit.signature}"
@@ -238,14 +263,15 @@ class SmoothDraws(Shown):
 
     def level(self, build: Build) -> Vector:
         """v + w of a build, in each draw."""
+        more = self._beside.get(build, 0)
         if build in self._build:
-            return np.asarray(self._levels[self._build[build]])
+            return np.asarray(self._levels[self._build[build]] + more)
         fit, (_, _, system, spread, _) = self.fit, self.fit.spreads
         if build.system in fit.systems:
             own = self._systems[fit.systems.index(build.system)]
         else:
             own = np.float32(system) * self._normal(key_of(build.system), 11)
-        return np.asarray(own + np.float32(spread) * self._normal(key_of("\0".join(build)), 12))
+        return np.asarray(own + np.float32(spread) * self._normal(key_of("\0".join(build)), 12) + more)
 
     def _answers(self, answers: AnswerSet, which: Ints) -> Matrix:
         """answers × draws: c + v + w + u."""
@@ -311,8 +337,6 @@ class SmoothDraws(Shown):
             c = share * (t - s).sum(axis=0) + np.sqrt(share) * answer * self._normal(own, 14)
             self._last = question, t.astype(np.float32), c.astype(np.float32)
         return self._last[1:]
-
-    _last: tuple[int, Matrix, Vector] | None = None
 
     def _normal(self, key: int, kind: int) -> Vector:
         return np.asarray(self._luck_rows.normal(joined(np.array([key]), kind))[0])
