@@ -319,11 +319,12 @@ def model() -> str:
     for name, meaning in CLUES.items():
         clues.append(f"| `{name}` | {meaning} | {' | '.join(weight(own.get(name)) for own in columns)} |")
     change = ["| | γ | σ |", "|---|---|---|"]
-    change.append(f"| by words | {CHANGE['words'][0]} ± {CHANGE['words'][1]} | {CHANGE['build']} |")
-    read = CHANGE["build"] * CHANGE["read"]
-    change.append(
-        f"| by judges, where they read both answers | {CHANGE['judges'][0]} ± {CHANGE['judges'][1]} | {read:.2f} |"
-    )
+    for title, of, spread in (
+        ("by words", "words", "unread"),
+        ("by judges, where they read both answers", "judges", "read"),
+    ):
+        factor, doubt = CHANGE[of]
+        change.append(f"| {title} | {factor:.2f} ± {doubt:.2f} | {CHANGE[spread]:.2f} |")
     tables = {"effects": effects, "clues": clues, "change": change, "coverage": recorded("coverage.md", "| collection")}
     return with_tables(MODEL, {name: "\n".join(table) for name, table in tables.items()})
 

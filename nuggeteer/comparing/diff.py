@@ -306,6 +306,8 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, p
         values = measure(old.drawn_answers), measure(new.drawn_answers)
         drawn = _change(pair, values[0], values[1])
         difference, expected = drawn.mean(axis=0), [each.mean(axis=0) for each in values]
+        same = pair.alike & ~np.isnan(difference)
+        expected = [np.where(same, sum(expected) / 2, each) for each in expected]
     widest = 1 - measure.least(scorer.key)
     scale = Scale(-widest, widest)
     interval = mean_interval(difference, drawn, hard[1] - hard[0], certain, scale, scorer.interval, scorer.seed)

@@ -204,7 +204,7 @@ def test_the_probability_of_a_change_is_that_of_answers_whose_best_texts_differ(
 def test_the_difference_is_what_counting_draw_by_draw_gives(sample, monkeypatch):
     """Δ and its judging part again from the joint verdicts, with loops and the formula as it is printed. What the words
     of both builds add is left out: tests/comparing/test_builds.py has it."""
-    monkeypatch.setattr("nuggeteer.comparing.diff.moved_draws", lambda scorer, old, new, alike, drawn: drawn)
+    monkeypatch.setattr("nuggeteer.comparing.builds.contrast_of", lambda scorer, old, new, alike: None)
     scorer = Scorer(sample, ["f3"])
     pair = [scorer.read("build-101"), scorer.read("build-103")]
     result = diff_matched_runs(scorer, *pair)
@@ -259,11 +259,10 @@ def test_new_less_old_is_the_difference(sample, pair):
 
 
 @pytest.mark.slow
-def test_gains_and_losses_are_those_of_the_scores(sample):
-    """What is found in one and not in the other by `score` is what a diff lists, where the texts differ."""
+def test_gains_and_losses_are_what_one_run_has_and_the_other_lacks(sample):
+    """Where the texts differ; and a nugget is found if it is more probable than not."""
     result = diff(sample, "build-101", "build-103")
-    scores = score(sample, ["build-101", "build-103"])
-    old, new = (one.outcome.found for one in scores.runs)
+    old, new = (one.probability >= 0.5 for one in (result.old, result.new))
     differ = ~result.identical[sample.key.question]
     place = sample.key.nugget_position
     listed = {place[c.question.qid, c.nugget.nugget] for c in (*result.gained, *result.doubtful) if c.kind == "gained"}
