@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
-from nuggeteer.matching.estimator import EstimatorMatcher, is_classifier
-from nuggeteer.matching.marked import MarkedWords, ResponseNgrams, carriers
 from nuggeteer.matching.panel import with_judges
 from nuggeteer.records import Vector
 from nuggeteer.settings import ALLOWED_MATCHERS, MATCHERS, installed_matchers, users_own
@@ -28,16 +26,27 @@ from nuggeteer.settings import ALLOWED_MATCHERS, MATCHERS, installed_matchers, u
 def make(material: Material) -> Matcher:
     """The matcher that the settings name. If the settings ask for it, marked words and judged responses are further
     descriptions, and judges' verdicts are evidence."""
-    more = material.marked if material.settings.marked else ()
-    if material.settings.described == "responses":
-        more += carriers(material)
-    matcher = MarkedWords(material, _make, more) if more else _make(material)
+    matcher = _described(material)
     return with_judges(matcher, material) if material.settings.judges else matcher
+
+
+def _described(material: Material) -> Matcher:
+    settings = material.settings
+    if (settings.marked and material.marked) or settings.described == "responses":
+        from nuggeteer.matching.marked import MarkedWords, carriers
+
+        more = material.marked if settings.marked else ()
+        more += carriers(material) if settings.described == "responses" else ()
+        if more:
+            return MarkedWords(material, _make, more)
+    return _make(material)
 
 
 def _make(material: Material) -> Matcher:
     name = material.settings.matcher
     if name == "ngram" and material.settings.informative == "responses":
+        from nuggeteer.matching.marked import ResponseNgrams
+
         return ResponseNgrams(material)
     if name in MATCHERS:
         matcher: Matcher = import_module(f"nuggeteer.matching.{name}").make(material)
@@ -54,7 +63,9 @@ def _make(material: Material) -> Matcher:
         raise
     except Exception as error:  # the code of another package may raise anything
         raise NuggeteerError(f"the matcher {where} cannot be made: {error!r}") from error
-    if is_classifier(theirs):
+    if hasattr(theirs, "fit") and hasattr(theirs, "predict_proba"):  # a classifier
+        from nuggeteer.matching.estimator import EstimatorMatcher
+
         return EstimatorMatcher(name, theirs, material)
     if missing := [part for part in ("signature", "score") if not hasattr(theirs, part)]:
         has = f"{type(theirs).__name__}, which has no {', '.join(missing)}"

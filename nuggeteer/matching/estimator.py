@@ -34,10 +34,6 @@ DIGITS = 6  # of probabilities: the last bits may depend on what else is asked a
 _address = re.compile(r" at 0x[0-9a-f]+")
 
 
-def is_classifier(made: object) -> bool:
-    return hasattr(made, "fit") and hasattr(made, "predict_proba")
-
-
 class EstimatorMatcher(Matcher):
     """The probability of a yes by a classifier, as a match score."""
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.judging.audits.audit import AuditResult
-from nuggeteer.judging.audits.estimate import AuditedMeasure
 from nuggeteer.reports.formatting import UNDEFINED, number, span
 from nuggeteer.reports.model import Count, Number, Part
 from nuggeteer.reports.terminal import plain, table
+
+if TYPE_CHECKING:  # most results have none of these
+    from nuggeteer.judging.audits.audit import AuditResult
+    from nuggeteer.judging.audits.estimate import AuditedMeasure
 
 
 class ExpectedScore(Part):

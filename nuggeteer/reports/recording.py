@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 
 from nuggeteer.fields import about
-from nuggeteer.history.recording import RecordedRun
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain
+
+if TYPE_CHECKING:  # most results have none of these
+    from nuggeteer.history.recording import RecordedRun
 
 
 class RecordedBuild(Part):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from msgspec import UNSET, UnsetType
@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import Share, about
-from nuggeteer.history.recording import RecordedRun
-from nuggeteer.judging.audits.audit import AuditResult
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Nugget
 from nuggeteer.reports.audits import Audited, audited
@@ -45,6 +43,10 @@ from nuggeteer.reports.model import (
 from nuggeteer.reports.recording import RecordedBuild
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scores import RunScore, Scores
+
+if TYPE_CHECKING:  # most results have none of these
+    from nuggeteer.history.recording import RecordedRun
+    from nuggeteer.judging.audits.audit import AuditResult
 
 
 class AnswerScores(Part, kw_only=True):

@@ -25,9 +25,8 @@ from nuggeteer.formats.cache import FOLDER, DamagedFile, read_cache, write_cache
 from nuggeteer.matching.base import Matcher
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.known import VerdictIndex
-from nuggeteer.scoring.sampling import sampled
 from nuggeteer.settings import ALLOWED_MODELS, THRESHOLDS, Threshold, installed_models, users_own
-from nuggeteer.thresholds import Evidence, FixedThreshold, ThresholdModel, noisy
+from nuggeteer.thresholds import Evidence, FixedThreshold, ThresholdModel
 from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.thresholds.smooth import SmoothFit
 
@@ -100,6 +99,8 @@ def deciding_model(
     evidence = gather_evidence(collection, matcher, known, jobs, unit_of(settings))
     nobody = [] if len(evidence) else [NOBODY]
     if settings.engine == "pymc":
+        from nuggeteer.scoring.sampling import sampled
+
         drawn = sampled(settings.model, collection, matcher, evidence, basis)
         return drawn.model, [*drawn.warnings, *nobody]
     return fitted_to(evidence, settings, matcher), nobody
@@ -120,9 +121,11 @@ def signature_of_model(settings: Threshold, matcher: Matcher) -> str | None:
     """The model's part of the signature of scores, without a fit; None if only the fitted model knows."""
     if settings.engine == "pymc":
         return f"pymc-{settings.model}({_pymc()})"
-    if settings.model in noisy.NAMES:
-        return f"{settings.model}({noisy.VERSION})"
-    return signature_of_fit(matcher) if settings.model == "smooth" else None
+    if settings.model == "smooth":
+        return signature_of_fit(matcher)
+    from nuggeteer.thresholds import noisy
+
+    return f"{settings.model}({noisy.VERSION})" if settings.model in noisy.NAMES else None
 
 
 def _pymc() -> str:
@@ -138,6 +141,8 @@ def fitted_to(evidence: Evidence, settings: Threshold, matcher: Matcher) -> Thre
         return FixedThreshold(settings.value)
     if settings.model == "smooth":
         return fit_smooth(evidence, prior_of(matcher))
+    from nuggeteer.thresholds import noisy
+
     if settings.model in noisy.NAMES:
         return noisy.fit_noise_model(settings.model, evidence)
     return _of_users_own(settings.model, evidence)

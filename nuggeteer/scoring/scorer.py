@@ -25,10 +25,8 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
-from nuggeteer.scoring.by_text import values_by_text
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
 from nuggeteer.scoring.evidence import Owners, gather_evidence, judged_texts, marked, prior_of
-from nuggeteer.scoring.explanation import Explainer
 from nuggeteer.scoring.known import VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
@@ -42,6 +40,7 @@ from nuggeteer.thresholds.model import Build
 from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
+    from nuggeteer.scoring.explanation import Explainer
     from nuggeteer.thresholds.selection import ComparedModel
 
 KEPT = 1 << 24  # bytes
@@ -177,6 +176,8 @@ class Scorer(Shown):
     @cached_property
     def explainer(self) -> Explainer:
         """Explains guesses."""
+        from nuggeteer.scoring.explanation import Explainer
+
         return Explainer(self.matcher, self.marker, self.collection, self.carried_weight)
 
     def carried_weight(self) -> float:
@@ -234,6 +235,8 @@ class Scorer(Shown):
         """The outcome with the values of the measures that compare texts, if there are any."""
         if not any(measure.by_text for measure in self.measures):
             return outcome
+        from nuggeteer.scoring.by_text import values_by_text
+
         values = values_by_text(self.measures, matched.run, matched.length, self.material, self.jobs)
         return replace(outcome, by_text=values)
 
