@@ -318,13 +318,10 @@ def model() -> str:
     columns = BY_WORDS | judges, BY_SCORE | carried_by_others | judges
     for name, meaning in CLUES.items():
         clues.append(f"| `{name}` | {meaning} | {' | '.join(weight(own.get(name)) for own in columns)} |")
-    change = ["| | γ | σ |", "|---|---|---|"]
-    for title, of, spread in (
-        ("by words", "words", "unread"),
-        ("by judges, where they read both answers", "judges", "read"),
-    ):
-        factor, doubt = CHANGE[of]
-        change.append(f"| {title} | {factor:.2f} ± {doubt:.2f} | {CHANGE[spread]:.2f} |")
+    change = ["| | γ | σ | V |", "|---|---|---|---|"]
+    for title, of in (("by words", "words"), ("by judges, where they read both answers", "judges")):
+        factor, doubt, spread, moved = CHANGE[of]
+        change.append(f"| {title} | {factor:.2f} ± {doubt:.2f} | {spread:.2f} | {moved:.2f} |")
     tables = {"effects": effects, "clues": clues, "change": change, "coverage": recorded("coverage.md", "| collection")}
     return with_tables(MODEL, {name: "\n".join(table) for name, table in tables.items()})
 

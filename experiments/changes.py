@@ -4,20 +4,19 @@
 
 Nights are made of the answers of a collection (`nights.py`), and nobody has judged any, or a made-up judge has read
 all. Of each change is recorded what the package says of it before it knows that the two are builds (`base`), by how
-much that moves with δ (`slope`) and varies without it (`noise`), the contrast of the two builds, and the truth. For
-each collection, and each judge, γ and σ follow by maximum likelihood from
+much that moves with δ (`slope`) and varies without it (`noise`), the contrast of the two builds (m, e², room), and the
+truth. By `comparing/builds`, m is a measurement of a change μ ~ N(0, V room), and δ ~ N(γ μ, σ² room). So
 
-    truth − base   ~   N(slope γ m, slope² σ² room + noise²)
+    truth − base   ~   N(slope γ r m, slope² (γ² V room (1 − r) + σ² room) + noise²),   r = V room / (V room + e²)
 
-and `between` makes of them what is believed of another collection. `prior.py` writes that into the package.
+γ, which is another in each collection, with its mean and spread, and σ and V follow by maximum likelihood.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import nights
 import numpy as np
@@ -30,8 +29,10 @@ from nuggeteer.comparing.builds import contrast_of, same_texts
 
 JUDGES = ((), (0.85, 0.92), (0.7, 0.97))  # nobody, or how often a judge is right on a yes and on a no
 FIRSTS, SEEDS = (0, 0.5, 1, 1.5, 2), range(100, 106)  # not those of nights.md
+FACTORS = np.linspace(-2, 10, 241)  # that are tried
+TRIES = {"maxiter": 4000, "maxfev": 4000}
 RECORDED = Path(__file__).resolve().parent / "recorded" / "changes.npz"
-FIELDS = ("truth", "base", "slope", "noise", "words", "judges", "room")
+FIELDS = ("truth", "base", "slope", "noise", "words", "words_error", "judges", "judges_error", "room")
 
 
 def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list[list[float]]:
@@ -50,40 +51,44 @@ def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list
         whole = np.where(alike, 0.0, values[1] - values[0]).mean(axis=1)
         slope = float(np.cov(delta, whole)[0, 1] / delta.var(ddof=1))
         base, noise = float(whole.mean()) - slope * float(delta.mean()), float((whole - slope * delta).std())
-        rows.append([after - before, base, slope, noise, contrast.words, contrast.judges, contrast.room])
+        rows.append([after - before, base, slope, noise, *contrast.words, *contrast.judges, contrast.room])
     return rows
 
 
-def likeliest(rows: np.ndarray, clue: str) -> tuple[float, float]:
-    """γ and σ of one collection."""
-    given = dict(zip(FIELDS, rows.T, strict=True))
+def likeliest(collections: Sequence[np.ndarray], clue: str) -> tuple[float, float, float, float]:
+    """γ, its spread between collections, σ and V: those that make the nights of all collections likeliest, each
+    collection with a γ of its own."""
+    given = [dict(zip(FIELDS, rows.T, strict=True)) for rows in collections]
 
     def surprise(p: np.ndarray) -> float:
-        expected = given["base"] + given["slope"] * p[0] * given[clue]
-        variance = (given["slope"] * p[1]) ** 2 * given["room"] + given["noise"] ** 2
-        return float((np.log(variance) + (given["truth"] - expected) ** 2 / variance).mean())
+        mean, doubt, spread, moved = p[0], *np.exp(p[1:])
+        weights = np.exp(-((FACTORS - mean) ** 2) / (2 * doubt**2))
+        return -sum(
+            float(np.log(np.exp(own - own.max()) @ weights / weights.sum()) + own.max()) / len(one["truth"])
+            for one in given
+            for own in [_log_likelihood(one, clue, spread, moved)]
+        )
 
-    factor, spread = minimize(surprise, [1.0, 0.3], method="Nelder-Mead").x
-    return float(factor), abs(float(spread))
-
-
-def between(found: np.ndarray) -> tuple[tuple[float, float], float]:
-    """What is believed of another collection, of which these are few: the mean and the spread of γ, and σ."""
-    factor, spread, few = found[:, 0], found[:, 1], 1 + 1 / len(found)
-    return (float(factor.mean()), float(np.sqrt(factor.var(ddof=1) * few))), float(np.sqrt((spread**2).mean() * few))
+    found = minimize(surprise, [2.0, np.log(0.5), np.log(0.3), np.log(0.1)], method="Nelder-Mead", options=TRIES).x
+    return float(found[0]), *map(float, np.exp(found[1:]))
 
 
-def believed(without: str | None = None) -> dict[str, Any]:
+def _log_likelihood(one: Mapping[str, np.ndarray], clue: str, spread: float, moved: float) -> np.ndarray:
+    """Of the nights of a collection, by its γ."""
+    factor, true = FACTORS[:, None], moved * one["room"]
+    reliable = true / (true + one[f"{clue}_error"])
+    expected = one["base"] + one["slope"] * factor * reliable * one[clue]
+    variance = one["slope"] ** 2 * (factor**2 * true * (1 - reliable) + spread**2 * one["room"]) + one["noise"] ** 2
+    return np.asarray(-0.5 * (np.log(variance) + (one["truth"] - expected) ** 2 / variance).sum(axis=1))
+
+
+def believed(without: str | None = None) -> dict[str, tuple[float, float, float, float]]:
     """CHANGE of the package, from all collections but one."""
-    words, judges = [], []
+    names = [name for name in prior.PLAYED if name != without]
     with np.load(RECORDED) as stored:
-        for name in prior.PLAYED:
-            if name != without:
-                words.append(likeliest(stored[f"{name}.0"], "words"))
-                own = [likeliest(stored[f"{name}.{i}"], "judges") for i in range(1, len(JUDGES))]
-                judges.append(np.mean(own, axis=0))
-    (by_words, unread), (by_judges, read) = between(np.array(words)), between(np.array(judges))
-    return {"words": by_words, "judges": by_judges, "unread": unread, "read": read}
+        words = [stored[f"{name}.0"] for name in names]
+        judges = [stored[f"{name}.{i}"] for name in names for i in range(1, len(JUDGES))]
+    return {"words": likeliest(words, "words"), "judges": likeliest(judges, "judges")}
 
 
 def main() -> None:

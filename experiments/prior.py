@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -44,6 +43,7 @@ FEW = 1.5
 # A verdict carried over is worth more where many judged texts carry it over, so its weight is not that of the whole
 # collections. Chosen by trial, with one judged run of each: from 2 to 8 all did about as well.
 CARRIED = (4.0, 3.0)
+BUILDS = 0.4  # the spread of builds, which collections of systems that were judged once do not show: chosen by trial
 LEAST_OF_ANSWERS = 0.8  # the spread of answers; that of the collections left intervals too narrow
 # Of judges, from SummHay's six: the weight of a verdict and of having read it, and the correlation of their errors.
 JUDGE = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
@@ -109,11 +109,11 @@ def spreads(without: str | None = None) -> tuple[float, ...]:
     """The prior's spreads of nuggets, questions, systems, builds and answers."""
     parts = [part["spreads"] for name, part in recorded()["learned"].items() if name != without]
     nugget, question, system, _, answer = np.sqrt((np.array(parts) ** 2).mean(axis=0)).tolist()
-    return nugget, question, system, change(without)["unread"], max(answer, LEAST_OF_ANSWERS)
+    return nugget, question, system, BUILDS, max(answer, LEAST_OF_ANSWERS)
 
 
 @cache
-def change(without: str | None = None) -> dict[str, Any]:
+def change(without: str | None = None) -> dict[str, tuple[float, float, float, float]]:
     """What is believed of the difference between two builds."""
     import changes
 
@@ -167,26 +167,19 @@ def page() -> str:
     for i, effect in enumerate(effects):
         values = (spreads(), *map(spreads, COLLECTIONS))
         lines.append(f"| {effect} | " + " | ".join(f"{value[i]:.2f}" for value in values) + " |")
-    played = PLAYED
     lines += [
         "",
-        "Of two builds, γ and σ by their words and by judges who read both (`python experiments/changes.py FOLDER`):",
+        "Of two builds, by their words and by judges who read both (`python experiments/changes.py FOLDER`):",
         "",
-        "| | all | " + " | ".join(f"without {name}" for name in played) + " |",
-        "|---|" + "---|" * (len(played) + 1),
+        "| | all | " + " | ".join(f"without {name}" for name in PLAYED) + " |",
+        "|---|" + "---|" * (len(PLAYED) + 1),
     ]
-    for of, spread, title in (("words", "unread", "by words"), ("judges", "read", "by judges")):
-        own = [change(name) for name in (None, *played)]
-        lines.append(f"| γ {title} | " + " | ".join(f"{one[of][0]:.2f} ± {one[of][1]:.2f}" for one in own) + " |")
-        lines.append(f"| σ {title} | " + " | ".join(f"{one[spread]:.2f}" for one in own) + " |")
+    for of in ("words", "judges"):
+        own = [change(name)[of] for name in (None, *PLAYED)]
+        lines.append(f"| γ by {of} | " + " | ".join(f"{one[0]:.2f} ± {one[1]:.2f}" for one in own) + " |")
+        lines.append(f"| σ by {of} | " + " | ".join(f"{one[2]:.3f}" for one in own) + " |")
+        lines.append(f"| V by {of} | " + " | ".join(f"{one[3]:.3f}" for one in own) + " |")
     return "\n".join(lines).replace("| -", "| −") + "\n"
-
-
-def _rounded(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(round(one, 3) for one in value) if isinstance(value, tuple) else round(value, 3)
-        for name, value in values.items()
-    }
 
 
 def module() -> str:
@@ -196,16 +189,17 @@ def module() -> str:
         for kind, own in tables().items()
     }
     weights = "dict[str, tuple[float, float]]"
+    changes = {name: tuple(round(one, 3) for one in own) for name, own in change().items()}
     lines = (
         '"""What public collections say of clues and spreads; `python experiments/prior.py` writes it."""',
         "",
-        "from typing import Any, Final",
+        "from typing import Final",
         "",
         f"BY_WORDS: Final[{weights}] = {rounded['learned']!r}",
         f"BY_SCORE: Final[{weights}] = {rounded['ngram']!r}",
         f"JUDGE: Final[{weights}] = {JUDGE!r}",
         f"SPREADS: Final[tuple[float, float, float, float, float]] = {tuple(round(one, 3) for one in spreads())!r}",
-        f"CHANGE: Final[dict[str, Any]] = {_rounded(change())!r}",
+        f"CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {changes!r}",
         "",
     )
     return "\n".join(lines)

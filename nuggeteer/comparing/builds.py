@@ -4,17 +4,17 @@ The model believes that a build departs from its system by w ~ N(0, σ_w²), wha
 both builds knows more. Where the words of the new answers match better on the whole, the build is better by more than
 the pairs say one by one: real changes move words and facts together, as between the systems of a public collection and
 in nights made of their answers (experiments/nights.py). And answers in nearly the same words leave less to be
-different. So for two builds, with
+different. For two builds,
 
-    m  the mean change of b · x (words only) over the answers that changed
-    s  the share of the answers that changed
-    l  how alike these answers are: the mean cosine of their words
+    m     the mean change of b · x (words only) over the answers that changed, and e its standard error
+    room  2 (1 − l) / s², with the share s of the answers that changed and their likeness l, the mean cosine of their
+          words: a change of few answers may be as large as one of all
 
-the prior of δ = w(new) − w(old) is N(γ m, 2 σ² (1 − l) / s²), with γ itself uncertain. A change of few answers may be
-as large as one of all. Where judges read both builds, what they say counts, with a γ and a σ of their own. All four
-come from nights of public collections (experiments/changes.py). Verdicts say the same of δ as before. As δ has a normal
-posterior, its draws are moved and stretched to the new one, and all that goes with δ moves with it
-(`SmoothDraws.given`): both runs are drawn from these.
+the words have really changed by μ ~ N(0, V room), of which m is a measurement with the error e; and the difference of
+the builds, δ = w(new) − w(old), is N(γ μ, σ² room), with γ itself uncertain. Where judges read both builds, what they
+say counts, with a γ, σ and V of their own. All come from nights of public collections (experiments/changes.py).
+Verdicts say the same of δ as before. As δ has a normal posterior, its draws are moved and stretched to the new one, and
+all that goes with δ moves with it (`SmoothDraws.given`): both runs are drawn from these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from nuggeteer.matching.similar_texts import GramReader, Grams
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
@@ -82,19 +82,38 @@ def same_texts(key: AnswerKey, first: MatchedRun, second: MatchedRun) -> tuple[B
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two builds side by side: `words` and `judges` are the mean changes of what either says (b · x) over the answers
-    that changed, `read` is the share of them that judges read, and `share` and `likeness` are s and l."""
+    """Two builds side by side: the mean changes of what words and judges say (b · x) over the answers that changed,
+    each with its squared standard error; the share of them that judges `read`; and `share` and `likeness`, which are s
+    and l."""
 
-    words: float
-    judges: float
+    words: tuple[float, float]
+    judges: tuple[float, float]
     read: float
     share: float
     likeness: float
 
     @property
     def room(self) -> float:
-        """How much room there is for a difference: Var(δ) / σ²."""
+        """How much room there is for a difference."""
         return 2 * max(1 - self.likeness, LEAST) / self.share**2
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is believed of δ, given by how much words or judges have changed: γ and its standard deviation, σ, V."""
+
+    factor: float
+    doubt: float
+    spread: float
+    moved: float
+
+    def given(self, measured: tuple[float, float], room: float, luck: Vector) -> tuple[Vector, float]:
+        """The mean of δ, for each γ, and its variance."""
+        mean, error = measured
+        moved = self.moved * room
+        reliable = moved / (moved + error)
+        variance = self.factor**2 * moved * (1 - reliable) + self.spread**2 * room
+        return (self.factor + self.doubt * luck) * reliable * mean, variance
 
 
 def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:
@@ -109,9 +128,18 @@ def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) 
     judges = [place for place, name in enumerate(fit.names) if name.endswith(SAYS_YES)]
     words = [place for place, name in enumerate(fit.names) if name in USUAL or name == "responses"]
     unread, change = np.minimum(before[:, 0], after[:, 0]), after - before
-    by_words = float((unread * (change[:, words] @ fit.b[words])).mean())
-    by_judges = float(((1 - unread) * (change[:, judges] @ fit.b[judges])).mean())
+    question = scorer.key.question[changed[scorer.key.question]]
+    by_words = _mean_and_error(unread * (change[:, words] @ fit.b[words]), question)
+    by_judges = _mean_and_error((1 - unread) * (change[:, judges] @ fit.b[judges]), question)
     return Contrast(by_words, by_judges, 1 - float(unread.mean()), share, _likeness(scorer, old, new, changed))
+
+
+def _mean_and_error(values: Vector, question: Ints) -> tuple[float, float]:
+    """The mean over nuggets, and its squared standard error over questions."""
+    mean, (_, own) = float(values.mean()), np.unique(question, return_inverse=True)
+    apart = np.bincount(own, values - mean)
+    count = len(apart)
+    return mean, float((apart**2).sum() / len(values) ** 2 * count / (count - 1)) if count > 1 else np.inf
 
 
 def _clues(scorer: Scorer, matched: MatchedRun, changed: Bools) -> Matrix:
@@ -136,10 +164,12 @@ def _given(draws: SmoothDraws, seed: int, old: MatchedRun, new: MatchedRun, cont
     mean, variance, before = draws.fit.difference(old.build, new.build)
     rows = random_rows(draws.count, seed)
     luck = rows.normal(joined(np.array([key_of(old.run.name), key_of(new.run.name)]).sum(keepdims=True), 19))[0]
-    of_words, of_judges = (factor + doubt * luck for factor, doubt in (CHANGE["words"], CHANGE["judges"]))
-    expected = of_words * contrast.words + of_judges * contrast.judges
-    spread = (1 - contrast.read) * CHANGE["unread"] + contrast.read * CHANGE["read"]
-    prior = spread**2 * contrast.room
+    sources = (CHANGE["words"], contrast.words, 1 - contrast.read), (CHANGE["judges"], contrast.judges, contrast.read)
+    expected, prior = np.zeros(draws.count), 0.0
+    for believed, measured, weight in sources:
+        if weight:
+            own, doubt = Change(*believed).given(measured, contrast.room, luck)
+            expected, prior = expected + own, prior + weight * doubt
     variance = min(variance, before)
     told = 1 / variance - 1 / before  # by verdicts
     after = 1 / (told + 1 / prior)

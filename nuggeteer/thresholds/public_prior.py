@@ -1,6 +1,6 @@
 """What public collections say of clues and spreads; `python experiments/prior.py` writes it."""
 
-from typing import Any, Final
+from typing import Final
 
 BY_WORDS: Final[dict[str, tuple[float, float]]] = {
     "one": (-2.04, 2.542),
@@ -23,5 +23,8 @@ BY_SCORE: Final[dict[str, tuple[float, float]]] = {
     "carried": (4.0, 3.0),
 }
 JUDGE: Final[dict[str, tuple[float, float]]] = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
-SPREADS: Final[tuple[float, float, float, float, float]] = (1.653, 0.704, 0.201, 0.41, 0.8)
-CHANGE: Final[dict[str, Any]] = {"words": (2.361, 1.087), "judges": (1.57, 0.573), "unread": 0.41, "read": 0.159}
+SPREADS: Final[tuple[float, float, float, float, float]] = (1.653, 0.704, 0.201, 0.4, 0.8)
+CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {
+    "words": (3.2, 0.5, 0.15, 0.05),
+    "judges": (1.6, 0.3, 0.1, 0.1),
+}

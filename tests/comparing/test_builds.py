@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuggeteer.comparing.builds import Contrast, contrast_of, drawn_pair, same_texts
+from nuggeteer.comparing.builds import Change, Contrast, contrast_of, drawn_pair, same_texts
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.thresholds.model import Build
@@ -116,15 +116,40 @@ def test_what_was_read_does_not_change_what_the_words_say(nights):
 def test_better_words_and_less_room(nights):
     scorer, old, new = matched(nights, "old", "new")
     contrast = contrast_of(scorer, old, new, np.zeros(QUESTIONS, dtype=bool))
-    assert contrast.words > 0
-    assert (contrast.judges, contrast.read, contrast.share) == (0.0, 0.0, 1.0)
-    assert Contrast(0, 0, 0, 1.0, 0.9).room == pytest.approx(0.2)
-    assert Contrast(0, 0, 0, 0.5, 0.0).room == pytest.approx(8.0)  # a few answers may have changed much
+    assert contrast.words[0] > 0
+    assert (contrast.judges[0], contrast.read, contrast.share) == (0.0, 0.0, 1.0)
+    nothing = (0.0, 0.0)
+    assert Contrast(nothing, nothing, 0, 1.0, 0.9).room == pytest.approx(0.2)
+    assert Contrast(nothing, nothing, 0, 0.5, 0.0).room == pytest.approx(8.0)  # a few answers may have changed much
     back = contrast_of(scorer, new, old, np.zeros(QUESTIONS, dtype=bool))
-    assert (back.words, back.likeness) == (-contrast.words, contrast.likeness)
+    assert (back.words, back.likeness) == ((-contrast.words[0], contrast.words[1]), contrast.likeness)
     assert contrast_of(scorer, old, new, np.ones(QUESTIONS, dtype=bool)) is None
 
 
 def test_a_pair_is_drawn_once(nights):
     scorer, old, new = matched(nights, "old", "new")
     assert drawn_pair(scorer, old, new) is drawn_pair(scorer, old, new)
+
+
+def test_what_is_measured_badly_says_little():
+    """Regression on a mean that was measured with an error, by simulation: what is believed of δ given the mean is what
+    worlds with this mean have."""
+    rng, room = np.random.default_rng(0), 1.7
+    believed = Change(3.0, 0.0, 0.2, 0.05)
+    true = rng.normal(0, (believed.moved * room) ** 0.5, 1_000_000)
+    measured = true + rng.normal(0, 0.3, len(true))
+    delta = believed.factor * true + rng.normal(0, believed.spread * room**0.5, len(true))
+    near = np.abs(measured - 0.4) < 0.01
+    mean, variance = believed.given((0.4, 0.09), room, np.zeros(1))
+    assert mean[0] == pytest.approx(delta[near].mean(), abs=0.02)
+    assert variance == pytest.approx(delta[near].var(), rel=0.05)
+
+
+def test_the_error_of_a_mean_is_that_of_resampled_questions(nights):
+    scorer, old, new = matched(nights, "old", "new")
+    contrast = contrast_of(scorer, old, new, np.zeros(QUESTIONS, dtype=bool))
+    means = []
+    for q in range(QUESTIONS):
+        alike = np.arange(QUESTIONS) != q
+        means.append(contrast_of(scorer, old, new, alike).words[0])
+    assert contrast.words == (pytest.approx(np.mean(means)), pytest.approx(np.var(means, ddof=1) / QUESTIONS))
