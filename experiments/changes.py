@@ -37,7 +37,7 @@ FIELDS = ("truth", "base", "slope", "noise", "words", "words_error", "judges", "
 
 def changes(path: Path, first: float, seed: int, judge: Sequence[float]) -> list[list[float]]:
     """The nights of a chain, each as a row of FIELDS."""
-    prior.leave_out(path.name)
+    prior.leave_out_of_clues(path.name)
     chain = nights.Chain.of(read_collection(path), first, seed, judge)
     scorer = nights.Reader(chain.world).scorer()
     matched, rows = [scorer.read(run) for run in chain.runs], []

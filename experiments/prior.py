@@ -122,9 +122,15 @@ def change(without: str | None = None) -> dict[str, tuple[float, float, float, f
 
 def leave_out(collection: str | None) -> None:
     """Make the package believe what it would without a collection."""
+    leave_out_of_clues(collection)
+    builds.CHANGE = change(collection)
+
+
+def leave_out_of_clues(collection: str | None) -> None:
+    """The same, but for the difference between two builds."""
     found = tables(collection)
     prior.BY_WORDS, prior.BY_SCORE = found["learned"], found["ngram"]
-    prior.SPREADS, builds.CHANGE = spreads(collection), change(collection)
+    prior.SPREADS = spreads(collection)
 
 
 def record(folder: Path) -> None:
