@@ -25,6 +25,6 @@ BY_SCORE: Final[dict[str, tuple[float, float]]] = {
 JUDGE: Final[dict[str, tuple[float, float]]] = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
 SPREADS: Final[tuple[float, float, float, float, float]] = (1.653, 0.704, 0.201, 0.4, 0.8)
 CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {
-    "words": (3.2, 0.5, 0.15, 0.05),
-    "judges": (1.6, 0.3, 0.1, 0.1),
+    "words": (3.38, 0.158, 0.117, 0.042),
+    "judges": (1.841, 0.172, 0.117, 0.072),
 }
