@@ -38,7 +38,8 @@ TARGET = ROOT / "nuggeteer" / "thresholds" / "public_prior.py"
 WIDE = 50.0  # the variance of a weight in the fit to one collection
 FIRST, COUNTS = 0.6, 2.0  # the spread of a weight between collections at first, and how many collections it counts as
 LEAST = 0.2
-# The factor of the level's variance, which six collections do not show well: as wide at 95 % as Student's t.
+# The factor of the variances of the level, and of what builds differ by: collections that are few do not show them well.
+# For six, it is as wide at 95 % as Student's t.
 FEW = 1.5
 # A verdict carried over is worth more where many judged texts carry it over, so its weight is not that of the whole
 # collections. Chosen by trial, with one judged run of each: from 2 to 8 all did about as well.
@@ -205,6 +206,7 @@ def module() -> str:
         f"BY_SCORE: Final[{weights}] = {rounded['ngram']!r}",
         f"JUDGE: Final[{weights}] = {JUDGE!r}",
         f"SPREADS: Final[tuple[float, float, float, float, float]] = {tuple(round(one, 3) for one in spreads())!r}",
+        f"FEW: Final = {FEW}",
         f"CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {changes!r}",
         "",
     )

@@ -34,7 +34,7 @@ from nuggeteer.scoring.units import BestPairs
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.model import Matrix, size_of
 from nuggeteer.thresholds.prior import SAYS_YES, USUAL
-from nuggeteer.thresholds.public_prior import CHANGE
+from nuggeteer.thresholds.public_prior import CHANGE, FEW
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
@@ -108,12 +108,12 @@ class Change:
     moved: float
 
     def given(self, measured: tuple[float, float], room: float, luck: Vector) -> tuple[Vector, float]:
-        """The mean of δ, for each γ, and its variance."""
+        """The mean of δ, for each γ, and its variance, wider than those of public collections, because they are few."""
         mean, error = measured
         moved = self.moved * room
         reliable = moved / (moved + error)
         variance = self.factor**2 * moved * (1 - reliable) + self.spread**2 * room
-        return (self.factor + self.doubt * luck) * reliable * mean, variance
+        return (self.factor + self.doubt * luck) * reliable * mean, FEW * variance
 
 
 def contrast_of(scorer: Scorer, old: MatchedRun, new: MatchedRun, alike: Bools) -> Contrast | None:

@@ -84,7 +84,7 @@ def test_the_prior_is_what_the_recorded_measurements_say(monkeypatch):
     assert prior.page() == recorded("prior.md")
     made: dict[str, object] = {}
     exec(prior.module(), made)
-    for name in ("BY_WORDS", "BY_SCORE", "JUDGE", "SPREADS", "CHANGE"):
+    for name in ("BY_WORDS", "BY_SCORE", "JUDGE", "SPREADS", "FEW", "CHANGE"):
         assert made[name] == getattr(public_prior, name)
 
 
