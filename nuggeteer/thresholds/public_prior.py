@@ -24,6 +24,7 @@ BY_SCORE: Final[dict[str, tuple[float, float]]] = {
 }
 JUDGE: Final[dict[str, tuple[float, float]]] = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
 SPREADS: Final[tuple[float, float, float, float, float]] = (1.653, 0.704, 0.201, 0.4, 0.8)
+FEW: Final = 1.5
 CHANGE: Final[dict[str, tuple[float, float, float, float]]] = {
     "words": (3.38, 0.158, 0.117, 0.042),
     "judges": (1.841, 0.172, 0.117, 0.072),
