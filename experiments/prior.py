@@ -38,7 +38,7 @@ TARGET = ROOT / "nuggeteer" / "thresholds" / "public_prior.py"
 WIDE = 50.0  # the variance of a weight in the fit to one collection
 FIRST, COUNTS = 0.6, 2.0  # the spread of a weight between collections at first, and how many collections it counts as
 LEAST = 0.2
-# The factor of the variances of the level, and of what builds differ by: collections that are few do not show them well.
+# The factor of the variances of the level, and of what builds differ by: few collections do not show them well.
 # For six, it is as wide at 95 % as Student's t.
 FEW = 1.5
 # A verdict carried over is worth more where many judged texts carry it over, so its weight is not that of the whole
