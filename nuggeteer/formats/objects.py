@@ -194,9 +194,8 @@ def read_document(path: Path) -> Any:
     return document
 
 
-def read_whole(path: Path) -> bytes:
+def read_whole(path: Path, most: int = LARGEST) -> bytes:
     """The bytes of a file, unpacked, if it is not too large."""
-    most = LARGEST
     try:
         with path.open("rb") as raw:
             packed = raw.read(len(GZIP)) == GZIP
