@@ -22,7 +22,8 @@ from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.session import Progress
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.workers import Workers
-from nuggeteer.collection.proposals import Proposal, content_words, propose, read_proposals, repeats
+from nuggeteer.collection.proposals import Proposal, content_words, known_proposals, propose, repeats
+from nuggeteer.formats.append import append_bytes
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, Importance, Run
 
@@ -95,7 +96,7 @@ def texts_of(key: AnswerKey, run: Run, source: Source) -> Iterator[Text]:
 
 def read_facts(content: str) -> list[tuple[str, Importance]]:
     """The facts in a reply; raises `WrongShape`."""
-    whole = [value for value in objects(content) if isinstance(value, dict) and isinstance(value.get("nuggets"), list)]
+    whole = [one for one in objects(content) if isinstance(one.get("nuggets"), list)]
     if len(whole) != 1:
         raise WrongShape("no list of nuggets in the reply" if not whole else "two lists of nuggets in the reply")
     found: list[tuple[str, Importance]] = []
@@ -121,7 +122,7 @@ class Proposing:
             question.qid: [content_words(text) for nugget in nuggets for text in nugget.descriptions]
             for question, nuggets in key
         }
-        for qid, text in read_proposals(root):
+        for qid, text in known_proposals(root):
             self._known.setdefault(qid, []).append(content_words(text))
         self._queue: deque[Text] = deque()
         self._lock, self._done, self._result = threading.Lock(), 0, Proposed()
@@ -129,6 +130,9 @@ class Proposing:
     def run(self, texts: Sequence[Text]) -> Proposed:
         """Returns when everything is asked, or the budget is spent. A `KeyboardInterrupt` waits for the replies that
         are on their way."""
+        if texts:
+            self.store.check_writable()
+            append_bytes(self._root / "proposals.jsonl", b"")
         self._queue.extend(texts)
         workers = Workers(min(self._sender.judge.concurrency, len(texts)), self._work, self._sender.stop)
         workers.run(lambda: self._progress(self._done, len(texts), self._sender.budget.spent))
@@ -154,7 +158,7 @@ class Proposing:
             self.store.refresh()
             key = call.key(self._identity)
             if (earlier := self.store.replies.get(key)) is not None:
-                self._take(text, earlier, key)
+                self._take_again(text, earlier, key)
             elif key not in self.store.malformed:
                 self._ask(text, key, spending)
         except Stopped:
@@ -178,7 +182,7 @@ class Proposing:
             self._fail(call, str(failure))
             return
         try:
-            read_facts(reply.content)
+            facts = read_facts(reply.content)
         except WrongShape as wrong:
             line = store.call_line(call, "malformed", spending.cost, spending.requests, str(wrong), reply.content)
             store.write([], line)
@@ -193,20 +197,29 @@ class Proposing:
         store.write([], line)
         with self._lock:
             self._result.texts += 1
-        self._take(text, reply.content, key)
+        self._take(text, facts, key)
 
     def _fail(self, call: Call, reason: str) -> None:
         with self._lock:
             self._result.failed.append((call.question.qid, reason))
 
-    def _take(self, text: Text, content: str, key: str) -> None:
+    def _take_again(self, text: Text, content: str, key: str) -> None:
+        """Take a reply of the ledger, which anybody can edit."""
+        try:
+            facts = read_facts(content)
+        except WrongShape as wrong:
+            self._fail(text.call, str(wrong))
+        else:
+            self._take(text, facts, key)
+
+    def _take(self, text: Text, facts: list[tuple[str, Importance]], key: str) -> None:
         """Append the facts that are new."""
         call, identity = text.call, self._identity
         has = content_words(text.call.text)
         extra = {"machine": True, "model": identity.model, "prompt": identity.prompt.name, "key": key}
         with self._lock:
             known = self._known.setdefault(call.question.qid, [])
-            for fact, importance in read_facts(content):
+            for fact, importance in facts:
                 own = content_words(fact)
                 if repeats(fact, known):
                     self._result.repeated += 1

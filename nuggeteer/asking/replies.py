@@ -69,22 +69,33 @@ def read_labels(content: str, count: int, tokens: Sequence[Token] | None = None)
     return [Label(label, _agreeing(label, chances.get(number))) for number, label in enumerate(labels, 1)]
 
 
-def objects(content: str) -> list[Any]:
-    """The JSON objects that a reply holds, outside of its thinking. An object with a key twice is None."""
+def objects(content: str) -> list[dict[str, Any]]:
+    """The JSON objects that a reply holds, outside of its thinking, and those inside of them: a text that the reply
+    quotes can begin an object that ends behind the model's own. Raises `WrongShape` if a key stands in one twice."""
     if len(content) > LONGEST_REPLY:
         raise WrongShape(f"the reply has more than {LONGEST_REPLY:,} characters")
     text = _without_thinking(content)
-    decoder = json.JSONDecoder(object_pairs_hook=_unique)
-    found: list[Any] = []
+    found: list[dict[str, Any]] = []
+    read: list[tuple[list[tuple[str, Any]], dict[str, Any]]] = []
+
+    def take(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read.append((pairs, dict(pairs)))
+        return read[-1][1]
+
+    decoder = json.JSONDecoder(object_pairs_hook=take)
     position = text.find("{")
     for _ in range(ATTEMPTS):
         if position < 0:
             return found
+        read.clear()
         try:
-            value, position = decoder.raw_decode(text, position)
-            found.append(value)
+            _, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             position += 1
+        else:
+            if any(len(pairs) > len(one) for pairs, one in read):
+                raise WrongShape("a key, such as a number, stands in the reply twice")
+            found += (one for _, one in read)
         position = text.find("{", position)
     raise WrongShape(f"the reply has {ATTEMPTS} braces or more")
 
@@ -103,23 +114,16 @@ def _without_thinking(content: str) -> str:
     return " ".join([*kept, content[position:]])
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:
-    result = dict(pairs)
-    return result if len(result) == len(pairs) else None
-
-
 def _numbered(content: str, count: int) -> list[str]:
     wanted = [str(number) for number in range(1, count + 1)]
     found = objects(content)
     if not found:
         raise WrongShape("no JSON object in the reply")
-    whole = [value for value in found if isinstance(value, dict) and set(value) == set(wanted)]
-    if not whole:
-        first = found[0]
-        if first is None:
-            raise WrongShape("a number stands in the reply twice")
-        raise WrongShape(f"{len(first)} labels for {count} nuggets, or other numbers")
-    labels = [[_label(value[number]) for number in wanted] for value in whole]
+    numbered = [one for one in found if not one.keys().isdisjoint(wanted)] or found
+    for one in numbered:
+        if one.keys() != set(wanted):
+            raise WrongShape(f"{len(one)} labels for {count} nuggets, or other numbers")
+    labels = [[_label(one[number]) for number in wanted] for one in numbered]
     if any(other != labels[0] for other in labels):
         raise WrongShape("two replies that differ")
     return labels[0]

@@ -82,6 +82,8 @@ class Session:
         spent, requests = budget.spent, budget.requests
         self._queue.extend(calls)
         total = sum(len(call.nuggets) for call in self._queue)
+        if total:
+            self._store.check_writable()
         workers = Workers(min(self._sender.judge.concurrency, len(self._queue)), self._work, self._sender.stop)
         workers.run(lambda: self._progress(self._done, total, budget.spent))
         self._progress(self._done, total, budget.spent)

@@ -109,6 +109,11 @@ class VerdictStore:
                         self._check_judge(path, record)
                         take(record)
 
+    def check_writable(self) -> None:
+        """Raises `InputError` where a ledger cannot be written to: a reply is paid for before it can be kept."""
+        for path in (self.calls_path, self.path):
+            self._append(path, b"", flush=False)
+
     def write(self, lines: list[dict[str, Any]], call: dict[str, Any]) -> None:
         """Append verdicts and the call that they come from. They are on the disk when this returns."""
         with self._journal:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from nuggeteer.errors import Problem, by_kind
+from nuggeteer.errors import NuggeteerError, Problem, by_kind
 
 
 class Report(Protocol):
@@ -72,10 +72,17 @@ def write_json(where: str, data: dict[str, Any]) -> None:
 
 
 def write_bytes(where: str, content: bytes) -> None:
-    """Write a file, or with - to standard output."""
+    """Write a file, or with - to standard output. There, names are data for another program and cannot be escaped, so
+    those that a terminal or a build server would obey are an error."""
     from nuggeteer.formats.jsonl import write_whole
+    from nuggeteer.text import escaped, without_commands
 
     if where == "-":
+        for line in content.decode().split("\n"):
+            cells = line.replace("\t", " ")
+            if without_commands(escaped(cells)) != cells:
+                what = "a terminal or a build server may take it for a command; write it to a file"
+                raise NuggeteerError(f"{escaped(cells)!r:.120} is not written to standard output: {what}")
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:

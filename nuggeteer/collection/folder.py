@@ -25,6 +25,7 @@ from nuggeteer.collection.contradictions import (
 )
 from nuggeteer.collection.manifest import alike_tags, read_manifest, runs_without_file
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
+from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
@@ -220,6 +221,7 @@ def check(root: Path | str) -> list[Problem]:
             read_table(table, collection.settings.match.language)
         except InputError as error:
             problems.extend(error.problems)
+    read_proposals(collection.root, problems)
     for path in sorted((collection.root / "judgements" / "audits").glob("*.jsonl")):
         try:
             read_audit(path)

@@ -24,7 +24,8 @@ from nuggeteer.formats import (
     trec_rag,
 )
 from nuggeteer.formats.bundle import Bundle
-from nuggeteer.formats.objects import Opening, open_file
+from nuggeteer.formats.jsonl import LONGEST_LINE
+from nuggeteer.formats.objects import Opening, open_file, read_whole
 from nuggeteer.records import Nugget
 
 
@@ -168,12 +169,14 @@ def recognised(opening: Opening) -> str | None:
 def name_formats(problems: Sequence[Problem], read_here: str | None = None) -> list[Problem]:
     """The problems, with one in place of all errors of a file that is in a format of another project: it stands where a
     file of a collection belongs, and can be converted. Nothing in such a file can be read, from its first line on.
-    The format `read_here` is in its place."""
+    The format `read_here` is in its place. A document that is longer than a line may be is not read for this."""
     found: dict[str, Problem] = {}
     wrong = (p.file for p in problems if p.severity == "error" and p.line in (None, 1))
     for file in list(dict.fromkeys(wrong))[:LOOKED_AT]:
         try:
             opening = open_file(Path(file))
+            if opening.kind == "document":
+                read_whole(opening.path, LONGEST_LINE)
             name = None if own_kind(opening) else recognised(opening)
         except NuggeteerError:
             continue

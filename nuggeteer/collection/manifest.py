@@ -1,6 +1,7 @@
 """Reads the manifest, `runs.jsonl`: the group of each run, and how it was judged.
 
-TREC's tags begin with the name of the institution that sent a run, often followed by the year and a letter: `lcc05a`.
+TREC's tags have the name of the institution that sent a run, often with the year and a letter: `lcc05a`, `nyu_05_1`,
+`MIT2006b`, `05lcca`.
 Runs of one institution are alike. If they are not in one group, each is guessed from the other's verdicts.
 """
 
@@ -17,6 +18,9 @@ from nuggeteer.measures import ALL, is_measure
 from nuggeteer.records import RunInfo
 
 _SHOWN = 5
+_AHEAD = re.compile(r"([^\W\d_]{2,})()[_-]?\d")
+_BEHIND = re.compile(r"(?:19|20)?\d\d[_-]?(?:([^\W\d_]{2,})[_-]?\d+|([^\W\d_]{3,})[^\W\d_])")
+_YEAR = re.compile(r"\D*(?:19|20)?(\d\d)(?!\d)")
 
 
 def read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
@@ -34,16 +38,17 @@ def read_manifest(path: Path, problems: list[Problem]) -> dict[str, RunInfo]:
 
 
 def institution_of(tag: str) -> str | None:
-    """The letters that a run's tag begins with, if digits follow: of `lcc05a`, `lcc`."""
-    found = re.match(r"([^\W\d_]{2,})\d", tag)
-    return found[1].casefold() if found else None
+    """The letters that a run's tag begins with, if digits follow: of `lcc05a`, `lcc`. Those behind a year if it begins
+    with one, without the letter of the run: of `05lcca`, too."""
+    found = _AHEAD.match(tag) or _BEHIND.fullmatch(tag)
+    return (found[1] or found[2]).casefold() if found else None
 
 
 def alike_tags(path: Path, manifest: Mapping[str, RunInfo]) -> Iterator[Problem]:
     """Runs that look like those of one institution in one year, of which some are in no group."""
     alike: dict[tuple[str, str], list[RunInfo]] = {}
     for info in manifest.values():
-        if (name := institution_of(info.run)) and (year := re.match(r"\D+(\d\d)(?!\d)", info.run)):
+        if (name := institution_of(info.run)) and (year := _YEAR.match(info.run)):
             alike.setdefault((name, year[1]), []).append(info)
     for (name, _), runs in alike.items():
         if len(runs) > 1 and not all(info.group for info in runs):

@@ -8,17 +8,18 @@ the key moves the right ones to `nuggets.jsonl` and gives them an id.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import NuggeteerError, Problem
+from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.fields import as_written
-from nuggeteer.formats.append import append_line
+from nuggeteer.formats.append import append_line, read_appended
 from nuggeteer.formats.handed_in import Proposed
-from nuggeteer.formats.jsonl import is_regular, read_jsonl
+from nuggeteer.formats.jsonl import is_regular
 from nuggeteer.languages import ENGLISH, Language
 from nuggeteer.records import Importance
 from nuggeteer.text import words
@@ -57,13 +58,22 @@ def repeats(text: str, known: Iterable[frozenset[str]]) -> bool:
     return False
 
 
-def read_proposals(root: Path) -> list[tuple[str, str]]:
+def read_proposals(root: Path, problems: list[Problem]) -> list[tuple[str, str]]:
     """(qid, text) of what was proposed before, by whomever."""
-    path, problems = root / "proposals.jsonl", list[Problem]()
-    if not path.exists() or not is_regular(path, problems, root):
+    path = root / "proposals.jsonl"
+    if not os.path.lexists(path) or not is_regular(path, problems, root):
         return []
-    lines = [(line.get("qid"), line.get("text")) for _, line in read_jsonl(path, problems)]
+    lines = [(line.get("qid"), line.get("text")) for _, line in read_appended(path, problems)]
     return [(qid, text) for qid, text in lines if isinstance(qid, str) and isinstance(text, str)]
+
+
+def known_proposals(root: Path) -> list[tuple[str, str]]:
+    """As `read_proposals`; raises `InputError` where a line cannot be read, or it would be proposed again."""
+    problems: list[Problem] = []
+    found = read_proposals(root, problems)
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+    return found
 
 
 def propose(root: Path, proposal: Proposal) -> Proposal:
@@ -81,7 +91,7 @@ def propose(root: Path, proposal: Proposal) -> Proposal:
 
 def propose_again(root: Path, assessor: str, proposed: Sequence[Proposed]) -> int:
     """Append what an assessor proposed on a page, except what anybody proposed before; returns how many are new."""
-    known = {(qid, text.strip()) for qid, text in read_proposals(root)}
+    known = {(qid, text.strip()) for qid, text in known_proposals(root)} if proposed else set()
     new = 0
     for line in (dict(one.line) for one in proposed):
         if (line["qid"], line["text"].strip()) not in known:

@@ -32,7 +32,9 @@ ZIP = b"PK\x03\x04"
 DELIMITERS = ",;\t"
 _BLANKS = b" \t\r\n"
 # How a cell begins that a spreadsheet would compute, in some languages also in wide letters, or that is marked as text.
-_FORMULA = re.compile(r"'*[=+@\t\r\n＝＋＠－-]")
+_FORMULA = re.compile(r"\A'*[=+@\t\r\n＝＋＠－-]")
+_MARKED = re.compile(r"(?<=[,;\t])'(?='*[=+@＝＋＠－-])")
+_INSIDE = re.compile(r"(?<=[,;\t])(?='*[=+@＝＋＠－-])")
 
 Kind = Literal["lines", "document", "zip", "text", "empty"]
 
@@ -194,9 +196,9 @@ def read_document(path: Path) -> Any:
     return document
 
 
-def read_whole(path: Path) -> bytes:
-    """The bytes of a file, unpacked, if it is not too large."""
-    most = LARGEST
+def read_whole(path: Path, most: int | None = None) -> bytes:
+    """The bytes of a file, unpacked, if there are no more than `most`, or than can be read whole."""
+    most = LARGEST if most is None else most
     try:
         with path.open("rb") as raw:
             packed = raw.read(len(GZIP)) == GZIP
@@ -251,18 +253,17 @@ def _rows(path: Path, content: bytes, problems: list[Problem]) -> Iterator[tuple
 def as_table(rows: Sequence[Mapping[str, Any]], delimiter: str) -> bytes:
     """Rows as a table. Cells that are no text are JSON.
 
-    A text that a spreadsheet would take for a formula has `'` before it, as spreadsheets have it for a text."""
+    A text that a spreadsheet would take for a formula has `'` before it, as spreadsheets have it for a text, and so has
+    one inside a cell where another spreadsheet, with other delimiters, would begin a cell."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = [columns]
     for row in rows:
         cells = (row.get(column) for column in columns)
         table.append(["" if cell is None else cell if isinstance(cell, str) else as_json(cell) for cell in cells])
     text = io.StringIO(newline="")
-    # Python puts no quotes around a carriage return, at which a spreadsheet begins a new row.
-    returns = any("\r" in cell for cells in table for cell in cells)
-    quoting: Literal[0, 1] = csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
-    writer.writerows([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells] for cells in table)
+    # Quotes everywhere: a carriage return, around which Python puts none, begins a new row in a spreadsheet.
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerows([_INSIDE.sub("'", _FORMULA.sub(r"'\g<0>", cell, count=1)) for cell in cells] for cells in table)
     try:
         return text.getvalue().encode()
     except UnicodeEncodeError as error:
@@ -271,6 +272,7 @@ def as_table(rows: Sequence[Mapping[str, Any]], delimiter: str) -> bytes:
 
 def _as_meant(cell: str) -> str:
     """A cell without the mark of a text that `as_table` gave to it."""
+    cell = _MARKED.sub("", cell)
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

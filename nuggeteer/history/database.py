@@ -16,6 +16,7 @@ import sqlite3
 import stat
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -87,6 +88,7 @@ MIGRATIONS = [
 ]
 SUFFIXES = ("-journal", "-wal", "-shm", "")  # of SQLite's files
 LONGEST_VALUE = 2 * LONGEST_LINE  # bytes of a row
+LARGEST_COPY = 250_000_000  # bytes of a file and its log that are copied to be read
 
 
 class Database:
@@ -168,7 +170,7 @@ class Database:
             path = Path(f"{self.path}{suffix}")
             try:  # one look: another process may remove the file before a second
                 status = path.lstat()
-                if status.st_nlink > 1 and not suffix:
+                if status.st_nlink > 1 and not suffix and not only_reads():
                     status = self._without_draft()
             except (FileNotFoundError, NotADirectoryError):
                 continue
@@ -188,10 +190,11 @@ class Database:
             raise fail(found[0], what, "move it away, too")
 
     def _without_draft(self) -> os.stat_result:
-        """The status of the file, once it has no second name from the moment in which it was created."""
+        """The status of the file, once it has no second name from the moment in which it was created. A folder that is
+        a link is not of that moment, and leads to a file that somebody else may need."""
         for draft in self.path.parent.glob(f".{self.path.name}.*/{self.path.name}"):
             with suppress(OSError):
-                if draft.samefile(self.path):
+                if not draft.parent.is_symlink() and os.path.samestat(draft.lstat(), self.path.lstat()):
                     draft.unlink()
         return self.path.lstat()
 
@@ -236,6 +239,7 @@ class Database:
         try:
             if self._version(db) in (0, len(MIGRATIONS)):
                 return db
+            self._check_size(self.path)
             copy = sqlite3.connect(":memory:", isolation_level=None)
             db.backup(copy)
         except BaseException:
@@ -248,6 +252,7 @@ class Database:
         """The file with what its write-ahead log holds. SQLite would do this in place, and cannot: nothing may be
         written here."""
         log = Path(f"{self.path}-wal")
+        self._check_size(self.path, log)
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "history.sqlite3"
             before = None
@@ -257,6 +262,12 @@ class Database:
             with closing(self._connect(copy, "mode=rw")) as db:
                 db.execute("PRAGMA journal_mode = DELETE")
             return copy.read_bytes()
+
+    def _check_size(self, *files: Path) -> None:
+        """Raises `InputError` if files that would have to be copied are too large for it."""
+        if sum(file.stat().st_size for file in files) > LARGEST_COPY:
+            what = f"has more than {LARGEST_COPY:,} bytes with its log, too many to copy where nothing may be written"
+            raise fail(self.path, what, "nuggeteer history, where you may write, brings it up to date")
 
     def _connect(self, path: Path, how: str) -> sqlite3.Connection:
         uri = f"{path.absolute().as_uri()}?{how}"
@@ -287,14 +298,11 @@ class Database:
         return db
 
     def _check_schema(self, db: sqlite3.Connection) -> None:
-        """Nothing of a stranger's runs when the tables are read or written."""
-        expected = _columns(tuple(MIGRATIONS[: self._version(db)]))
-        for kind, which in (("trigger", "type = 'trigger'"), ("virtual table", "type = 'table' AND NOT rootpage")):
-            if found := db.execute(f"SELECT name FROM sqlite_master WHERE {which}").fetchone():
-                raise self._damaged(f"it holds a {kind}, {found[0]!r}")
-        ours = {table for table, *_ in expected}
-        if wrong := expected ^ {column for column in db.execute(_COLUMNS) if column[0] in ours}:
-            raise self._damaged(f"the table {min(str(table) for table, *_ in wrong)} is not as it was made")
+        """Nothing of a stranger's runs when tables are read or written: the schema is to the letter as we make it."""
+        ours, found = Counter(_schema(tuple(MIGRATIONS[: self._version(db)]))), Counter(db.execute(_SCHEMA))
+        if wrong := (found - ours) or (ours - found):
+            kind, name = min((str(row[0]), str(row[1])) for row in wrong)
+            raise self._damaged(f"the {kind:.20} {name!r:.80} is not as nuggeteer makes it")
 
     def _version(self, db: sqlite3.Connection) -> int:
         """The version of the file; 0 if it is new."""
@@ -352,20 +360,17 @@ class Database:
         return fail(self.path, f"SQLite says: {error}", "check the disk, the permissions and the file")
 
 
-_COLUMNS = """
-    SELECT m.name, c.name, c.type, c."notnull", c.pk, c.hidden FROM sqlite_master m, pragma_table_xinfo(m.name) c
-    WHERE m.type = 'table'
-"""
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _UNCLEAR = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)  # what SQLite reports for a full disk when it opens a file
 
 
 @cache
-def _columns(migrations: tuple[str, ...]) -> set[tuple[object, ...]]:
-    """The columns of all tables after these migrations."""
+def _schema(migrations: tuple[str, ...]) -> list[tuple[object, ...]]:
+    """The schema after these migrations, row by row."""
     with closing(sqlite3.connect(":memory:")) as db:
         for steps in migrations:
             db.executescript(steps)
-        return set(db.execute(_COLUMNS))
+        return list(db.execute(_SCHEMA))
 
 
 def _is_full(folder: Path) -> bool:

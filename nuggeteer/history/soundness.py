@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from nuggeteer.errors import NuggeteerError
+
 SHOWN_BUILDS = 3  # of those that share a damage
 MOST = 10**15  # of any count; far beyond all that is real, and exact as a float
 ROUNDING = 1e-6  # by which a share may miss 0 or 1
@@ -61,7 +63,7 @@ _BY_QUESTION = _refers("question_scores", {"scoring": "scoring", "measure": "mea
 # For each column of each table, what a sound value fulfils. A table comes after those it refers to.
 CHECKS: dict[str, dict[str, str]] = {
     "builds": {
-        "id": "id IS NOT NULL",
+        "id": _count("id", 1),
         "run": _text("run"),
         "label": _optional("label", _text("label")),
         "time": _TIME.format("time"),
@@ -96,7 +98,7 @@ CHECKS: dict[str, dict[str, str]] = {
         "docid": "docid IS NULL OR typeof(docid) = 'text'",
     },
     "scorings": {
-        "id": _MADE,
+        "id": f"{_count('id', 1)} AND {_MADE}",
         "build": _refers("builds", {"build": "id"}, "scorings"),
         "time": _TIME.format("time"),
         "version": _text("version"),
@@ -134,7 +136,7 @@ CHECKS: dict[str, dict[str, str]] = {
         "text": _optional("text", _refers("texts", {"text": "id"}, "outcomes")),
     },
     "rulings": {
-        "id": "id IS NOT NULL",
+        "id": _count("id", 1),
         "build": _refers("builds", {"build": "id"}, "rulings"),
         "time": _TIME.format("time"),
         "decision": "decision IN ('PASS', 'FAIL', 'UNDECIDED')",
@@ -237,12 +239,16 @@ def described(damage: Sequence[Damage], names: Mapping[int, str]) -> Iterator[tu
 
 
 def free_id(db: sqlite3.Connection, table: str) -> int:
-    """An id above all that are given or referred to: a row that is missing must not be taken for a new one."""
+    """An id above all that are given or referred to: a row that is missing must not be taken for a new one. Those that
+    are too large for an id of ours do not count."""
     used = " UNION ALL ".join(
-        f"SELECT max({column}) FROM main.{of} WHERE typeof({column}) = 'integer'"
+        f"SELECT max({column}) FROM main.{of} WHERE typeof({column}) = 'integer' AND {column} <= {MOST}"
         for of, column in ((table, "id"), *_REFERENCES[table])
     )
     (most,) = db.execute(f"SELECT max(0, ifnull(max(used), 0)) FROM (SELECT NULL AS used UNION ALL {used})").fetchone()
+    if most >= MOST:
+        what = f"a row of the history's {table} has the id {most}, above which there is none to give"
+        raise NuggeteerError(f"{what}; move the history away, and score --record starts a new one")
     return int(most) + 1
 
 

@@ -7,7 +7,6 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -83,28 +82,62 @@ class _Messages(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer) -> int:
         if not self._ready:
             line = rest = self._lines.readline(LONGEST_MESSAGE)
-            end = line[-_ENDS:]
+            found, end = None, line[-_LONGEST_ID:]
             while rest and not rest.endswith(b"\n"):
                 rest = self._lines.readline(1 << 16)
-                end = (end + rest)[-_ENDS:]
-            self._ready = _answerable(line, end) if line else b""
+                found, end = found or _find_id(end + rest), (end + rest)[-_LONGEST_ID:]
+            if len(line) < LONGEST_MESSAGE or line.endswith(b"\n"):
+                self._ready = _answerable(line) if line else b""
+            else:
+                number = _find_id(line[:_LONGEST_ID]) or _find_id(end) or _find_id(line) or found
+                self._ready = _refused(json.loads(number[1]) if number else None)
         view = memoryview(buffer).cast("B")
         count = min(len(view), len(self._ready))
         view[:count], self._ready = self._ready[:count], self._ready[count:]
         return count
 
 
-_ENDS: Final = 200  # bytes at both ends of a message, where its id may stand
+_LONGEST_ID: Final = 200  # bytes of an id with its key, and characters of one that is answered
+_WRONG: Final = f"not a request in JSON-RPC 2.0 of at most {LONGEST_MESSAGE:,} bytes"
 _find_id = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[\w-]{1,100}")').search
 
 
-def _answerable(line: bytes, end: bytes) -> bytes:
-    """The message of a line; where there is none, a message with its id that says so, and is refused."""
-    with suppress(ValueError, RecursionError):
+def _answerable(line: bytes) -> bytes:
+    """The message of a line as the SDK answers it. What is none becomes a request with its id that says so, and that
+    the SDK refuses; each of a list does."""
+    if not line.strip():
+        return b"\n"
+    try:
         message = json.loads(line)
-        if not is_deep(message):
-            # Half a surrogate pair becomes a question mark.
-            return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-    number = _find_id(line[:_ENDS]) or _find_id(end)
-    wrong = json.dumps(f"not a message in JSON of at most {LONGEST_MESSAGE:,} bytes").encode()
-    return b'{"jsonrpc": "2.0", "id": %b, "method": %b}\n' % (number[1], wrong) if number else b"\n"
+    except (ValueError, RecursionError):
+        number = _find_id(line[:_LONGEST_ID]) or _find_id(line[-_LONGEST_ID:]) or _find_id(line)
+        return _refused(json.loads(number[1]) if number else None)
+    if isinstance(message, list):
+        return b"".join(_refused(one.get("id") if isinstance(one, dict) else None) for one in message or [None])
+    if not isinstance(message, dict) or is_deep(message) or not _is_message(message):
+        return _refused(message.get("id") if isinstance(message, dict) else None)
+    return _encoded(message)
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    """Whether it is a request, a notification, or an answer to a request of ours."""
+    if message.get("jsonrpc") != "2.0" or not _is_id(message.get("id", 0)):
+        return False
+    if "method" not in message:
+        return "result" in message or "error" in message
+    return isinstance(message["method"], str) and isinstance(message.get("params", {}), dict)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _refused(number: object) -> bytes:
+    """A request that is refused. The SDK takes no id but a whole number or a text: anything else is called "null"."""
+    own = number if _is_id(number) and len(str(number)) <= _LONGEST_ID else "null"
+    return _encoded({"jsonrpc": "2.0", "id": own, "method": _WRONG})
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    """One line. Half a surrogate pair becomes a question mark."""
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

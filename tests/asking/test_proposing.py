@@ -76,6 +76,28 @@ def test_a_reply_without_facts_is_listed_and_nothing_is_guessed(ask_folder, cont
     assert proposals(root) == []
 
 
+def test_a_kept_reply_that_was_edited_is_listed_too(ask_folder, capsys):
+    with FakeServer([reply("Its number is 0.")]) as server:
+        root = ask_folder(server, questions=1)
+        propose(root)
+        calls = root / "judges/calls/fake.proposals.jsonl"
+        calls.write_text(json.dumps({**json.loads(calls.read_text()), "reply": "edited"}) + "\n")
+        capsys.readouterr()
+        assert propose(root) == 0
+    assert "No reply to use on q0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["{" + " " * 10_000_001, "no JSON", "[]"], ids=["long", "no JSON", "a list"])
+def test_proposals_that_cannot_be_read_are_not_asked_for_again(ask_folder, line, capsys):
+    with FakeServer() as server:
+        root = ask_folder(server)
+        (root / "proposals.jsonl").write_text(f"{line}\n")
+        assert propose(root) == 2
+        assert main(["check", "--collection", str(root)]) == 2
+        assert server.requests == []
+    assert capsys.readouterr().err.count("proposals.jsonl:1: ") == 1
+
+
 def test_limits_hold_here_too(ask_folder):
     with FakeServer(always=lambda request: reply("x")) as server:
         root = ask_folder(server, questions=20)

@@ -6,11 +6,13 @@ import base64
 import binascii
 import html
 import json
+import quopri
 import re
+import time
 from urllib.parse import quote, unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nuggeteer.asking.secret import READ, Secret
@@ -83,6 +85,62 @@ def test_nobody_who_decodes_a_text_finds_the_key(key, encodings, innermost, befo
     for encoding in encodings:
         text = ENCODINGS[encoding](text)
     assert not shows(Secret(key).hidden(f"{before}{text}{after}"), key, depth=2)
+
+
+WITHIN = {
+    **{name: encode for name, encode in {**ENCODINGS, **INNERMOST}.items() if name not in ("as it is", "shouted")},
+    "JSON with braces": lambda text: "".join(f"\\u{{{ord(c):x}}}" for c in text),
+    "long escapes": lambda text: "".join(f"\\U{ord(c):08x}" for c in text),
+    "wide percents": lambda text: "".join(f"%u{ord(c):04x}" for c in text),
+    "octal": lambda text: "".join(f"\\{ord(c):03o}" for c in text),
+    "quoted-printable": lambda text: "".join(f"={ord(c):02X}" for c in text),
+    "quoted-printable in lines": lambda text: quopri.encodestring(b"x" * 40 + text.encode()).decode(),
+    "base64 in lines": lambda text: base64.encodebytes(b"x" * 40 + text.encode() + b"y" * 60).decode(),
+    "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16")).decode(),
+    "hexadecimal with colons": lambda text: text.encode().hex(":"),
+    "a list of hexadecimal numbers": lambda text: ", ".join(f"0x{ord(c):02X}" for c in text),
+}
+
+
+@settings(max_examples=500)
+@given(
+    KEYS,
+    st.sampled_from([str, str.upper, str.lower]),
+    st.lists(st.sampled_from(sorted(WITHIN)), min_size=1, max_size=4),
+    st.text(" .:!?<>abcxyzé19", max_size=5),
+    st.text(" .:!?<>ABCXYZé19", max_size=5),
+)
+def test_a_key_is_struck_out_in_any_form_within_any_other(key, case, forms, before, after):
+    text = case(key)
+    for form in forms:
+        text = WITHIN[form](text)
+    assert "***" in Secret(key).hidden(f"{before} {text} {after}")
+    assert "***" in Secret(key).hidden(as_json(f"{before} {text} {after}"))
+
+
+@pytest.mark.parametrize("form", WITHIN)
+def test_a_form_within_itself_is_read_to_its_end(form):
+    text = KEY
+    for _ in range(12):
+        text = WITHIN[form](text)
+        if len(text) > 100_000:
+            break
+        assert "***" in Secret(KEY).hidden(text)
+
+
+def test_many_depths_take_no_time_and_nothing_is_kept_of_them():
+    """A text of 390 kB in which the key stands 618 times, each time within one more encoding."""
+    text = "".join(f"%{'25' * depth}73k-SECRE" for depth in range(618))
+    begun = time.process_time()
+    assert Secret("sk-SECRE").hidden(text) == "***"
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    "text", [base64.b64encode(bytes(range(256)) * 1000).decode(), "one two\n" * 50_000, "ab12" * 90_000]
+)
+def test_what_only_looks_like_a_form_is_kept(text):
+    assert Secret(KEY).hidden(text) == text
 
 
 @given(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import socket
 import time
@@ -134,17 +135,19 @@ def echo(yard: Yard) -> Echoed:
 
         def act(request: Request, repeat: Callable[[str, str], str] = repeat, own: Any = own) -> Fault:
             labels = labels_of(request)
-            qid = request.answer.rpartition(" ")[2]
+            qid = re.search(r"^Question: (q\d+)$", request.prompt, re.MULTILINE)[1]
             own |= {(qid, str(ASKED.index(nugget))): one for nugget, one in zip(request.nuggets, labels, strict=True)}
             if len(request.nuggets) < len(ASKED):
                 return Fault(content=reply_of(labels))  # one was refused, and is asked for again in halves
             result.replies += 1
             return Fault(content=repeat(request.answer, reply_of(labels)))
 
-        qids = [f"q{number}" for number in range(len(PLANTS))]
+        texts = [text for plant in PLANTS for text in (plant, f"{plant} apples are bad") if text.strip()]
+        qids = [f"q{number}" for number in range(len(texts))]
+        write_lines(root / "questions.jsonl", [{"qid": qid, "text": qid} for qid in qids])
         nuggets = [{"qid": q, "nugget": str(n), "text": text} for q in qids for n, text in enumerate(ASKED)]
         write_lines(root / "nuggets.jsonl", [{**nugget, "importance": "vital"} for nugget in nuggets])
-        answers = [{"qid": q, "text": f"{text} apples are bad {q}"} for q, text in zip(qids, PLANTS, strict=True)]
+        answers = [{"qid": qid, "text": text} for qid, text in zip(qids, texts, strict=True)]
         write_lines(root / "runs" / "r.jsonl", answers)
         with FakeServer(always=act) as server:
             (root / "nuggeteer.toml").write_text(server.settings())

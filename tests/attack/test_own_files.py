@@ -184,6 +184,7 @@ WRITTEN = {
     "judges/fake.jsonl": ["ask", "r", "--all"],
     "judges/calls/fake.jsonl": ["ask", "r", "--all"],
     "judges/calls/fake.proposals.jsonl": ["ask", "r", "--propose", "answers"],
+    "judges/fake.proposals.jsonl": ["ask", "r", "--propose", "answers"],
     "history.sqlite3": ["score", "r", "--record", "--label", "next"],
     "history.sqlite3-wal": ["score", "r", "--record", "--label", "next"],
     "history.sqlite3-shm": ["history"],
@@ -204,9 +205,19 @@ def test_nothing_is_written_to_a_file_with_a_second_name(root, tmp_path, monkeyp
         before = outside.read_bytes()
         monkeypatch.setattr("sys.stdin", io.StringIO("p v New fact\ny\ny\ny\n"))
         assert main([*WRITTEN[name], "--collection", str(root)]) == 2
+        assert server.requests == []  # nothing is paid for that cannot be kept
     told = "".join("".join(capsys.readouterr()).split())  # in lines of any width
     assert f"{path.name}:hasanothernameelsewhere(ahardlink)" in told
     assert outside.read_bytes() == before
+
+
+def test_a_list_of_proposals_with_a_second_name_is_seen_before_anything_is_asked(root, tmp_path):
+    with FakeServer() as server:
+        (root / "nuggeteer.toml").write_text(server.settings())
+        (root / "proposals.jsonl").write_bytes(b"")
+        (tmp_path / "outside").hardlink_to(root / "proposals.jsonl")
+        assert main(["ask", "r", "--propose", "answers", "--collection", str(root)]) == 2
+        assert server.requests == []
 
 
 def test_a_history_that_was_just_created_when_its_process_died_is_opened(root, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import sys
 import pytest
 
 from nuggeteer.cli.main import main
+from nuggeteer.collection.folder import check
+from nuggeteer.formats import objects
 from tests.conftest import ROOT, write_lines
 
 pytestmark = pytest.mark.slow
@@ -65,6 +68,19 @@ def test_two_small_files_do_not_multiply_to_more_than_any_memory(tmp_path, capsy
     write_lines(root / "runs" / "r.jsonl", [{"qid": "q0", "text": "x"}] * 40_000)
     assert main(["score", "r", "--collection", str(root)]) == 2
     assert "1,600,000,000 pairs of a response and a nugget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["nuggets.jsonl", "judgements/a.jsonl", "runs/r.jsonl"])
+@pytest.mark.parametrize(("end", "packed"), [("", False), ("\n", False), ("\n", True)])
+def test_a_document_that_is_longer_than_a_line_is_not_read_to_be_named(name, end, packed, tmp_path, monkeypatch):
+    """A hundred MB of empty objects took 5 GB."""
+    read = []
+    monkeypatch.setattr(objects, "parsed", lambda content: read.append(len(content)) or [])
+    root = collection(tmp_path, 20, 1)
+    content = b"[" + f"{{}},{end}".encode() * 4_000_000
+    (root / name).write_bytes(gzip.compress(content, 1) if packed else content)
+    assert any(problem.severity == "error" for problem in check(root))
+    assert read == []
 
 
 def test_too_little_memory_is_called_that(monkeypatch, capsys):

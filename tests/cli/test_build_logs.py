@@ -52,6 +52,7 @@ LISTED = [
     ["diff", OLD, NEW, "--markdown", "-"],
     ["score", OLD, NEW, "--questions", "--nuggets", "--record", "--label", "::error::label"],
     ["score", "::error::none"],
+    ["score", OLD, "--leaderboard", "-"],
     ["compare", OLD, NEW, "##[error]x", "--by", "kind"],
     ["history"],
     ["history", "--nugget", f"{QIDS[0]}/{COMMANDS[0]}"],

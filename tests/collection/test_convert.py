@@ -19,7 +19,7 @@ from nuggeteer.collection.convert import convert_into, convert_out
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.ledger import Ledger
-from nuggeteer.collection.manifest import alike_tags
+from nuggeteer.collection.manifest import alike_tags, institution_of
 from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import read_bundle
@@ -687,7 +687,32 @@ def test_a_column_names_the_institutions(tmp_path):
     }
 
 
-@pytest.mark.parametrize("tags", [["run01", "run02"], ["gpt4", "gpt5"], ["x05a", "x05b"], ["lcc2005a", "lcc2006a"]])
+@pytest.mark.parametrize(
+    ("tags", "name"),
+    [
+        (["MIT2006a", "MIT2006b"], "mit"),
+        (["nyu_05_1", "nyu_05_2"], "nyu"),
+        (["05lcca", "05lccb"], "lcc"),
+        (["2006-uams1", "2006-uams2"], "uams"),
+        (["csail1999x", "CSAIL99y"], "csail"),
+    ],
+)
+def test_tags_of_an_institution_are_known_in_several_forms(tags, name):
+    (problem,) = alike_tags(Path("runs.jsonl"), {tag: RunInfo(tag) for tag in tags})
+    assert problem.what.startswith(f"{tags[0]}, {tags[1]} look like runs of one institution")
+    assert f'"group": "{name}"' in problem.remedy
+    assert {institution_of(tag) for tag in tags} == {name}
+
+
+@pytest.mark.parametrize("tag", ["solo", "x05a", "build-a", "2024", "05", "2024-run-a", "05x"])
+def test_other_tags_name_none(tag):
+    assert institution_of(tag) is None
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [["run01", "run02"], ["gpt4", "gpt5"], ["x05a", "x05b"], ["lcc2005a", "lcc2006a"], ["build-101", "build-102"]],
+)
 def test_tags_of_other_kinds_are_not_taken_for_an_institution_s(tags):
     assert list(alike_tags(Path("runs.jsonl"), {tag: RunInfo(tag) for tag in tags})) == []
 

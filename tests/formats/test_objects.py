@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -90,6 +91,20 @@ FORMULAS = st.text("=+-@＝＋－＠'\"\r\n\t ok1,;", max_size=8)
 def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet(rows, delimiter):
     text = as_table(rows, delimiter).decode()
     assert [cell for cell in as_a_spreadsheet(text, delimiter) if cell[:1] in tuple("=+-@＝＋－＠\t\r\n")] == []
+
+
+@given(st.lists(st.dictionaries(FORMULAS, FORMULAS, min_size=2), min_size=1, max_size=4))
+def test_no_text_begins_a_formula_where_a_spreadsheet_has_another_delimiter(rows):
+    """It takes a semicolon or a tab behind a quotation for the end of a cell."""
+    text = as_table(rows, ",").decode()
+    assert re.findall(r"[;\t][=+@＝＋＠－-]", text) == []
+    assert all(line.startswith('"') for line in re.split(r'(?<=")\n(?=")', text))
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path):
+    rows = [{"a": "x;=1+1", "b": "'-y,+2"}, {"a": "=;'=1", "b": "(3,-4)\t@"}]
+    (tmp_path / "x.csv").write_bytes(as_table(rows, ","))
+    assert read(tmp_path / "x.csv")[0] == rows
 
 
 def test_a_carriage_return_begins_no_row():

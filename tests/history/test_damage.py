@@ -153,6 +153,23 @@ def test_a_page_of_a_damaged_history(root, tmp_path, capsys, table):
         call(capsys, case, "history", "--nugget", "q1/1")
 
 
+@pytest.mark.parametrize("table", ["builds", "questions", "nuggets", "texts", "scorings"])
+def test_an_id_above_which_sqlite_has_none_stops_no_record(root, capsys, table):
+    """The build with it is not the newest for all time either."""
+    assert execute(root, f"UPDATE {table} SET id = {2**63 - 1} WHERE id = 1") == 1
+    for command in (["score", "new", "--record", "--label", "later"], ["nightly", "mid"]):
+        assert call(capsys, root, *command)[0] in (0, 1), command
+    builds = json.loads(call(capsys, root, "history", "--json", "-")[1])["trends"][0]["builds"]
+    assert builds[-1]["run"] == "mid"
+
+
+def test_an_id_that_leaves_no_other_is_an_error(root, capsys):
+    execute(root, f"UPDATE texts SET id = {10**15} WHERE id = 1")
+    code, _, told = call(capsys, root, "score", "new", "--record", "--label", "later")
+    assert code == 2
+    assert "above which there is none to give" in told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table", sorted({table for table, _, _ in columns()} - {"rulings"}))  # not every build has one
 @pytest.mark.parametrize("where", ["", "WHERE rowid = 1"], ids=["all", "one"])

@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import struct
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -14,6 +14,7 @@ from nuggeteer.cli.main import main
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.cache import reading_only
 from nuggeteer.history import database
+from nuggeteer.history.database import Database
 from nuggeteer.history.store import History
 from nuggeteer.scoring.scorer import score
 
@@ -120,25 +121,87 @@ def test_the_log_of_our_own_process_that_died_is_read(collection, path, tmp_path
     assert [scoring.label for scoring in History.of(copy).scorings("f3")] == ["mine", "later"]
 
 
+HEAVY = " + ".join(["length(replace(hex(zeroblob(9000000)), '0', '1'))"] * 30)
+QUOTED = HEAVY.replace("'", "''")
 CHANGES = {
-    "a trigger": "CREATE TRIGGER t AFTER UPDATE ON builds BEGIN UPDATE builds SET label = 'theirs'; END",
-    "a virtual table": "CREATE VIRTUAL TABLE v USING rtree(id, low, high)",
-    "the table builds": "ALTER TABLE builds ADD COLUMN more TEXT AS (hex(zeroblob(1000000))) VIRTUAL",
+    "trigger": ["CREATE TRIGGER t AFTER UPDATE ON builds BEGIN UPDATE builds SET label = 'theirs'; END"],
+    "Trigger": [  # SQLite takes it for one, whatever its type is called
+        "CREATE TRIGGER t AFTER UPDATE ON builds BEGIN UPDATE builds SET label = 'theirs'; END",
+        "UPDATE sqlite_master SET type = 'Trigger' WHERE name = 't'",
+    ],
+    "table 'v'": ["CREATE VIRTUAL TABLE v USING rtree(id, low, high)"],
+    "table 'v' ": [
+        "CREATE VIRTUAL TABLE v USING rtree(id, low, high)",
+        "UPDATE sqlite_master SET rootpage = 2 WHERE name = 'v'",
+    ],
+    "table 'builds'": ["ALTER TABLE builds ADD COLUMN more TEXT AS (hex(zeroblob(1000000))) VIRTUAL"],
+    "table 'texts'": [
+        f"UPDATE sqlite_master SET sql = rtrim(sql, ')') || ', CHECK ({QUOTED} > 0))' WHERE name = 'texts'"
+    ],
+    "index 'i'": [f"CREATE INDEX i ON builds (id + {HEAVY})"],
+    "view": ["CREATE VIEW w AS SELECT hex(zeroblob(1000000)) FROM builds"],
+    "index 'scorings_of_builds'": ["DROP INDEX scorings_of_builds"],
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_schema_could_run_is_refused_before_anything_is_written(collection, path, monkeypatch, what):
     """Also before an older file is brought up to date, when a trigger would run with what is changed."""
-    with closing(sqlite3.connect(path)) as db:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = DELETE")
-        db.execute(CHANGES[what])
+        db.execute("PRAGMA writable_schema = ON")
+        with suppress(sqlite3.DatabaseError):  # of a table that SQLite itself finds strange now
+            for step in CHANGES[what]:
+                db.execute(step)
     before = path.read_bytes()
     monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, "UPDATE builds SET label = 'ours'"])
     for act in (lambda: History.of(collection.root).scorings("f3"), lambda: record(collection)):
-        with pytest.raises(NuggeteerError, match=f"is damaged .*{what}"):
+        with pytest.raises(NuggeteerError, match=rf"is damaged \(the {what.strip()}.* is not as nuggeteer makes it"):
             act()
         assert path.read_bytes() == before
+
+
+def test_a_history_of_each_earlier_version_is_as_it_was_made(collection, path, monkeypatch):
+    newest = database.MIGRATIONS
+    for version in range(1, len(newest) + 1):
+        for name in ("history.sqlite3", "history.sqlite3-wal", "history.sqlite3-shm"):
+            path.with_name(name).unlink(missing_ok=True)
+        monkeypatch.setattr(database, "MIGRATIONS", newest[:version])
+        Database(path).write(lambda db: None)
+        monkeypatch.setattr(database, "MIGRATIONS", newest)
+        record(collection)
+        assert len(History.of(collection.root).scorings("f3")) == 1
+
+
+def test_no_link_beside_a_history_deletes_a_file(collection, path, tmp_path, capsys):
+    """A hard link to somebody's history, and a link to their folder that is called as a draft of ours."""
+    other = tmp_path / "other"
+    other.mkdir()
+    path.rename(other / path.name)
+    path.hardlink_to(other / path.name)
+    path.with_name(f".{path.name}.x").symlink_to(other)
+    assert call(capsys, collection.root, "history")[0] == 2
+    assert (other / path.name).exists()
+
+
+def test_an_agent_that_only_reads_removes_no_draft(collection, path):
+    draft = path.with_name(f".{path.name}.abcdefgh") / path.name
+    draft.parent.mkdir()
+    draft.hardlink_to(path)
+    with reading_only():
+        assert len(History.of(collection.root).scorings("f3")) == 1
+    assert draft.exists()
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_no_file_of_any_size_is_copied_to_be_read(collection, path, suffix, monkeypatch):
+    if suffix:
+        path.with_name(f"{path.name}{suffix}").touch()
+    else:  # of an older version, which is read in a copy
+        monkeypatch.setattr(database, "MIGRATIONS", [*database.MIGRATIONS, "CREATE TABLE notes (note TEXT)"])
+    os.truncate(path.with_name(f"{path.name}{suffix}"), database.LARGEST_COPY + 1)
+    with reading_only(), pytest.raises(NuggeteerError, match="too many to copy"):
+        History.of(collection.root).scorings("f3")
 
 
 def record(collection):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -207,6 +208,52 @@ def test_every_message_gets_a_short_answer(folder, first):
     server.stdout.close()
     watch.cancel()
     assert int(most[1]) < 400_000  # of which the SDK and numpy have most
+
+
+PING = {"jsonrpc": "2.0", "id": 5, "method": "ping"}
+MESSAGES = {  # and the ids that answers to them have
+    "a request": (PING, [5]),
+    "a float for an id": ({**PING, "id": 7.5}, ["null"]),
+    "a bool for an id": ({**PING, "id": True}, ["null"]),
+    "null for an id": ({**PING, "id": None}, ["null"]),
+    "half a surrogate for an id": ({**PING, "id": "a\ud800"}, ["a?"]),
+    "several": ([PING, {**PING, "id": "six"}, 1], [5, "six", "null"]),
+    "an empty list": ([], ["null"]),
+    "a list of parameters": ({**PING, "params": [1]}, [5]),
+    "an older version": ({**PING, "jsonrpc": "1.0"}, [5]),
+    "no version": ({"id": 5, "method": "ping"}, [5]),
+    "no method": ({"jsonrpc": "2.0", "id": 5}, [5]),
+    "a method that is no text": ({**PING, "method": 1}, [5]),
+    "an id amid a long message": ({"jsonrpc": "x" * 600_000, "id": 5, "method": "x" * 600_000}, [5]),
+    "an id far behind": ({"jsonrpc": "x" * 2_000_000, "id": 5, "method": "x" * 600_000}, [5]),
+    "a long message without an id": (["x" * 2_000_000], ["null"]),
+    "a number": (5, ["null"]),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_what_is_no_request_is_answered_too(name):
+    """Else whoever has sent it would wait for ever."""
+    pytest.importorskip("mcp", reason="the SDK is not installed: pip install 'nuggeteer[mcp]'")
+    from mcp_types.jsonrpc import JSONRPCRequest
+
+    from nuggeteer.plugins.mcp import _Messages
+
+    message, ids = MESSAGES[name]
+    sent = io.TextIOWrapper(io.BytesIO(json.dumps(message).encode() + b"\n"))
+    taken = io.BufferedReader(_Messages(sent)).read().splitlines()
+    assert [JSONRPCRequest.model_validate_json(line).id for line in taken] == ids
+    assert all(len(line) < 300 for line in taken)
+
+
+def test_what_needs_no_answer_is_passed_on():
+    pytest.importorskip("mcp", reason="the SDK is not installed: pip install 'nuggeteer[mcp]'")
+    from nuggeteer.plugins.mcp import _Messages
+
+    messages = [{"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}]
+    sent = io.TextIOWrapper(io.BytesIO(b"\n".join(json.dumps(one).encode() for one in messages)))
+    taken = io.BufferedReader(_Messages(sent)).read().splitlines()
+    assert [json.loads(line) for line in taken] == messages
 
 
 def test_what_changes_on_disk_is_read_again(folder):

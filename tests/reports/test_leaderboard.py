@@ -51,6 +51,18 @@ def test_the_command_writes_it_and_says_what_is_undefined(sample, tmp_path, caps
     assert capsys.readouterr().out.startswith((tmp_path / "x.tsv").read_text())
 
 
+@pytest.mark.parametrize("name", ["::error::q", "##[error]q"])
+def test_no_name_in_lines_on_standard_output_is_a_command(collect, name, tmp_path, capsys):
+    """Another program reads them, so nothing in them can be escaped."""
+    made = collect([{"qid": name, "nugget": "1", "text": "a fox"}], {name: [(name, "a fox")]})
+    command = ["score", name, "--collection", str(made.root), "--leaderboard"]
+    assert main([*command, "-", "--json", str(tmp_path / "x.json")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "write it to a file" in said.err
+    assert main([*command, str(tmp_path / "x.tsv")]) == 0
+
+
 def test_auto_judge_reads_the_lines_and_finds_the_same_means(sample, tmp_path):
     """With autojudge-base, if it is installed."""
     boards = pytest.importorskip("autojudge_base.leaderboard.leaderboard", exc_type=Exception)
