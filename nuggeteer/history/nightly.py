@@ -22,7 +22,7 @@ from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import Trend, trends
+from nuggeteer.history.trend import Trend, trends, trends_today
 from nuggeteer.judging.forecast import REACH, Forecast
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
@@ -124,7 +124,7 @@ def nightly(
     matched = scorer.read(loaded)
     score = scorer.score(matched)
     (recorded,) = history.record(scorer.scores([score]), label, rerun=True)
-    trend = _trend_of(history, recorded.build, first)
+    trend = _trend_of(trends(history, first.name), recorded.build)
     at = next(i for i, build in enumerate(trend.builds) if build.scoring.build == recorded.build)
     new = BriefedRun(loaded, trend.builds[at])
     if old is None:
@@ -142,9 +142,10 @@ def nightly(
     needed = None
     if diff and matched_old and ruling.gates and ruling.decision == "UNDECIDED":
         needed = _needed(scorer, matched, matched_old, diff, ruling.gates)
-    briefing = None
+    briefing, undone = None, list[Problem]()
     if page:
-        trend = _trend_of(history, recorded.build, first)  # with the ruling
+        found, undone = trends_today(history, lambda: collection, first.name, seed, jobs, notify)
+        trend = _trend_of(found, recorded.build)  # with the ruling
         new = BriefedRun(loaded, trend.builds[at])
         from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
 
@@ -166,7 +167,7 @@ def nightly(
         scorer.notes,
         tuple(collection.machine_truth),
         briefing,
-        tuple(history.problems),
+        (*history.problems, *undone),
         collection.settings.match.language,
         collection.settings.nightly.about,
     )
@@ -216,8 +217,8 @@ def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates:
     return found
 
 
-def _trend_of(history: History, build: int, measure: Measure) -> Trend:
-    return next(trend for trend in trends(history, measure.name) if any(b.scoring.build == build for b in trend.builds))
+def _trend_of(found: Sequence[Trend], build: int) -> Trend:
+    return next(trend for trend in found if any(b.scoring.build == build for b in trend.builds))
 
 
 def _earlier_runs(collection: Collection, new: Run) -> tuple[str, ...]:

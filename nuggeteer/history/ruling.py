@@ -60,6 +60,11 @@ class NightRuling(Shown):
             return f"{what} new since {self.old.title}. The next night can be compared."
         return self.ruling.reason if self.ruling else ""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What stands beside the reason."""
+        return self.ruling.remarks if self.ruling else ()
+
     def recorded(self, signature: str) -> RecordedRuling:
         """What the history keeps of it."""
         gate_ = "; ".join(gate.rule for gate in self.gates)

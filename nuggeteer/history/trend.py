@@ -7,15 +7,16 @@ scoring with that signature, or if it has none by its latest scoring, which is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from nuggeteer.collection.answer_key import natural_order
-from nuggeteer.display import Framed, Shown
-from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.collection.folder import Collection
+from nuggeteer.display import Framed, Shown, counted
+from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.store import History, RecordedNugget, RecordedRuling, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.signature import differing_parts
@@ -33,6 +34,7 @@ SIGNATURE_PARTS = {
     "interval": "interval method",
 }
 MIN_FLICKERS = 3
+SOON = 10.0  # seconds
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,6 +241,32 @@ def trends_if_any(history: History, measure: str | None = None) -> tuple[Trend, 
     """The trends of all groups, by the measure if any build was scored by it; none where no sound build is recorded."""
     names = history.measures() if history.path.exists() else []
     return trends(history, measure if measure in names else None) if names else ()
+
+
+def trends_today(
+    history: History,
+    read: Callable[[], Collection],
+    measure: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    notify: Callable[[str], None] = lambda line: None,
+) -> tuple[tuple[Trend, ...], list[Problem]]:
+    """The trends as in `trends_if_any`. Builds that do not compare with the newest are first scored again with what is
+    known today, if that is soon done: new verdicts are the normal case. What was recorded is kept. The problems say
+    what was not done."""
+    found = trends_if_any(history, measure)
+    if history.problems or not any(build.unlike for trend in found for build in trend.builds):
+        return found, []
+    try:
+        done, left = history.rescore(read(), seed, jobs, seconds=SOON)
+    except NuggeteerError:  # the history can still be read
+        what = "its builds are shown as they were scored: the collection cannot be read, or the history not written"
+        return found, [Problem(str(history.path), None, what, "nuggeteer history --rescore says why", "warning")]
+    if done:
+        notify(f"{counted(done, 'build')} scored again with what is known today; earlier scores are kept.")
+    what = f"{counted(left, 'build')} must still be scored again"
+    problem = Problem(str(history.path), None, what, "nuggeteer history --rescore does it", "warning")
+    return trends_if_any(history, measure), [problem] if left else []
 
 
 def _trend(history: History, group: str | None, measure: str, scorings: Sequence[Sequence[Scoring]]) -> Trend:

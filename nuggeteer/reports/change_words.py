@@ -146,6 +146,5 @@ def in_words(change: NuggetChange, size: int = 240) -> list[str]:
 
 
 def in_lines(ruling: Ruling) -> list[str]:
-    """A ruling as every door prints it: the decision with its reason, and what it means for other questions."""
-    beyond = [f"{gate.beyond}." for gate in ruling.gates if gate.beyond]
-    return [f"{ruling.title}: {ruling.reason}", *beyond]
+    """A ruling as every door prints it: the decision with its reason, and what stands beside it."""
+    return [f"{ruling.title}: {ruling.reason}", *ruling.remarks]

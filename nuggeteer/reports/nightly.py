@@ -181,12 +181,12 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
     _line(out, plain(f"{_title(night.new)}{against}", "dim"))
     outcome, title = night.score.outcome, night.measure.title
     known = percent(outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed)
-    lines = [(title, number(night.interval.value), f"{between(night.interval)}, {known} known")]
+    lines = [(title, number(night.interval.value), f"95 % interval {between(night.interval)}, {known} known")]
     if night.diff:
         delta = night.diff.headline
-        lines.append(("change", difference(delta), difference_span(delta)))
+        lines.append(("change", difference(delta), f"for questions like these {difference_span(delta)}"))
     for name, value, ends in lines:
-        _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  95 % interval {ends}"))
+        _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  {ends}"))
     _draw_lost(out, night)
     for sentence, arguments in _advice(night):
         _line(out, plain(sentence))
@@ -200,11 +200,14 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
 
 
 def draw_decision(out: Console, night: Night) -> None:
-    """The decision and its reason."""
+    """The decision and its reason, and whether the night is strange."""
     heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
     for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
         line.rstrip()
         out.print(line)
+    for remark in night.ruling.remarks:
+        if remark in night.ruling.strange:  # what it means for other questions stands beside the change
+            _line(out, plain(remark))
 
 
 def _line(out: Console, line: Text) -> None:

@@ -125,7 +125,7 @@ def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys
     for page in (Path("n.html"), *Path("site").rglob("build-2.html")):
         text = html.unescape(page.read_text())
         assert f'class="decision {decision.lower()}"' in text
-        assert f"<title>{decision}: " in text
+        assert f"<title>{title}: " in text
     assert decision in (Path("site") / "index.html").read_text()
     # diff, with the same gates.
     settings = read_collection(root).settings.nightly

@@ -570,7 +570,7 @@ def test_without_time_history_says_which_builds_do_not_compare(here, capsys, mon
     write_lines(here / "judgements" / "me.jsonl", [{**text, "nugget": "3", "verdict": True}])
     main(["score", "build-103", "--record"])
     capsys.readouterr()
-    monkeypatch.setattr("nuggeteer.cli.history.SOON", 0.0)
+    monkeypatch.setattr("nuggeteer.history.trend.SOON", 0.0)
     assert main(["history"]) == 0
     out, err = capsys.readouterr()
     assert "≠ 2 builds not comparable with the latest: other judgements" in " ".join(out.split())
