@@ -10,6 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nuggeteer.history.ruling import NightRuling
     from nuggeteer.history.store import History
     from nuggeteer.history.trend import Trend
 
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _decided_today(args: argparse.Namespace, history: History, found: Sequence[Trend]) -> dict[int, str]:
+def _decided_today(args: argparse.Namespace, history: History, found: Sequence[Trend]) -> dict[int, NightRuling]:
     """By build, what today's verdicts decide, where that may differ from what was recorded."""
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.ruling import ruled_again
@@ -82,9 +83,6 @@ def _decided_today(args: argparse.Namespace, history: History, found: Sequence[T
         return {}
     try:
         collection = options.read(args)
-        return {
-            build: ruling.title
-            for build, ruling in ruled_again(collection, history, found, shown, args.seed, args.jobs, SOON)
-        }
+        return dict(ruled_again(collection, history, found, shown, args.seed, args.jobs, SOON))
     except NuggeteerError:
         return {}

@@ -136,7 +136,9 @@ def basis_of(diff: Diff) -> Basis:
 def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     delta = diff.headline
     title, interval = delta.measure.title, delta.interval
-    rule_, worse = f"{title} not worse by more than {by:g}", f"worse by more than {by:g}" if by else "worse"
+    where = "on these questions" if about == "these" else "for questions like these"
+    rule_ = f"{title} not worse by more than {by:g}" + (f" {where}" if about == "all" else "")
+    worse = f"worse by more than {by:g}" if by else "worse"
     if _changed_alike(delta):
         change = interval.value or 0.0
         return Gate(
@@ -148,7 +150,6 @@ def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     low, high = ends
     decision: Decision = "PASS" if low >= -by else "FAIL" if high < -by else "UNDECIDED"
     verb = {"PASS": "is not", "FAIL": "is", "UNDECIDED": "may be"}[decision]
-    where = "on these questions" if about == "these" else "for questions like these"
     why = f"{title} {verb} {worse} {where}: the change is {_between(low, high, -by)}"
     return Gate(rule_, decision, why, (), _beyond(delta, by, about))
 
@@ -177,7 +178,8 @@ def _kept(diff: Diff, most: int, sure: float) -> Gate:
         why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:3])
         why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"
     decision: Decision = "FAIL" if len(lost) > most else "PASS" if possible <= most else "UNDECIDED"
-    return Gate(f"at most {_losses(diff, most)}", decision, why, lost)
+    counts = "" if sure == SURE else f", of those at least {100 * sure:g} % sure"
+    return Gate(f"at most {_losses(diff, most)}{counts}", decision, why, lost)
 
 
 def possibly_lost(diff: Diff, sure: float) -> list[int]:

@@ -83,9 +83,8 @@ class Briefing(Shown):
     @property
     def otherwise(self) -> str:
         """What today's verdicts decide, if that is something else."""
-        if self.recorded is None or self.ruling.agrees(self.recorded):
-            return ""
-        return f"With today's verdicts: {self.ruling.title}. {self.ruling.reason}"
+        found = self.ruling.today(self.recorded, self.new.title) if self.recorded else ""
+        return f"{found} {self.ruling.reason}" if found else ""
 
     @property
     def key(self) -> AnswerKey:

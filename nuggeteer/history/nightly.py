@@ -137,8 +137,7 @@ def nightly(
             scorer, matched_old, matched, explain=page, measures=compared, new_outcome=score.outcome
         )
     ruling = rule_night(collection, history, old, diff)
-    if ruling.gates:
-        history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature)))
+    history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature), diff.headline if diff else None))
     needed = None
     if diff and matched_old and ruling.gates and ruling.decision == "UNDECIDED":
         needed = _needed(scorer, matched, matched_old, diff, ruling.gates)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.changes import PROBABLE
 from nuggeteer.display import Framed, Shown, counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.store import History, RecordedNugget, RecordedRuling, Scoring
@@ -58,6 +60,13 @@ class Build(Shown):
     @property
     def interval(self) -> Interval:
         return self.scoring.interval or Interval(None)
+
+    def recorded_change(self, old: Build, measure: str) -> float | None:
+        """How much it changed since another build as `nightly` recorded it; None if that was about another build or
+        measure, or with other verdicts."""
+        asked = old.scoring.build, measure, self.scoring.signature
+        ruling = self.ruling
+        return ruling.change if ruling and (ruling.old, ruling.measure, ruling.signature) == asked else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,10 +117,14 @@ class Trend(Framed):
 
     @cached_property
     def delta(self) -> Vector:
-        """Each value minus the previous comparable one; NaN if there is none."""
+        """How much each value changed since the previous comparable one: as `nightly` compared the two with these very
+        verdicts, or else their difference. NaN if there is none."""
         result = np.full(len(self.builds), np.nan)
         positions = np.flatnonzero(self.comparable)
         result[positions[1:]] = np.diff(self.value[positions])
+        for before, at in pairwise(positions.tolist()):
+            recorded = self.builds[at].recorded_change(self.builds[before], self.measure)
+            result[at] = result[at] if recorded is None else recorded
         return result
 
 
@@ -139,12 +152,12 @@ class NuggetTimelines(Shown):
 
     @cached_property
     def gained(self) -> Bools:
-        """Found, and not found in the previous comparable build."""
+        """Found, and not found in the previous comparable build, more probably than not."""
         return self._turned(True)
 
     @cached_property
     def lost(self) -> Bools:
-        """Not found, and found in the previous comparable build."""
+        """Not found, and found in the previous comparable build, more probably than not."""
         return self._turned(False)
 
     @cached_property
@@ -172,11 +185,13 @@ class NuggetTimelines(Shown):
 
     @property
     def still_missing(self) -> Ints:
-        """The nuggets lost and not found again: the vital ones first, then those that were lost last."""
+        """The nuggets lost and not found again: the vital ones first, then those that were lost last, the surest
+        first."""
         wanted = np.array([nugget.importance != "forbidden" for nugget in self.nuggets], dtype=bool)
         missing = np.flatnonzero(self.missing & wanted)
         okay = np.array([self.nuggets[i].importance != "vital" for i in missing], dtype=bool)
-        return missing[np.lexsort((missing, -self.last_lost[missing], okay))]
+        still = np.where(self.known, self.found, np.nan_to_num(self.probability))[missing, -1]
+        return missing[np.lexsort((missing, still, -self.last_lost[missing], okay))]
 
     def only(self, nugget: int) -> NuggetTimelines:
         """The timeline of one nugget."""
@@ -190,7 +205,11 @@ class NuggetTimelines(Shown):
         result = np.zeros_like(self.found)
         positions = np.flatnonzero([build.comparable for build in self.builds])
         before, after = positions[:-1], positions[1:]
-        turned = (self.found[:, after] == to) & (self.found[:, before] != to)
+        # As in `diff`: what is more probably so than not.
+        chance = np.where(np.isnan(self.probability), self.found, self.probability)
+        gone, there = 1 - chance, chance
+        probable = (gone[:, before] * there[:, after] if to else there[:, before] * gone[:, after]) >= PROBABLE
+        turned = (self.found[:, after] == to) & (self.found[:, before] != to) & probable
         result[:, after] = turned & self.present[:, after] & self.present[:, before]
         return result
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.history.trend import NuggetTimelines, Trend
+from nuggeteer.history.ruling import NightRuling
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.measures import parse
 from nuggeteer.records import Bools, Vector
 from nuggeteer.reports.builds import (
@@ -40,7 +41,12 @@ class TrendBuild(BuildOutput, kw_only=True):
     """A build of a trend."""
 
     today: Annotated[str | None, about("What today's verdicts decide, where the ruling rests on others.")]
-    delta: Annotated[Number, about("Its score minus that of the last comparable build.")]
+    delta: Annotated[
+        Number,
+        about(
+            "How much its score changed since the last comparable build, as nightly recorded it or their difference."
+        ),
+    ]
     evidence: Annotated[Number, about("The alarm's e-value.")]
     gained: Sequence[TimelineNugget]
     lost: Sequence[TimelineNugget]
@@ -86,14 +92,14 @@ class HistoryOutput(Part):
 
 
 def as_json(
-    result: Sequence[tuple[Trend, NuggetTimelines]], limit: int, today: Mapping[int, str] | None = None
+    result: Sequence[tuple[Trend, NuggetTimelines]], limit: int, today: Mapping[int, NightRuling] | None = None
 ) -> dict[str, Any]:
     """The last `limit` builds of each trend. `today` is what today's verdicts decide of builds."""
     trends = [_trend(trend, timelines, limit, today or {}) for trend, timelines in result]
     return HistoryOutput(trends=trends).as_data()
 
 
-def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> TrendOutput:
+def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]) -> TrendOutput:
     first = max(len(trend.builds) - limit, 0)
     earlier = len(trend.builds) - len(timelines.builds)
     return TrendOutput(
@@ -104,7 +110,7 @@ def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[
                 **build_parts(trend.builds[i]),
                 signature=trend.builds[i].scoring.signature,
                 pairs=Pairs(known=trend.builds[i].scoring.known, guessed=trend.builds[i].scoring.guessed),
-                today=today.get(trend.builds[i].scoring.build),
+                today=today[trend.builds[i].scoring.build].title if trend.builds[i].scoring.build in today else None,
                 delta=trend.delta[i],
                 evidence=trend.alarm.evidence[i],
                 gained=_turned(timelines, timelines.gained[:, i - earlier]),
@@ -145,7 +151,7 @@ def draw(
     out: Console,
     result: Sequence[tuple[Trend, NuggetTimelines]],
     limit: int,
-    today: Mapping[int, str] | None = None,
+    today: Mapping[int, NightRuling] | None = None,
 ) -> None:
     """Each trend with several builds, then the groups with only one build."""
     for trend, timelines in result:
@@ -155,7 +161,9 @@ def draw(
         _draw_single(out, single)
 
 
-def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> None:
+def _draw_trend(
+    out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]
+) -> None:
     """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
     gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
     earlier = len(trend.builds) - len(timelines.builds)
@@ -171,7 +179,6 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
         ("Δ", "right"),
         ("nuggets", "right"),
     ]
-    decided = any(build.ruling for build in trend.builds[first:])
     columns += [("known", "right"), ("", "fixed")]
     rows = []
     for i in range(first, len(trend.builds)):
@@ -188,17 +195,28 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
     out.print()
     out.print(_head(trend))
     out.print(table("", columns, rows))
-    if decided:
-        out.print(plain("✓ passed, ✗ failed, ? undecided: as nightly recorded it", "dim"))
-    for build in trend.builds[first:]:
-        if build.ruling and today.get(build.scoring.build, build.ruling.title) != build.ruling.title:
-            now = today[build.scoring.build]
-            out.print(plain(f"With today's verdicts, {build_name(build)} is {now}; recorded was {build.ruling.title}."))
+    for line in _decisions(trend.builds[first:], today):
+        out.print(plain(line))
     for line in _remarks(trend, first):
         out.print()
         out.print(plain(line))
     _missing(out, timelines)
     _flicker(out, timelines)
+
+
+def _decisions(builds: Sequence[Build], today: Mapping[int, NightRuling]) -> Iterator[str]:
+    """What `nightly` recorded of the last builds, and what it would say today if that is something else."""
+    decided = [(build, build.ruling) for build in builds if build.ruling]
+    if len(decided) > SHOWN:
+        yield f"The last {SHOWN} decisions, as nightly recorded them; --json has all:"
+    elif decided:
+        yield "As nightly recorded it:"
+    for build, ruling in decided[-SHOWN:]:
+        against = f" against {ruling.against}" if ruling.against else ""
+        yield f"{SIGNS[ruling.decision]} {ruling.title}  {build_name(build)}{against}: {ruling.reason}"
+        now = today.get(build.scoring.build)
+        if now and (line := now.today(ruling, build_name(build))):
+            yield line
 
 
 def _head(trend: Trend) -> Text:
