@@ -23,6 +23,13 @@ def signed(value: float | None) -> str:
     return UNDEFINED if value is None or math.isnan(value) else f"{value:+.3f}".replace("-", "−")
 
 
+def difference_of(value: float | None) -> str:
+    """A change with its sign. One that would be printed as zero has none."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return signed(value) if round(value, 3) else "<0.0005" if value else "0"
+
+
 def span(low: float | None, high: float | None) -> str:
     """The two ends of an interval of scores."""
     if low is None or high is None:
@@ -57,7 +64,8 @@ def signed_span(low: float | None, high: float | None) -> str:
     digits = 3
     while digits < 6 and low < high and f"{low:+.{digits}f}" == f"{high:+.{digits}f}":
         digits += 1
-    return " to ".join(f"{end:+.{digits}f}".replace("-", "−") for end in (low, high))
+    ends = [f"{end:+.{digits}f}".replace("-", "−") if round(end, digits) else "0" for end in (low, high)]
+    return "0" if ends == ["0", "0"] else " to ".join(ends)
 
 
 def judging_share(interval: Interval) -> str:

@@ -28,7 +28,7 @@ from nuggeteer.reports.builds import (
     short_label,
 )
 from nuggeteer.reports.change_words import SIGNS
-from nuggeteer.reports.formatting import between, counted, listed, number, percent, signed
+from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
 from nuggeteer.reports.model import Count, Number, Pairs, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
@@ -187,7 +187,7 @@ def _draw_trend(
         cells = [when[i - first], *([short_label(scoring.label or "")] if labelled else [])]
         cells += [scoring.run] if named else []
         cells += [number(build.interval.value), between(build.interval)]
-        cells += ["" if math.isnan(trend.delta[i]) else signed(float(trend.delta[i]))]
+        cells += ["" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))]
         cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
         cells += [percent(scoring.known, scoring.known + scoring.guessed)]
         cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]

@@ -12,9 +12,9 @@ from nuggeteer.measures import parse
 from nuggeteer.reports import charts
 from nuggeteer.reports.formatting import (
     between,
+    difference_of,
     number,
     percent,
-    signed,
 )
 
 BUILDS = 60  # of the trend
@@ -56,7 +56,7 @@ class TrendSection:
                     "name": title_of(build),
                     "value": number(build.interval.value),
                     "span": between(build.interval),
-                    "change": "" if np.isnan(trend.delta[i]) else signed(float(trend.delta[i])),
+                    "change": "" if np.isnan(trend.delta[i]) else difference_of(float(trend.delta[i])),
                     "nuggets": f"+{gained[i]} −{lost[i]}" if timelines.compared[i] else "",
                     "known": percent(scoring.known, scoring.known + scoring.guessed),
                     "comparable": build.comparable,
