@@ -46,7 +46,8 @@ class Gate:
 @dataclass(frozen=True)
 class Ruling:
     """All gates of a change together. `strange` says what is unlike other nights and must be looked at before anything
-    passes. `reading` is the command that asks for the most telling verdicts."""
+    passes. `reading` is the command that asks for the most telling verdicts; there is none if all that is strange are
+    empty answers."""
 
     gates: tuple[Gate, ...]
     basis: Basis
@@ -73,7 +74,10 @@ class Ruling:
         if self.basis == "nobody":
             return f"{NOBODY} Begin with: {self.reading}"
         if self.strange and self.decision == "UNDECIDED":
-            return f"{self.strange[0]} Read a few of these answers first: {self.reading}"
+            read = (
+                f"Read a few of these answers first: {self.reading}" if self.reading else "See why, and run it again."
+            )
+            return f"{self.strange[0]} {read}"
         return " ".join(f"{gate.why}." for gate in self.gates if gate.decision == self.decision)
 
     @property
@@ -108,6 +112,8 @@ def rule(
     if basis == "nobody":
         gates = [replace(gate, decision="UNDECIDED") if gate.decision == "FAIL" else gate for gate in gates]
     reading = f"nuggeteer judge {shlex.quote(diff.new_run.name)} --against {shlex.quote(diff.old_run.name)}"
+    if basis != "nobody" and diff.strange and all(one.empty for one in diff.strange):
+        reading = ""
     return Ruling(tuple(gates), basis, tuple(one.what for one in diff.strange), reading)
 
 
