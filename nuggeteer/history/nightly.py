@@ -97,6 +97,11 @@ class Night(Shown):
         return self.score.measures[self.measure.name]
 
     @property
+    def all_read(self) -> bool:
+        """Whether no verdict is missing in either answer."""
+        return bool(self.diff and self.diff.old.known.all() and self.diff.new.known.all())
+
+    @property
     def worst(self) -> tuple[NuggetChange, ...]:
         """The vital nuggets lost and the forbidden ones claimed now, in the order of `diff`."""
         return tuple(sorted((*self.diff.claimed, *self.diff.vital_lost), key=by_weight)) if self.diff else ()

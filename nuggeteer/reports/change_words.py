@@ -51,7 +51,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         which += f", {opposed} contradicted" if opposed else ""
         return f"{len(found)} {kind}" + (f" ({which})" if found else "")
 
-    kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} doubtful" if result.doubtful else "")
+    kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} perhaps changed" if result.doubtful else "")
     yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
     gained, lost = result.expected_gained, result.expected_lost
     if (
@@ -59,7 +59,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"With the less probable ones, each by its chance, about {gained:.0f} are gained and {lost:.0f} lost."
+        yield f"Counting every guess by its chance: about {gained:.0f} gained, {lost:.0f} lost."
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:

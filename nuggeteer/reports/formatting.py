@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
 from nuggeteer.measures import Measure
-from nuggeteer.records import Nugget, share_of
+from nuggeteer.records import Ints, Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
+if TYPE_CHECKING:
+    from nuggeteer.judging.forecast import Forecast
+    from nuggeteer.scoring.outcomes import Outcome
+
 UNDEFINED = "–"
+SETTLED = 0.0005  # of a width: less is printed as nothing
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -74,6 +82,31 @@ def judging_share(interval: Interval) -> str:
     if share is None:
         return UNDEFINED
     return "none" if share == 0 else f"{min(round(100 * share), 100)} %"
+
+
+def open_by(width: float) -> str:
+    """How far apart the ends are that guesses leave possible."""
+    return number(width) if round(width, 3) else "nothing"
+
+
+def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
+    """What reading is expected to leave open after some minutes, as far as there is something to read."""
+    whole, settled = math.ceil(float(ahead.seconds[-1]) / 60), ahead.minutes_for(SETTLED)
+    some = sorted({min(minutes, whole) for minutes in after} - {0})
+    left = {minutes: ahead.width_after(minutes) for minutes in some if ahead.width_after(minutes) > SETTLED}
+    likely = ", ".join(f"{number(width)} after {minutes}" for minutes, width in left.items())
+    words = [f"probably by {likely} minutes"] if likely else []
+    if settled is not None and some and settled <= max(some):
+        words.append(f"all is read after about {counted(math.ceil(settled), 'minute')}")
+    return "; ".join(words)
+
+
+def expected_count(outcome: Outcome, which: Ints) -> str:
+    """How many of some nuggets an answer has; where some are guessed, as expected, which has a digit behind the
+    point."""
+    if outcome.known[which].all() or np.isnan(outcome.probability[which]).any():
+        return str(int(outcome.found[which].sum()))
+    return f"{float(outcome.probability[which].sum()):.1f}"
 
 
 def chance(probability: float) -> str:

@@ -34,6 +34,7 @@ from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
 
 SHOWN = 10  # nuggets of a kind
+LONG = 20  # builds
 TICKS = "▁▂▃▄▅▆▇█"
 
 
@@ -260,12 +261,10 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     start = sum(trend.comparable[: trend.alarm.changes[-1].since]) if trend.alarm.changes else 0
     level = len(values) - start
     if level > 1:
-        since = " since" if trend.alarm.changes else ""
-        yield (
-            f"No alarm{since}: the {level} builds{since} may well differ by noise only. The alarm stays right even if "
-            "you look every night, and is slow for it: if the score fell below all of these and stayed there, it "
-            f"would ring after about {builds_until_alarm(level)} builds. To compare tonight with last night, use diff."
-        )
+        since = "since then" if trend.alarm.changes else "so far"
+        needed = builds_until_alarm(level)
+        shows = f"only a fall that lasts {needed} builds" if needed <= LONG else "only a long fall"
+        yield f"No lasting change {since}. With {level} builds, {shows} would show here; for last night, use diff."
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:
         why = list(dict.fromkeys(part for build in unlike for part in build.unlike))
@@ -281,7 +280,7 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
             "no answer is stored. If you still have their runs, record them again."
         )
     if trend.group is None and len({build.scoring.run for build in trend.builds}) > 1:
-        yield "runs.jsonl names no group for these runs. If they come from several systems, name their groups there."
+        yield "All runs are taken as builds of one system. If not, say so in runs.jsonl."
     if first:
         earlier = len(trend.alarm.changes) - len(changes)
         noticed = f", with {counted(earlier, 'change')} of level" if earlier else ""

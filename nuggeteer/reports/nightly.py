@@ -189,9 +189,12 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
         _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  {ends}"))
     _draw_lost(out, night)
     for sentence, arguments in _advice(night):
+        call = f"{command} {shlex.join(arguments)}{options}"
+        if night.reason.endswith(f": {call}"):  # the reason has said so
+            continue
         _line(out, plain(sentence))
         if arguments:
-            out.print(plain(f"  {command} {shlex.join(arguments)}{options}"), soft_wrap=True)
+            out.print(plain(f"  {call}"), soft_wrap=True)
     if night.as_truth:
         _line(out, plain(f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."))
     if night.language != ENGLISH:
@@ -248,20 +251,21 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
         yield "The next night is compared with this one.", []
         if night.earlier_runs:
             yield "To compare it now:", ["nightly", night.asked, "--against", night.earlier_runs[-1]]
-        why = "To narrow the interval:" if night.verdicts else "Nobody has judged anything yet. Start here:"
-        yield why, ["judge", night.asked]
+        if not night.score.outcome.known.all():
+            why = "To narrow the interval:" if night.verdicts else "Nobody has read any answer yet. Begin with:"
+            yield why, ["judge", night.asked]
     elif night.needed is not None:
         arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
         if night.ruling.basis == "nobody" or night.ruling.strange:
-            yield "Start here:", arguments
+            yield "Begin with:", arguments
         elif night.needed.minutes is not None:
             minutes, verdicts = counted(max(ceil(night.needed.minutes), 1), "minute"), night.needed.verdicts or 0
             yield f"About {minutes} of reading ({counted(verdicts, 'verdict')}) are likely to decide it:", arguments
         elif night.needed.questions is not None:
-            questions = counted(night.needed.questions, "question")
-            yield f"Reading these answers will hardly decide it; a suite of about {questions} would.", []
+            begun = "All is read" if night.all_read else "Reading these will hardly decide it"
+            yield f"{begun}; about {counted(night.needed.questions, 'question')} would decide it.", []
         else:
-            yield "Reading these answers will hardly decide it.", []
+            yield "All is read." if night.all_read else "Reading these answers will hardly decide it.", []
 
 
 def _recorded(night: Night) -> str:

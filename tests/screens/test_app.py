@@ -100,7 +100,7 @@ def test_the_screen_shows_the_question_the_answer_its_nuggets_and_how_things_sta
     screen = drive(session)[0]
     shown = "\n".join(screen)
     assert "tonight  F(3) 0." in shown
-    assert re.search(r"judging 0\.\d{3}–\d\.\d{3}", shown)
+    assert re.search(r"guesses 0\.\d{3}–\d\.\d{3}", shown)
     assert "nugget 1: vital" in shown
     assert "> [ ] vital  built the first nuclear reactor" in screen
     assert "  [ ] okay   born in Rome" in screen
@@ -154,8 +154,8 @@ def test_a_sitting_ends_with_the_card_in_view(begin):
     clock = [0.0]
     session = begin(minutes=5, clock=lambda: clock[0])
     screens = drive(session, "y")
-    assert screens[0][1].startswith("5 minutes left; judging ")
-    assert "likely" in screens[0][1]
+    assert screens[0][1].startswith("5 minutes left. Guesses leave it open by ")
+    assert "probably" in screens[0][1]
     clock[0] = 301
     session = begin(minutes=5, clock=lambda: clock[0])
     clock[0] = 700
@@ -364,7 +364,8 @@ def test_the_score_follows_behind_the_next_question(begin, recompute):
     root = session.state.collection.root
     assert session.state.interval == JudgingState.read(JudgingSubject(root, "tonight")).interval != before
     assert any(line.startswith(f"tonight  F(3) {session.state.interval.value:.3f}") for line in screens[-1])
-    assert any(line.startswith("judging ") and line.endswith("; 2 verdicts") for line in screens[-1])
+    assert any(line.endswith("  2 verdicts") for line in screens[-1])
+    assert any(line.startswith("Guesses leave it open by ") for line in screens[-1])
 
 
 def test_what_is_left_to_a_target_is_said_in_minutes(begin):
@@ -410,8 +411,8 @@ def test_the_first_question_and_the_first_keys_do_not_wait_for_the_score(begin, 
             await settled(pilot.app, pilot)
             now = lines(pilot.app)
             assert now[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  95 % ")
-            assert now[1].startswith("judging ")
-            assert now[1].endswith("; 3 verdicts")
+            assert now[1].startswith("Guesses leave ")
+            assert now[0].endswith("  3 verdicts")
 
     asyncio.run(press())
     assert sorted((*one, False) for one in asked) == sorted(written(session))

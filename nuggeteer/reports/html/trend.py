@@ -42,6 +42,11 @@ class TrendSection:
         return parse(self.trend.measure).title
 
     @property
+    def hollow(self) -> bool:
+        """Whether some build does not compare with the newest."""
+        return not self.trend.comparable.all()
+
+    @property
     def builds(self) -> list[dict[str, Any]]:
         """The recorded builds, the newest first."""
         trend, timelines = self.trend, self.timelines
