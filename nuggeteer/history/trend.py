@@ -7,6 +7,7 @@ scoring with that signature, or if it has none by its latest scoring, which is t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -185,13 +186,15 @@ class NuggetTimelines(Shown):
 
     @property
     def still_missing(self) -> Ints:
-        """The nuggets lost and not found again: the vital ones first, then those that were lost last, the surest
-        first."""
+        """The nuggets lost and not found again: the vital ones first, then those that were lost last, and of these the
+        ones that weigh most, by their share in the question and by how sure it is."""
         wanted = np.array([nugget.importance != "forbidden" for nugget in self.nuggets], dtype=bool)
         missing = np.flatnonzero(self.missing & wanted)
         okay = np.array([self.nuggets[i].importance != "vital" for i in missing], dtype=bool)
-        still = np.where(self.known, self.found, np.nan_to_num(self.probability))[missing, -1]
-        return missing[np.lexsort((missing, still, -self.last_lost[missing], okay))]
+        vital = Counter(nugget.qid for nugget in self.nuggets if nugget.importance == "vital")
+        share = np.array([1 / max(vital[self.nuggets[i].qid], 1) for i in missing])
+        gone = 1 - np.where(self.known, self.found, np.nan_to_num(self.probability))[missing, -1]
+        return missing[np.lexsort((missing, -gone * share, -self.last_lost[missing], okay))]
 
     def only(self, nugget: int) -> NuggetTimelines:
         """The timeline of one nugget."""

@@ -42,7 +42,8 @@ from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import About
 
 REASON = 3  # lines
-LOST = 4  # vital nuggets that are shown
+LINES = 15
+LOST = 4  # vital nuggets that are shown, where the other lines leave so much
 WIDTH = 80
 
 
@@ -176,7 +177,9 @@ def _worst(change: NuggetChange) -> WorstNugget:
 def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = "") -> None:
     """`command` is the name of the program. `options` are options of this call that the suggested command needs,
     too."""
-    draw_decision(out, night)
+    decision, advice = _decision(out, night), list(_advised(night, command, options))
+    for line in decision:
+        out.print(line)
     against = f" against {_title(night.old)}" if night.old else ""
     _line(out, plain(f"{_title(night.new)}{against}", "dim"))
     outcome, title = night.score.outcome, night.measure.title
@@ -187,30 +190,39 @@ def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = 
         lines.append(("change", difference(delta), f"for questions like these {difference_span(delta)}"))
     for name, value, ends in lines:
         _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  {ends}"))
-    _draw_lost(out, night)
-    for sentence, arguments in _advice(night):
-        call = f"{command} {shlex.join(arguments)}{options}"
-        if night.reason.endswith(f": {call}"):  # the reason has said so
-            continue
-        _line(out, plain(sentence))
-        if arguments:
-            out.print(plain(f"  {call}"), soft_wrap=True)
-    if night.as_truth:
-        _line(out, plain(f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."))
-    if night.language != ENGLISH:
-        _line(out, plain(f"The language is {language_title(night.language)}."))
+    notes = [f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."] if night.as_truth else []
+    notes += [f"The language is {language_title(night.language)}."] if night.language != ENGLISH else []
+    others = len(decision) + 1 + len(lines) + 1 + len(advice) + len(notes) + 1
+    _draw_lost(out, night, min(LOST, LINES - others))
+    for sentence, call in advice:
+        _line(out, sentence) if not call else out.print(sentence, soft_wrap=True)
+    for note in notes:
+        _line(out, plain(note))
     _line(out, Text(_recorded(night), "dim"))
 
 
 def draw_decision(out: Console, night: Night) -> None:
     """The decision and its reason, and whether the night is strange."""
-    heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
-    for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
-        line.rstrip()
+    for line in _decision(out, night):
         out.print(line)
+
+
+def _decision(out: Console, night: Night) -> list[Text]:
+    """What it means for other questions stands beside the change."""
+    heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
+    wrapped = heading.wrap(out, min(out.width, WIDTH))
+    lines = list(wrapped[:REASON])
+    for line in lines:
+        line.rstrip()
+    if len(wrapped) > REASON:
+        lines[-1].truncate(min(out.width, WIDTH) - 1)
+        lines[-1].append("…")
     for remark in night.ruling.remarks:
-        if remark in night.ruling.strange:  # what it means for other questions stands beside the change
-            _line(out, plain(remark))
+        if remark in night.ruling.strange:
+            line = plain(remark)
+            line.truncate(min(out.width, WIDTH), overflow="ellipsis")
+            lines.append(line)
+    return lines
 
 
 def _line(out: Console, line: Text) -> None:
@@ -223,7 +235,7 @@ def _title(run: BriefedRun) -> str:
     return f"{run.run.name} ({', '.join(filter(None, about))})" if about else run.run.name
 
 
-def _draw_lost(out: Console, night: Night) -> None:
+def _draw_lost(out: Console, night: Night, most: int) -> None:
     lost = night.worst
     if not night.diff:
         return
@@ -231,18 +243,29 @@ def _draw_lost(out: Console, night: Night) -> None:
         also = ", and nothing forbidden is newly claimed" if night.diff.key.forbidden.any() else ""
         _line(out, Text(f"No vital nugget is lost{also}."))
         return
-    shown = f", the {LOST} that matter most" if len(lost) > LOST else ""
+    shown = f", the {most} that matter most" if len(lost) > most else ""
     vital = sum(change.vital for change in lost)
     what = f"{counted(vital, 'vital nugget')} lost" if vital else ""
     what += f"{' and ' if what else ''}{len(lost) - vital} forbidden claimed" if len(lost) > vital else ""
     _line(out, Text(f"{what}{shown}:"))
-    for change in lost[:LOST]:
+    for change in lost[:most]:
         name = plain(f"  {change.question.qid}/{change.nugget.nugget}  {_remark(change)}")
         _line(out, Text.assemble(name, sureness(change), "  ", beginning(change.nugget.descriptions[0], WIDTH)))
 
 
 def _remark(change: NuggetChange) -> str:
     return "forbidden  " if change.forbidden else "contradicted  " if change.contradicted else ""
+
+
+def _advised(night: Night, command: str, options: str) -> Iterator[tuple[Text, bool]]:
+    """The lines that say what to do next, and whether each is a command."""
+    for sentence, arguments in _advice(night):
+        call = f"{command} {shlex.join(arguments)}{options}"
+        if arguments and night.reason.endswith(f": {call}"):  # the reason has said so
+            continue
+        yield plain(sentence), False
+        if arguments:
+            yield plain(f"  {call}"), True
 
 
 def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:

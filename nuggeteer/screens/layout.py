@@ -250,6 +250,8 @@ def forecast_line(forecast: Forecast | None, width: float | None, left: float | 
             return f"{now}; reading all is not likely to make it {width:g}"
         verdicts = counted(forecast.verdicts_after(needed), "verdict")
         return f"{now}; for {width:g}, about {counted(ceil(needed), 'minute')} ({verdicts})"
+    if left == 0:
+        return now
     if left is not None:
         return f"{now}; after them probably by {open_by(forecast.width_after(left))}"
     likely = forecast_words(forecast, AHEAD)

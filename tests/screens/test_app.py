@@ -160,7 +160,7 @@ def test_a_sitting_ends_with_the_card_in_view(begin):
     session = begin(minutes=5, clock=lambda: clock[0])
     clock[0] = 700
     screens = drive(session, "a", "enter", settle=False)
-    assert screens[0][1].startswith("the time is over, this answer is the last; ")
+    assert screens[0][1].startswith("the time is over, this answer is the last. Guesses ")
     assert session.is_over
 
 
