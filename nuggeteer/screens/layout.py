@@ -42,6 +42,7 @@ from nuggeteer.text import escaped
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
 EXAMPLES, EXAMPLE = 2, 150  # texts judged yes that are shown, and characters of each
 AHEAD = (10, 20)  # minutes
+LEGIBLE = 40  # characters: less of a text says nothing
 _BOX = {None: "[ ]", "yes": "[y]", "no": "[n]", "contradicts": "[c]"}
 _console = Console(markup=False, highlight=False, emoji=False, width=80)
 
@@ -148,8 +149,10 @@ def notes(card: Card, width: int) -> list[Text]:
     about = Text("" if card.reason is None else f"reason: {escaped(card.reason)} · ")
     about.append(escaped(", ".join((f"nugget {nugget.nugget}: {importance(nugget)}", *nugget.tags))), QUIET)
     for text, marks in card.examples[:1]:
-        about.append(f" · {counted(len(card.examples), 'text')} judged yes: ", QUIET)
-        about.append_text(_example(card, excerpt(Passage(text, marks, None, 1), max(width - len(about), 20)), False))
+        about.append(f" · {counted(len(card.examples), 'text')} judged yes", QUIET)
+        if (room := width - len(about) - 2) >= LEGIBLE:
+            about.append(": ", QUIET)
+            about.append_text(_example(card, excerpt(Passage(text, marks, None, 1), room), False))
     lines = [about]
     if card.guess is not None:
         probability, score = card.guess
@@ -213,12 +216,14 @@ def status(session: Session, width: float | None, working: bool) -> tuple[str, s
     given = [_time(left)] if left is not None else []
     verdicts = counted(session.total, "verdict")
     if session.audit is not None:
-        units = f"{session.left()} of {len(session.audit)} left"
+        units = f"{session.left()} of {len(session.audit)} left, about {counted(ceil(session.audit_minutes), 'minute')}"
         return f"{title}  {measure} stays hidden in an audit", "; ".join([*given, f"audit: {units}", verdicts])
     if not state.is_scored:
         return f"{title}  {measure}{dots or ' is not worked out yet'}", "; ".join([*given, verdicts])
     first = headline(title, measure, state.interval, len(state.matched_runs) > 1)
     ahead = forecast_line(state.forecast, width, left)
+    if state.forecast is not None and session.asked and not state.tells(session.asked.question):
+        ahead = f"No verdict on this answer moves {measure}"
     return f"{first}  {verdicts}{dots}", ". ".join([*given, ahead])
 
 

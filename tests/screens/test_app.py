@@ -230,6 +230,15 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
     assert [(j.verdict, j.reason) for j in own(session)] == [(True, None)]
 
 
+def test_escape_from_marking_leaves_no_sentence_marked(begin):
+    """The next verdict is then about the answer, as the one before it would have been."""
+    session, plain = begin(), begin()
+    drive(session, "m", "right", "escape", "y")
+    drive(plain, "y")
+    said = [(j.text, j.scope, j.span, j.verdict) for j in own(session)]
+    assert said == [(j.text, j.scope, j.span, j.verdict) for j in own(plain)]
+
+
 def test_keys_typed_faster_than_the_screen_follows_are_not_lost(begin):
     """A prompt takes what is typed right behind the key that opens it."""
     session = begin()
