@@ -61,6 +61,22 @@ def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hosti
     assert "<b>&x" not in Path("s.md").read_text()
 
 
+def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
+    """A reason of three lines, a strange night, machines and a language: fewer nuggets are listed then."""
+    (hostile / "nuggeteer.toml").write_text(
+        '[nightly]\nmax_lost_vital = 0\nfail_if_worse = 0.9\n[match]\nlanguage = "de"\n', encoding="utf-8"
+    )
+    assert main(["nightly", "tonight", "--collection", str(hostile), "--label", HOSTILE]) == 0
+    worse = [{"qid": f"{LONG}{q}", "text": f"nobody knows what {q} is, {HOSTILE}"} for q in range(6)]
+    write_lines(hostile / "runs" / "tonight.jsonl", worse)
+    capsys.readouterr()
+    main(["nightly", "tonight", "--collection", str(hostile)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 80
+    assert any("The language is German" in line for line in lines)
+
+
 def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-102"]) == 0
     capsys.readouterr()
