@@ -11,6 +11,7 @@ from math import ceil
 import pytest
 from textual.widgets import Input
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Filter
@@ -19,6 +20,8 @@ from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject
 from nuggeteer.records import Judgement
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.screens.widgets import TextPane
+from tests import excerpts
+from tests.conftest import ROOT
 from tests.judging.test_session import in_view, own, texts, written
 from tests.screens import hostile
 
@@ -228,6 +231,19 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
     session = begin()
     drive(session, "r", *typed("yn"), "escape", "y")
     assert [(j.verdict, j.reason) for j in own(session)] == [(True, None)]
+
+
+@pytest.mark.slow
+def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    capsys.readouterr()
+    page = ROOT / "docs" / "guides" / "judging.md"
+    text = page.read_text(encoding="utf-8")
+    block = next(block for block in re.findall(r"```\n(.*?)```", text, re.DOTALL) if "10 minutes left" in block)
+    state = JudgingState.read(JudgingSubject(tmp_path / "nuggeteer-demo", "build-101"))
+    session = Session(state, Ledger(tmp_path / "nuggeteer-demo", "ann"), minutes=10, clock=lambda: 0.0)
+    excerpts.check(page, block, drive(session, size=(80, 40))[-1], from_start=True)
 
 
 def test_escape_from_marking_leaves_no_sentence_marked(begin):
