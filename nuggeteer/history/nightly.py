@@ -75,6 +75,7 @@ class Night(Shown):
     problems: tuple[Problem, ...]  # of the history
     language: str  # its code
     about: About
+    unlisted: bool  # in a manifest that lists other runs, so that it has no group
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -174,6 +175,7 @@ def nightly(
         (*history.problems, *undone),
         collection.settings.match.language,
         collection.settings.nightly.about,
+        bool(collection.manifest) and loaded.name not in collection.manifest,
     )
 
 

@@ -272,6 +272,8 @@ def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
     """What to do next: a sentence, and the arguments of a command."""
     if night.old is None:
         yield "The next night is compared with this one.", []
+        if night.unlisted:
+            yield 'runs.jsonl lists other runs, not this one: give it the "group" of its system.', []
         if night.earlier_runs:
             yield "To compare it now:", ["nightly", night.asked, "--against", night.earlier_runs[-1]]
         if not night.score.outcome.known.all():

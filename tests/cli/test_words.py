@@ -126,6 +126,15 @@ def test_the_same_answer_to_many_questions_is_named(here, capsys):
     assert "1 question whose answer is null or missing" in told
 
 
+def test_a_run_that_the_manifest_does_not_list_is_said_to_be_alone(here, said):
+    said("nightly", "build-101")
+    shutil.copy(here / "runs" / "build-102.jsonl", here / "runs" / "mine.jsonl")
+    unlisted = 'runs.jsonl lists other runs, not this one: give it the "group" of its system.'
+    assert unlisted in said("nightly", "mine")
+    (here / "runs.jsonl").unlink()
+    assert unlisted not in said("nightly", "mine", "--label", "again")
+
+
 def test_the_demo_speaks_of_what_was_judged_then(tmp_path, capsys):
     folder = tmp_path / "demo"
     copy_sample(folder)
