@@ -24,7 +24,16 @@ FOREIGN = "Das ist ein ganz anderer Text in einer anderen Sprache, der mit der F
 STRANGE: dict[str, Callable[[str], str]] = {
     "every sentence is denied": lambda text: ". ".join(f"It is not true that {part}" for part in text.split(". ")),
     "the same answer to every question": lambda text: "The answer is yes.",
+    "is not, in every sentence": lambda text: (
+        text.replace(" is ", " is not ").replace(" are ", " are not ").replace(" was ", " was not ")
+    ),
+    "nobody believes every sentence": lambda text: ". ".join(
+        f"Nobody today believes that {part}" for part in text.split(". ")
+    ),
     "refusals": lambda text: "I'm sorry, I cannot answer this question.",
+    "refusals for want of documents": lambda text: (
+        "The provided documents do not contain any information about this. Please ask something else."
+    ),
     "a quarter of the words": lambda text: " ".join(text.split()[: max(len(text.split()) // 4, 1)]),
     "another language": lambda text: FOREIGN,
 }

@@ -1,4 +1,5 @@
-"""Assertions for your own tests: a run is compared with its baseline, and a failure lists the nuggets.
+"""Assertions for your own tests: a run is compared with its baseline, and a failure lists the nuggets. What does not
+fail is said too, whether it passed or is undecided: printed, or in pytest's summary.
 
 from nuggeteer.testing import assert_no_vital_lost
 
@@ -23,7 +24,8 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import applicable, headline
 from nuggeteer.measures.base import Measure
 from nuggeteer.records import Run
-from nuggeteer.reports.formatting import between, number, percent, signed, signed_span
+from nuggeteer.reports.change_words import difference, difference_span, in_lines, in_words
+from nuggeteer.reports.formatting import between, number, percent
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
@@ -109,8 +111,8 @@ class Nuggets(Shown):
         """What changed from one run to another."""
         measures = applicable([measure or headline(self.collection.key)], self.collection.key)
         result = diff_matched_runs(self._scorer, self._read(old), self._read(new), measures=measures)
-        title, change = result.headline.measure.title, result.headline.interval
-        moved = f"{title} {signed(change.value)} ({signed_span(change.low, change.high)})"
+        delta = result.headline
+        moved = f"{delta.measure.title} {difference(delta)} (for questions like these {difference_span(delta)})"
         vital = len(result.vital_lost), sum(gained.vital for gained in result.gained)
         names = f"{result.old_run.name} → {result.new_run.name}"
         self._say(f"{names}: {moved}, vital nuggets: {vital[0]} lost, {vital[1]} gained")
@@ -120,7 +122,7 @@ class Nuggets(Shown):
         """As the function of this name."""
         __tracebackhide__ = True
         result = self.diff(baseline, run)
-        _check(result, None, most, sure)
+        _check(result, None, most, sure, say=self._say)
         return result
 
     def assert_not_worse(
@@ -134,7 +136,7 @@ class Nuggets(Shown):
         """As the function of this name."""
         __tracebackhide__ = True
         result = self.diff(baseline, run, measure)
-        _check(result, by, None, SURE, self.collection.settings.nightly.about)
+        _check(result, by, None, SURE, self.collection.settings.nightly.about, self._say)
         return result
 
     def _read(self, run: str | Run) -> MatchedRun:
@@ -157,14 +159,21 @@ def _collection(given: Collection | Path | str | None) -> Collection:
     return given if isinstance(given, Collection) else read_collection(given or find_collection())
 
 
-def _check(result: Diff, by: float | None, most: int | None, sure: float, about: About = "these") -> None:
-    from nuggeteer.reports.change_words import in_lines, in_words
-
+def _check(
+    result: Diff,
+    by: float | None,
+    most: int | None,
+    sure: float,
+    about: About = "these",
+    say: Callable[[str], None] = lambda line: print(without_commands(escaped(line))),
+) -> None:
+    """Raise an error if the gate fails; otherwise say what it decided."""
     __tracebackhide__ = True
     ruling = rule(result, by, most, sure, about)
+    lines = [f"{result.old_run.name} → {result.new_run.name}: {' '.join(in_lines(ruling))}"]
     if ruling.decision != "FAIL":
+        say(lines[0])
         return
-    lines = [f"{result.old_run.name} → {result.new_run.name}: {in_lines(ruling)[0]}"]
     for change in ruling.gates[0].lost or result.lost[:5]:
         first, *rest = in_words(change)
         lines += [f"  {first}", *(f"    {line}" for line in rest)]

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     for command, what in (
         *(() if fresh else ((morning, "the morning in one command: the score, the change, a decision"),)),
         (f"diff --collection {here} {old} {new}", "all that changed, and why"),
-        (f"judge --collection {here} {new}", "judge a few answers by hand, where that narrows the interval most"),
+        (f"judge --collection {here} {builds[0]}", "read the answers that tell most about the score"),
         (f"score --collection {here} {new} --questions", "where the last build is weak"),
         (f"compare --collection {here}", "all runs, including the judged systems: which can be told apart"),
         (f"check --collection {here}", "problems in its files, and what to do about them"),
@@ -119,7 +119,7 @@ def _mornings(out: Console, collection: Collection, builds: Sequence[str], name:
 
     bare = unjudged(collection)
     nightly(bare, first)
-    morning("The first morning: nobody has judged anything yet", bare, last)
+    morning("The first morning, if nobody had judged anything", bare, last)
     others = len(collection.judgements)
     morning(f"The same morning, after {others} verdicts on four other systems' answers", collection, last)
     read, minutes = _read_answers(collection, truth, [last])

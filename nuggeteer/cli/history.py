@@ -10,6 +10,7 @@ from nuggeteer.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nuggeteer.history.ruling import NightRuling
     from nuggeteer.history.store import History
     from nuggeteer.history.trend import Trend
 
@@ -42,13 +43,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.jobs(parser)
 
 
-SOON = 10.0  # seconds
-
-
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.names import find_collection
     from nuggeteer.history.store import History
-    from nuggeteer.history.trend import nugget_timelines, timelines_of, trends
+    from nuggeteer.history.trend import nugget_timelines, timelines_of, trends, trends_today
     from nuggeteer.reports import history as report
     from nuggeteer.reports import nugget_history
 
@@ -58,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
         if args.json != "-":
             output.say(f"{count} builds scored again" if count else "no build needs scoring again")
     found = trends(history, args.measure)
-    if not args.rescore and not history.problems and any(build.unlike for trend in found for build in trend.builds):
-        _score_again(args, history)
-        found = trends(history, args.measure)
+    if not args.rescore:
+        tell = output.say if args.json != "-" else lambda line: None
+        found, undone = trends_today(history, lambda: options.read(args), args.measure, args.seed, args.jobs, tell)
+        output.warn(undone)
     if args.nugget:
         stories = timelines_of(history, found, args.nugget)
         output.warn(history.problems)
@@ -73,37 +72,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _score_again(args: argparse.Namespace, history: History) -> None:
-    """Score builds of other days with today's verdicts, if that is soon done: new verdicts are the normal case."""
-    from nuggeteer.errors import NuggeteerError, Problem
-    from nuggeteer.reports.formatting import counted
-
-    try:
-        done, left = history.rescore(options.read(args), args.seed, args.jobs, seconds=SOON)
-    except NuggeteerError:  # the history can still be read
-        what = "its builds are shown as they were scored: the collection cannot be read, or the history not written"
-        output.warn([Problem(str(history.path), None, what, "nuggeteer history --rescore says why", "warning")])
-        return
-    if done and args.json != "-":
-        output.say(f"{counted(done, 'build')} scored again with what is known today; earlier scores are kept.")
-    if left:
-        what = f"{counted(left, 'build')} must still be scored again"
-        output.warn([Problem(str(history.path), None, what, "nuggeteer history --rescore does it", "warning")])
-
-
-def _decided_today(args: argparse.Namespace, history: History, found: Sequence[Trend]) -> dict[int, str]:
+def _decided_today(args: argparse.Namespace, history: History, found: Sequence[Trend]) -> dict[int, NightRuling]:
     """By build, what today's verdicts decide, where that may differ from what was recorded."""
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.ruling import ruled_again
+    from nuggeteer.history.trend import SOON
 
     shown = [build for trend in found for build in trend.builds[-args.limit :]]
     if not any(build.ruling and build.ruling.signature != build.scoring.signature for build in shown):
         return {}
     try:
         collection = options.read(args)
-        return {
-            build: ruling.title
-            for build, ruling in ruled_again(collection, history, found, shown, args.seed, args.jobs, SOON)
-        }
+        return dict(ruled_again(collection, history, found, shown, args.seed, args.jobs, SOON))
     except NuggeteerError:
         return {}

@@ -128,7 +128,9 @@ def run(args: argparse.Namespace) -> int:
         raise NuggeteerError("judge needs a run, by name or by file")
     if args.page is not None:
         return _page(
-            _fitting(args, "--page", "run", "against", "measure", "question", "nugget", "page", "count", "minutes")
+            _fitting(
+                args, "--page", "run", "against", "measure", "question", "nugget", "page", "count", "minutes", "pairs"
+            )
         )
     if args.count is not None:
         raise NuggeteerError("--count needs --page: it says how many verdicts the page asks for")
@@ -203,7 +205,7 @@ def _page(args: argparse.Namespace) -> int:
     state = _state(args)
     output.warn(state.collection.problems)
     made = sheet.make_sheet(
-        state, Filter(args.question, args.nugget), args.count, args.minutes, state.audit(args.audit)
+        state, Filter(args.question, args.nugget), args.count, args.minutes, state.audit(args.audit), args.pairs
     )
     if not made.asked:
         raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from nuggeteer.errors import Problem
 from nuggeteer.formats import canonical
+from nuggeteer.formats.bundle import SAME_REMEDY, same_answers
 from nuggeteer.formats.jsonl import bare_name, is_regular, read_jsonl
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
@@ -71,6 +73,9 @@ def read_run(
         owners = owners[order]
         texts = [texts[i] for i in order]
         docids = [docids[i] for i in order]
+    starts = [*np.flatnonzero(np.diff(owners, prepend=-1)).tolist(), len(texts)]
+    if repeated := same_answers([tuple(texts[start:end]) for start, end in pairwise(starts)]):
+        problems.append(Problem(str(path), None, repeated, SAME_REMEDY, "warning"))
     parts = None
     if split == "sentences":
         texts, parts = cut(texts)

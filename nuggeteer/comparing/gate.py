@@ -5,12 +5,14 @@ A gate asks about *these questions*: a suite is fixed, so only verdicts that nob
 read the answer is exact. What the change means for questions like these stands in a second line. With
 `about = "all"` the gate asks about such questions.
 
-No build passes on guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at first.
+Nothing is decided by guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at
+before it passes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -19,11 +21,12 @@ from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.settings import About
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING, Interval
+from nuggeteer.text import verdict_form
 
 SURE = 0.95  # how probable a loss must be to fail a gate, unless somebody says otherwise
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
-Basis = Literal["read", "guessed", "nobody"]  # somebody read some of tonight's answers; only earlier ones; none at all
-NOBODY = "Nobody has judged any answer yet, so nothing can pass. nuggeteer judge asks for the most telling verdicts"
+Basis = Literal["read", "guessed", "nobody"]  # somebody read some of what is new tonight; only earlier answers; none
+NOBODY = "Nobody has read any answer yet, so this cannot be decided."
 
 
 @dataclass(frozen=True)
@@ -43,21 +46,24 @@ class Gate:
 @dataclass(frozen=True)
 class Ruling:
     """All gates of a change together. `strange` says what is unlike other nights and must be looked at before anything
-    passes."""
+    passes. `reading` is the command that asks for the most telling verdicts; there is none if all that is strange are
+    empty answers."""
 
     gates: tuple[Gate, ...]
     basis: Basis
     strange: tuple[str, ...] = ()
+    reading: str = "nuggeteer judge"
 
     @property
     def decision(self) -> Decision:
-        """One gate that fails decides; otherwise each must pass, somebody must have judged something, and the night
-        must not be strange."""
+        """Somebody must have judged something. Then one gate that fails decides; otherwise each must pass, and the
+        night must not be strange."""
+        if self.basis == "nobody":
+            return "UNDECIDED"
         decisions = {gate.decision for gate in self.gates}
         if "FAIL" in decisions:
             return "FAIL"
-        passes = decisions == {"PASS"} and self.basis != "nobody" and not self.strange
-        return "PASS" if passes else "UNDECIDED"
+        return "PASS" if decisions == {"PASS"} and not self.strange else "UNDECIDED"
 
     @property
     def title(self) -> str:
@@ -65,12 +71,21 @@ class Ruling:
 
     @property
     def reason(self) -> str:
-        if self.decision == "UNDECIDED":
-            if self.basis == "nobody":
-                return f"{NOBODY}."
-            if self.strange:
-                return f"{self.strange[0]} Read a few of these answers first: nuggeteer judge begins with them."
+        if self.basis == "nobody":
+            return f"{NOBODY} Begin with: {self.reading}"
+        if self.strange and self.decision == "UNDECIDED":
+            read = (
+                f"Read a few of these answers first: {self.reading}" if self.reading else "See why, and run it again."
+            )
+            return f"{self.strange[0]} {read}"
         return " ".join(f"{gate.why}." for gate in self.gates if gate.decision == self.decision)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What every door says beside decision and reason: that the night is strange, whatever was decided, and what
+        the change means for other questions."""
+        strange = [one for one in self.strange[:1] if not self.reason.startswith(one)]
+        return (*strange, *(f"{gate.beyond}." for gate in self.gates if gate.beyond))
 
 
 def title_of(decision: Decision, basis: Basis | None) -> str:
@@ -86,26 +101,50 @@ def rule(
     about: About = "these",
 ) -> Ruling:
     """The gates of a change: the headline measure is not worse by more than `by`, and no more than `most` vital nuggets
-    are lost with a probability of at least `sure`. A gate that nobody asks for (None) is left out."""
+    are lost with a probability of at least `sure`. A gate that nobody asks for (None) is left out. Where nobody has
+    judged anything, none fails."""
     gates = []
     if by is not None:
         gates.append(_not_worse(diff, by, about))
     if most is not None:
         gates.append(_kept(diff, most, sure))
-    return Ruling(tuple(gates), basis_of(diff), tuple(one.what for one in diff.strange))
+    basis = basis_of(diff)
+    if basis == "nobody":
+        gates = [replace(gate, decision="UNDECIDED") if gate.decision == "FAIL" else gate for gate in gates]
+    reading = f"nuggeteer judge {shlex.quote(diff.new_run.name)} --against {shlex.quote(diff.old_run.name)}"
+    if basis != "nobody" and diff.strange and all(one.empty for one in diff.strange):
+        reading = ""
+    return Ruling(tuple(gates), basis, tuple(one.what for one in diff.strange), reading)
 
 
 def basis_of(diff: Diff) -> Basis:
-    """What people have read of it."""
+    """What people have read of it: all of it, or something that is new in tonight's answers; only what the answers had
+    before; or nothing at all. A known nugget counts as read where no text of last night's answer has it already."""
     if not diff.anyone_judged:
         return "nobody"
-    return "read" if diff.new.pairs_known else "guessed"
+    known = diff.new.known
+    if known[diff.key.counted].all():
+        return "read"
+    before, after = (
+        [frozenset(map(verdict_form, run.texts[slice(*run.offsets[q : q + 2])])) for q in range(len(run.offsets) - 1)]
+        for run in (diff.old_run, diff.new_run)
+    )
+    new = np.array([bool(after[q] - before[q]) for q in range(len(after))], dtype=bool)
+    if not new.any():
+        return "read" if diff.new.pairs_known else "guessed"
+    for i in np.flatnonzero(known & new[diff.key.question]).tolist():
+        credited = diff.new.response[i] if diff.new.found[i] else -1
+        if credited < 0 or verdict_form(diff.new_run.texts[credited]) not in before[diff.key.question[i]]:
+            return "read"
+    return "guessed"
 
 
 def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     delta = diff.headline
     title, interval = delta.measure.title, delta.interval
-    rule_, worse = f"{title} not worse by more than {by:g}", f"worse by more than {by:g}" if by else "worse"
+    where = "on these questions" if about == "these" else "for questions like these"
+    rule_ = f"{title} not worse by more than {by:g}" + (f" {where}" if about == "all" else "")
+    worse = f"worse by more than {by:g}" if by else "worse"
     if _changed_alike(delta):
         change = interval.value or 0.0
         return Gate(
@@ -117,7 +156,6 @@ def _not_worse(diff: Diff, by: float, about: About) -> Gate:
     low, high = ends
     decision: Decision = "PASS" if low >= -by else "FAIL" if high < -by else "UNDECIDED"
     verb = {"PASS": "is not", "FAIL": "is", "UNDECIDED": "may be"}[decision]
-    where = "on these questions" if about == "these" else "for questions like these"
     why = f"{title} {verb} {worse} {where}: the change is {_between(low, high, -by)}"
     return Gate(rule_, decision, why, (), _beyond(delta, by, about))
 
@@ -137,14 +175,17 @@ def _kept(diff: Diff, most: int, sure: float) -> Gate:
     lost = tuple(change for change in worse if change.probability is None or change.probability >= sure)
     possible = len(possibly_lost(diff, sure))
     doubtful = max(possible - len(lost), 0)
-    why = _losses(diff, len(lost), "surely " if sure > 0.9 else "probably ")
-    why += f" and {doubtful} possibly" if doubtful else ""
+    how = "surely" if sure > 0.9 else "probably"
+    why = _losses(diff, len(lost), f"{how} ") + (f" and {doubtful} possibly" if doubtful else "")
+    if doubtful and not lost:
+        why = f"Perhaps up to {_losses(diff, doubtful, 'are ' if doubtful > 1 else 'is ')}, none {how}"
     why += f"; {most} {'is' if most == 1 else 'are'} allowed"
     if lost:
         why += " (" + ", ".join(f"{change.question.qid}/{change.nugget.nugget}" for change in lost[:3])
         why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"
     decision: Decision = "FAIL" if len(lost) > most else "PASS" if possible <= most else "UNDECIDED"
-    return Gate(f"at most {_losses(diff, most)}", decision, why, lost)
+    counts = "" if sure == SURE else f", of those at least {100 * sure:g} % sure"
+    return Gate(f"at most {_losses(diff, most)}{counts}", decision, why, lost)
 
 
 def possibly_lost(diff: Diff, sure: float) -> list[int]:
@@ -185,15 +226,14 @@ def _losses(diff: Diff, nuggets: int, how: str = "") -> str:
 def _between(low: float, high: float, limit: float) -> str:
     """A range of changes; a single one if it is exact."""
     if high - low < ROUNDING:
-        return signed(low, limit)
+        return "less than 0.0005" if low and signed(low, limit) == "0" else signed(low, limit)
     return f"between {signed(low, limit)} and {signed(high, limit)}"
 
 
 def signed(value: float, limit: float | None = None) -> str:
-    """With a sign, to three digits, or to as many as distinguish it from `limit`. Zero has no sign."""
-    if value == 0:
-        return "0"
+    """With a sign, to three digits, or to as many as distinguish it from `limit`. Zero has no sign, and nothing that
+    would be printed as zero has one."""
     digits = 3
     while limit is not None and value != limit and digits < 9 and round(value, digits) == round(limit, digits):
         digits += 1
-    return f"{value:+.{digits}f}".replace("-", "−")
+    return f"{value:+.{digits}f}".replace("-", "−") if round(value, digits) else "0"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
@@ -26,23 +26,33 @@ LEAST: Final = 3  # questions
 SHARE: Final = 0.1  # of the questions
 ENOUGH: Final = 3  # answers that are read before a strange night is trusted
 SHORTER: Final = 0.4  # of the usual length
-UNLIKE: Final = 0.05  # of the words of an answer and of the one before, in common
+UNLIKE: Final = 0.05  # of the words of an answer and of the one before, in common; more than answers to others have
 USUAL, RARE = 0.15, 0.4  # the share of words that are stop words in a text of a language; and of that, in no such text
+MANY: Final = 0.3  # of the questions, for signs that good answers may have, too
+MOSTLY, SELDOM = 0.6, 0.3  # of an answer's sentences
+OPENING: Final = 3  # words
 _REFUSAL = re.compile(
-    r"^\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry\b|i (?:cannot|can't|can not|do not|don't) (?:know|answer|help|"
-    r"provide|assist|find|have)|as an ai\b|(?:there is )?no (?:relevant )?(?:information|answer|results?) (?:is |was )?"
-    r"(?:available|found|provided)|unable to\b|n/a\b|error\b)"
+    r"^\W*(?:sorry\b|as an ai\b|unable to\b|n/a\b|error\b)"
+    r"|\b(?:i|we)(?:'m|'re| am| are) (?:sorry|unable|not able|afraid)\b"
+    r"|\b(?:i|we) (?:cannot|can't|can not|could not|couldn't|do not|don't|did not|didn't) "
+    r"(?:know|answer|help|provide|assist|find|have|determine)\b"
+    r"|\b(?:documents?|context|passages?|sources?|texts?|articles?|information|results?)\b[^.]{0,60}\b"
+    r"(?:do|does|did)(?: not|n't) (?:contain|mention|provide|include|give|specify|state|say|address|answer|have)\b"
+    r"|\bno (?:relevant )?(?:information|answer|results?)\b[^.]{0,40}\b(?:available|found|provided|given)\b"
+    r"|\b(?:cannot|can't|can not|could not) be (?:answered|determined)\b"
 )
 _DENIAL = re.compile(r"\b(?:it is|it's|this is) (?:not true|false|not the case|untrue|incorrect)\b|\bcontrary to\b")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|cannot|without|false|untrue|incorrect)\b|n't\b")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True)
 class StrangeAnswers:
-    """What is strange in one line, and the questions whose answers are."""
+    """What is strange in one line, and the questions whose answers are. `empty` ones cannot be read."""
 
     what: str
     questions: tuple[int, ...]
+    empty: bool = False
 
 
 def strange_night(key: AnswerKey, match: Match, old: MatchedRun, new: MatchedRun) -> tuple[StrangeAnswers, ...]:
@@ -52,18 +62,30 @@ def strange_night(key: AnswerKey, match: Match, old: MatchedRun, new: MatchedRun
 
 def strange_answers(key: AnswerKey, match: Match, old: Run, new: Run) -> tuple[StrangeAnswers, ...]:
     """What is strange about a run's answers, compared with those of the run before."""
-    both = [q for q in range(len(key.questions)) if _text(old, q) and _text(new, q)]
-    if len(both) < LEAST:
-        return ()
-    texts = {q: (_text(old, q), _text(new, q)) for q in both}
+    every = {q: (_text(old, q), _text(new, q)) for q in range(len(key.questions))}
+    answered = {q: pair for q, pair in every.items() if pair[0]}
+    empty = tuple(q for q, (_, answer) in answered.items() if not answer)
+    gone = _found(f"{len(empty)} answers are empty, and last night's were not.", empty, len(answered))
+    gone = replace(gone, empty=True) if gone else None
+    texts = {q: pair for q, pair in answered.items() if pair[1]}
+    if len(texts) < LEAST:
+        return (gone,) if gone else ()
     changed = {q: pair for q, pair in texts.items() if pair[0] != pair[1]}
-    found = [
+    plain = [
         _repeated(texts),
-        _more(texts, _REFUSAL.search, "are refusals"),
-        _more(texts, _denies, "deny what they say"),
+        _more(texts, _refuses, "are refusals", "were"),
+        _more(texts, _denies, "deny what they say", "did"),
+    ]
+    named = {q for one in plain if one for q in one.questions}
+    rest = {q: pair for q, pair in changed.items() if q not in named}
+    found = [
+        *plain,
+        _negated(rest, len(texts)),
+        _opened_alike(rest, len(texts)),
         _shorter(changed, len(texts)),
         _another_language(changed, len(texts), match.language),
         _unlike(changed, len(texts), match.language),
+        gone,
     ]
     return tuple(one for one in found if one is not None)
 
@@ -91,10 +113,21 @@ def _repeated(texts: dict[int, tuple[str, str]]) -> StrangeAnswers | None:
     return _found(f"{len(found)} answers say the same to different questions.", found, len(texts))
 
 
-def _more(texts: dict[int, tuple[str, str]], has: Callable[[str], object], what: str) -> StrangeAnswers | None:
+def _more(
+    texts: dict[int, tuple[str, str]], has: Callable[[str], object], what: str, verb: str
+) -> StrangeAnswers | None:
     """Answers that have something that the answers before did not have."""
     found = tuple(q for q, (old, new) in texts.items() if has(new) and not has(old))
-    return _found(f"{len(found)} answers {what}, and last night's did not.", found, len(texts))
+    return _found(f"{len(found)} answers {what}, and last night's {verb} not.", found, len(texts))
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def _refuses(text: str) -> bool:
+    """Whether the first sentence says that there is no answer."""
+    return bool(_REFUSAL.search(_sentences(text)[0]))
 
 
 def _denies(text: str) -> bool:
@@ -102,6 +135,45 @@ def _denies(text: str) -> bool:
     sentences = max(len(re.findall(r"[.!?](?:\s|$)|\n", text)), 1)
     words = max(len(text.split()), 1)
     return len(_DENIAL.findall(text)) >= 0.5 * sentences or (words >= 8 and len(_NEGATION.findall(text)) / words > 0.12)
+
+
+def _negated(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
+    """Answers in which most sentences have a negation, where few of last night's had one; if there are many, and much
+    fewer the other way round."""
+    shares = {q: (_negations(old), _negations(new)) for q, (old, new) in changed.items()}
+    more = tuple(q for q, (old, new) in shares.items() if new >= MOSTLY and old <= SELDOM)
+    less = sum(old >= MOSTLY and new <= SELDOM for old, new in shares.values())
+    if len(more) < max(MANY * of, 3 * less):
+        return None
+    return _found(f"{len(more)} answers say not in most sentences, and last night's did not.", more, of)
+
+
+def _negations(text: str) -> float:
+    """The share of sentences with a negation."""
+    sentences = _sentences(text)
+    return sum(bool(_NEGATION.search(sentence)) for sentence in sentences) / max(len(sentences), 1)
+
+
+def _opened_alike(texts: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
+    """Answers most of whose sentences begin with the same words, also to other questions, where last night's did
+    not."""
+    before, after = ({q: _openings(pair[side]) for q, pair in texts.items()} for side in (0, 1))
+    counts = Counter(opening for openings in after.values() for opening in openings)
+    if not counts:
+        return None
+    opening, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
+    if count < MANY * of or count <= 3 * sum(opening in openings for openings in before.values()):
+        return None
+    found = tuple(q for q in texts if opening in after[q] and opening not in before[q])
+    what = f'{len(found)} answers begin most sentences with "{opening}", and last night\'s did not.'
+    return _found(what, found, of)
+
+
+def _openings(text: str) -> set[str]:
+    """The words with which most sentences begin."""
+    sentences = _sentences(text)
+    begun = Counter(" ".join(re.findall(r"[\w'’]+", one[:200])[:OPENING]).lower()[:60] for one in sentences)
+    return {words for words, count in begun.items() if words.count(" ") == OPENING - 1 and count > len(sentences) / 2}
 
 
 def _shorter(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
@@ -141,16 +213,21 @@ def _letters(text: str) -> str:
 
 
 def _unlike(changed: dict[int, tuple[str, str]], of: int, language: str) -> StrangeAnswers | None:
-    """Answers that have hardly a word in common with those of last night."""
+    """Answers that have hardly a word in common with those of last night, or no more than answers to different
+    questions have."""
     if len(changed) < 0.5 * of or len(changed) < LEAST:
         return None
     find = Language(language).find
-    shares = {q: _overlap(set(find(old)), set(find(new))) for q, (old, new) in changed.items()}
-    if median(shares.values()) >= UNLIKE:
+    words = {q: (set(find(old)), set(find(new))) for q, (old, new) in changed.items()}
+    shares = {q: _overlap(old, new) for q, (old, new) in words.items()}
+    others = [*list(words.values())[1:], *list(words.values())[:1]]
+    apart = [_overlap(old, new) for (old, _), (_, new) in zip(words.values(), others, strict=True)]
+    if median(shares.values()) >= min(UNLIKE + median(apart), 1.0):
         return None
-    return StrangeAnswers(
-        "The answers have hardly a word in common with last night's.", tuple(sorted(shares, key=shares.__getitem__))
-    )
+    what = "The answers have hardly a word in common with last night's."
+    if median(shares.values()) >= UNLIKE:
+        what = "The answers are no more like last night's than answers to other questions are."
+    return StrangeAnswers(what, tuple(sorted(shares, key=shares.__getitem__)))
 
 
 def _overlap(one: set[str], other: set[str]) -> float:
@@ -160,4 +237,6 @@ def _overlap(one: set[str], other: set[str]) -> float:
 def questions_of(found: Sequence[StrangeAnswers]) -> Iterator[int]:
     """The questions to read first: of each kind, a few."""
     for one in found:
+        if one.empty:
+            continue
         yield from one.questions[: 2 * ENOUGH]

@@ -29,6 +29,8 @@ KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again" 
 USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
 _SHOWN = 5
 _LONGEST_NAME = 200
+_SAME, _SAME_SHARE = 3, 0.1  # questions with the same answer, and their share, from which that is strange
+SAME_REMEDY = "if that is a refusal or an error, see why; it is scored like any other"
 
 
 @dataclass
@@ -90,6 +92,22 @@ class Bundle:
                 words[run, response.qid] += bool(response.text.strip())
         empty = [qid for (_, qid), count in words.items() if not count]
         self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
+        for run, responses in self.responses.items():
+            answers: dict[str, list[str]] = {}
+            for response in responses:
+                answers.setdefault(response.qid, []).append(response.text)
+            if same := same_answers([tuple(texts) for texts in answers.values()]):
+                self.warn(path, None, f"{run}: {same}", SAME_REMEDY)
+
+
+def same_answers(answers: Sequence[tuple[str, ...]]) -> str:
+    """What is said of an answer that many questions have, given the texts of each; nothing if there is none."""
+    for texts, count in Counter(answers).most_common():
+        if count < max(_SAME, _SAME_SHARE * len(answers)):
+            break
+        if said := " ".join(" ".join(texts).split()):
+            return f"{count} questions have the same answer, {said!r:.60}"
+    return ""
 
 
 def as_id(value: Any) -> str | None:

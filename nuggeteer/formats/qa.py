@@ -67,7 +67,7 @@ def read_answers(
         used = [roles[role] for role in USED if role in roles and (role != "row" or ids)]
         rest = rest_of(row, used, bundle)
         data.reference(name, present(row, roles, "reference"))
-        if answer is not None:
+        if answer is not None and answer not in NULLS:
             own = text_of(present(row, roles, "run")) if systems > 1 or run is None else None
             called = "-".join(filter(None, (run, own))) or bare_name(path)
             docid = text_of(present(row, roles, "docid"))
@@ -75,6 +75,9 @@ def read_answers(
         elif "answer" in roles:
             data.no_answer(name)
     return data.finish()
+
+
+NULLS = ("null", "NULL")  # how programs write no answer into a table
 
 
 def _ids(rows: Sequence[tuple[int, Mapping[str, Any], str]], roles: Mapping[str, str]) -> dict[int, Any]:

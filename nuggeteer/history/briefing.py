@@ -7,7 +7,7 @@ Everything is computed here. `reports.html` draws it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.baseline import BriefedRun, find_ruled_against, newest_readable
 from nuggeteer.history.ruling import NightRuling, nightly_measure, nightly_scorer, rule_night
 from nuggeteer.history.store import History, RecordedRuling
-from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_if_any
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend, nugget_timelines, trends_today
 from nuggeteer.judging.suggest import Suggestion, suggest
 from nuggeteer.matching.marks import Marker
 from nuggeteer.measures import Measure
@@ -83,9 +83,8 @@ class Briefing(Shown):
     @property
     def otherwise(self) -> str:
         """What today's verdicts decide, if that is something else."""
-        if self.recorded is None or self.ruling.agrees(self.recorded):
-            return ""
-        return f"With today's verdicts: {self.ruling.title}. {self.ruling.reason}"
+        found = self.ruling.today(self.recorded, self.new.title) if self.recorded else ""
+        return f"{found} {self.ruling.reason}" if found else ""
 
     @property
     def key(self) -> AnswerKey:
@@ -114,7 +113,8 @@ def brief(
     It is compared with `against`; by default with the build recorded before it, or with the run before it in
     its group, else in the collection."""
     history = History.of(collection.root)
-    recorded = trends_if_any(history, nightly_measure(collection).name)
+    measure = nightly_measure(collection).name
+    recorded, undone = trends_today(history, lambda: collection, measure, seed, jobs, notify)
     new, trend = _newest(collection, history, recorded, run)
     old = None
     if against is None and new.build:
@@ -125,7 +125,8 @@ def brief(
     scorer = nightly_scorer(collection, seed, jobs)
     matched = scorer.read(new.run)
     matched_old = scorer.read(old.run) if old else None
-    return _brief(scorer, matched, matched_old, new, old, trend, history, notify)
+    found = _brief(scorer, matched, matched_old, new, old, trend, history, notify)
+    return replace(found, problems=(*found.problems, *undone))
 
 
 def brief_builds(

@@ -85,6 +85,10 @@ MIGRATIONS = [
     );
     CREATE INDEX rulings_of_builds ON rulings (build)
     """,
+    """
+    ALTER TABLE rulings ADD COLUMN measure TEXT;
+    ALTER TABLE rulings ADD COLUMN change REAL
+    """,
 ]
 SUFFIXES = ("-journal", "-wal", "-shm", "")  # of SQLite's files
 LONGEST_VALUE = 2 * LONGEST_LINE  # bytes of a row

@@ -22,7 +22,7 @@ from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
 from nuggeteer.history.store import History
-from nuggeteer.history.trend import Trend, trends
+from nuggeteer.history.trend import Trend, trends, trends_today
 from nuggeteer.judging.forecast import REACH, Forecast
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
@@ -75,6 +75,7 @@ class Night(Shown):
     problems: tuple[Problem, ...]  # of the history
     language: str  # its code
     about: About
+    unlisted: bool  # in a manifest that lists other runs, so that it has no group
 
     @property
     def gates(self) -> tuple[Gate, ...]:
@@ -95,6 +96,11 @@ class Night(Shown):
     @property
     def interval(self) -> Interval:
         return self.score.measures[self.measure.name]
+
+    @property
+    def all_read(self) -> bool:
+        """Whether no verdict is missing in either answer."""
+        return bool(self.diff and self.diff.old.known.all() and self.diff.new.known.all())
 
     @property
     def worst(self) -> tuple[NuggetChange, ...]:
@@ -124,7 +130,7 @@ def nightly(
     matched = scorer.read(loaded)
     score = scorer.score(matched)
     (recorded,) = history.record(scorer.scores([score]), label, rerun=True)
-    trend = _trend_of(history, recorded.build, first)
+    trend = _trend_of(trends(history, first.name), recorded.build)
     at = next(i for i, build in enumerate(trend.builds) if build.scoring.build == recorded.build)
     new = BriefedRun(loaded, trend.builds[at])
     if old is None:
@@ -135,14 +141,14 @@ def nightly(
     if matched_old:
         diff = diff_matched_runs(scorer, matched_old, matched, explain=page, measures=compared)
     ruling = rule_night(collection, history, old, diff)
-    if ruling.gates:
-        history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature)))
+    history.keep_ruling(recorded.build, ruling.recorded(str(scorer.signature), diff.headline if diff else None))
     needed = None
     if diff and matched_old and ruling.gates and ruling.decision == "UNDECIDED":
         needed = _needed(scorer, matched, matched_old, diff, ruling.gates)
-    briefing = None
+    briefing, undone = None, list[Problem]()
     if page:
-        trend = _trend_of(history, recorded.build, first)  # with the ruling
+        found, undone = trends_today(history, lambda: collection, first.name, seed, jobs, notify)
+        trend = _trend_of(found, recorded.build)  # with the ruling
         new = BriefedRun(loaded, trend.builds[at])
         from nuggeteer.history.briefing import brief_matched_run  # it imports much that only the page needs
 
@@ -164,9 +170,10 @@ def nightly(
         scorer.notes,
         tuple(collection.machine_truth),
         briefing,
-        tuple(history.problems),
+        (*history.problems, *undone),
         collection.settings.match.language,
         collection.settings.nightly.about,
+        bool(collection.manifest) and loaded.name not in collection.manifest,
     )
 
 
@@ -214,8 +221,8 @@ def _needed(scorer: Scorer, new: MatchedRun, old: MatchedRun, diff: Diff, gates:
     return found
 
 
-def _trend_of(history: History, build: int, measure: Measure) -> Trend:
-    return next(trend for trend in trends(history, measure.name) if any(b.scoring.build == build for b in trend.builds))
+def _trend_of(found: Sequence[Trend], build: int) -> Trend:
+    return next(trend for trend in found if any(b.scoring.build == build for b in trend.builds))
 
 
 def _earlier_runs(collection: Collection, new: Run) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import monotonic
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing import gate
+from nuggeteer.comparing.changes import Delta
 from nuggeteer.comparing.diff import Diff, diff_matched_runs
 from nuggeteer.comparing.gate import Basis, Decision, Gate, Ruling
 from nuggeteer.display import Shown
@@ -18,6 +19,8 @@ from nuggeteer.history.store import History, RecordedRuling
 from nuggeteer.history.trend import Build, Trend
 from nuggeteer.measures import DEFAULT, Measure, headline, parse
 from nuggeteer.scoring.scorer import Scorer
+
+RULES = "; "  # stands between the rules of recorded gates
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,16 +63,37 @@ class NightRuling(Shown):
             return f"{what} new since {self.old.title}. The next night can be compared."
         return self.ruling.reason if self.ruling else ""
 
-    def recorded(self, signature: str) -> RecordedRuling:
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What stands beside the reason."""
+        return self.ruling.remarks if self.ruling else ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What the gates demand."""
+        return tuple(gate.rule for gate in self.gates)
+
+    def recorded(self, signature: str, change: Delta | None) -> RecordedRuling:
         """What the history keeps of it."""
-        gate_ = "; ".join(gate.rule for gate in self.gates)
         old = self.old.build.scoring.build if self.old and self.old.build else None
         against = self.old.title if self.old else None
-        return RecordedRuling(self.decision, self.basis, gate_, self.reason, against, old, signature)
+        ruling = RecordedRuling(self.decision, self.basis, RULES.join(self.rules), self.reason, against, old, signature)
+        return replace(ruling, measure=change.measure.name, change=change.interval.value) if change else ruling
 
     def agrees(self, recorded: RecordedRuling) -> bool:
         """Whether it decides what was recorded, and from as much."""
         return self.title == recorded.title
+
+    def today(self, recorded: RecordedRuling, build: str) -> str:
+        """What is decided of a build today, in a sentence; nothing if that is what was recorded."""
+        if self.agrees(recorded):
+            return ""
+        then = [rule for rule in recorded.gate.split(RULES) if rule]
+        if self.rules == tuple(then):
+            return f"With today's verdicts, {build} is {self.title}; recorded was {recorded.title}."
+        other = [f"new: {rule}" for rule in self.rules if rule not in then]
+        other += [f"no longer: {rule}" for rule in then if rule not in self.rules]
+        return f"Under today's gates, {build} would be {self.title} ({'; '.join(other)}); recorded: {recorded.title}."
 
 
 def nightly_measure(collection: Collection) -> Measure:

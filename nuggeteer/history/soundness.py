@@ -146,6 +146,8 @@ CHECKS: dict[str, dict[str, str]] = {
         "against": _optional("against", _text("against")),
         "old": _optional("old", _refers("builds", {"old": "id"}, "rulings")),
         "signature": _text("signature"),
+        "measure": _optional("measure", _text("measure")),
+        "change": f"change IS NULL OR (typeof(change) = 'real' AND abs(change) <= {MOST})",
     },
 }
 SCORED = ("scorings", "scores", "question_scores", "outcomes")  # what scoring a build again makes anew

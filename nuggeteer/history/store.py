@@ -63,7 +63,8 @@ class Scoring:
 @dataclass(frozen=True)
 class RecordedRuling:
     """What `nightly` decided of a build, in its own words: `gate` are the rules, `against` the run that it was compared
-    with, and `old` the build of that run, if it is recorded. `signature` is that of the scores which it rests on."""
+    with, and `old` the build of that run, if it is recorded. `signature` is that of the scores which it rests on, and
+    `change` is how much the `measure` changed by them."""
 
     decision: Decision
     basis: Basis | None
@@ -73,6 +74,8 @@ class RecordedRuling:
     old: int | None
     signature: str
     time: str = ""
+    measure: str | None = None
+    change: float | None = None
 
     @property
     def title(self) -> str:
@@ -229,8 +232,9 @@ class History:
 
         def keep(db: sqlite3.Connection) -> None:
             last = db.execute(f"{_RULINGS} WHERE build = ? ORDER BY id DESC LIMIT 1", (build,)).fetchone()
-            if last is None or last[1:-1] != (*values, ruling.signature):
-                row = (free_id(db, "rulings"), build, self._time(), *values, ruling.signature)
+            if last is None or last[1:-3] != (*values, ruling.signature):
+                more = ruling.signature, ruling.measure, ruling.change
+                row = (free_id(db, "rulings"), build, self._time(), *values, *more)
                 db.execute(f"INSERT INTO main.rulings VALUES ({', '.join('?' * len(row))})", row)
 
         self._database.write(keep)
@@ -295,7 +299,7 @@ _SCORINGS = """
     FROM builds b JOIN scorings s ON s.build = b.id LEFT JOIN scores v ON v.scoring = s.id AND v.measure = ?
     ORDER BY b.time, b.id, s.id
 """
-_RULINGS = "SELECT build, decision, basis, gate, reason, against, old, signature, time FROM rulings"
+_RULINGS = "SELECT build, decision, basis, gate, reason, against, old, signature, time, measure, change FROM rulings"
 _UNASKED = """
     SELECT DISTINCT q.qid FROM scorings s
     JOIN question_scores v ON v.scoring = s.id JOIN questions q ON q.id = v.question

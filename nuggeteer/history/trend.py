@@ -7,15 +7,19 @@ scoring with that signature, or if it has none by its latest scoring, which is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from nuggeteer.collection.answer_key import natural_order
-from nuggeteer.display import Framed, Shown
-from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.collection.folder import Collection
+from nuggeteer.comparing.changes import PROBABLE
+from nuggeteer.display import Framed, Shown, counted
+from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.history.store import History, RecordedNugget, RecordedRuling, Scoring
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.signature import differing_parts
@@ -33,6 +37,7 @@ SIGNATURE_PARTS = {
     "interval": "interval method",
 }
 MIN_FLICKERS = 3
+SOON = 10.0  # seconds
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +61,13 @@ class Build(Shown):
     @property
     def interval(self) -> Interval:
         return self.scoring.interval or Interval(None)
+
+    def recorded_change(self, old: Build, measure: str) -> float | None:
+        """How much it changed since another build as `nightly` recorded it; None if that was about another build or
+        measure, or with other verdicts."""
+        asked = old.scoring.build, measure, self.scoring.signature
+        ruling = self.ruling
+        return ruling.change if ruling and (ruling.old, ruling.measure, ruling.signature) == asked else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,10 +118,14 @@ class Trend(Framed):
 
     @cached_property
     def delta(self) -> Vector:
-        """Each value minus the previous comparable one; NaN if there is none."""
+        """How much each value changed since the previous comparable one: as `nightly` compared the two with these very
+        verdicts, or else their difference. NaN if there is none."""
         result = np.full(len(self.builds), np.nan)
         positions = np.flatnonzero(self.comparable)
         result[positions[1:]] = np.diff(self.value[positions])
+        for before, at in pairwise(positions.tolist()):
+            recorded = self.builds[at].recorded_change(self.builds[before], self.measure)
+            result[at] = result[at] if recorded is None else recorded
         return result
 
 
@@ -137,12 +153,12 @@ class NuggetTimelines(Shown):
 
     @cached_property
     def gained(self) -> Bools:
-        """Found, and not found in the previous comparable build."""
+        """Found, and not found in the previous comparable build, more probably than not."""
         return self._turned(True)
 
     @cached_property
     def lost(self) -> Bools:
-        """Not found, and found in the previous comparable build."""
+        """Not found, and found in the previous comparable build, more probably than not."""
         return self._turned(False)
 
     @cached_property
@@ -170,11 +186,15 @@ class NuggetTimelines(Shown):
 
     @property
     def still_missing(self) -> Ints:
-        """The nuggets lost and not found again: the vital ones first, then those that were lost last."""
+        """The nuggets lost and not found again: the vital ones first, then those that were lost last, and of these the
+        ones that weigh most, by their share in the question and by how sure it is."""
         wanted = np.array([nugget.importance != "forbidden" for nugget in self.nuggets], dtype=bool)
         missing = np.flatnonzero(self.missing & wanted)
         okay = np.array([self.nuggets[i].importance != "vital" for i in missing], dtype=bool)
-        return missing[np.lexsort((missing, -self.last_lost[missing], okay))]
+        vital = Counter(nugget.qid for nugget in self.nuggets if nugget.importance == "vital")
+        share = np.array([1 / max(vital[self.nuggets[i].qid], 1) for i in missing])
+        gone = 1 - np.where(self.known, self.found, np.nan_to_num(self.probability))[missing, -1]
+        return missing[np.lexsort((missing, -gone * share, -self.last_lost[missing], okay))]
 
     def only(self, nugget: int) -> NuggetTimelines:
         """The timeline of one nugget."""
@@ -188,7 +208,11 @@ class NuggetTimelines(Shown):
         result = np.zeros_like(self.found)
         positions = np.flatnonzero([build.comparable for build in self.builds])
         before, after = positions[:-1], positions[1:]
-        turned = (self.found[:, after] == to) & (self.found[:, before] != to)
+        # As in `diff`: what is more probably so than not.
+        chance = np.where(np.isnan(self.probability), self.found, self.probability)
+        gone, there = 1 - chance, chance
+        probable = (gone[:, before] * there[:, after] if to else there[:, before] * gone[:, after]) >= PROBABLE
+        turned = (self.found[:, after] == to) & (self.found[:, before] != to) & probable
         result[:, after] = turned & self.present[:, after] & self.present[:, before]
         return result
 
@@ -239,6 +263,32 @@ def trends_if_any(history: History, measure: str | None = None) -> tuple[Trend, 
     """The trends of all groups, by the measure if any build was scored by it; none where no sound build is recorded."""
     names = history.measures() if history.path.exists() else []
     return trends(history, measure if measure in names else None) if names else ()
+
+
+def trends_today(
+    history: History,
+    read: Callable[[], Collection],
+    measure: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    notify: Callable[[str], None] = lambda line: None,
+) -> tuple[tuple[Trend, ...], list[Problem]]:
+    """The trends as in `trends_if_any`. Builds that do not compare with the newest are first scored again with what is
+    known today, if that is soon done: new verdicts are the normal case. What was recorded is kept. The problems say
+    what was not done."""
+    found = trends_if_any(history, measure)
+    if history.problems or not any(build.unlike for trend in found for build in trend.builds):
+        return found, []
+    try:
+        done, left = history.rescore(read(), seed, jobs, seconds=SOON)
+    except NuggeteerError:  # the history can still be read
+        what = "its builds are shown as they were scored: the collection cannot be read, or the history not written"
+        return found, [Problem(str(history.path), None, what, "nuggeteer history --rescore says why", "warning")]
+    if done:
+        notify(f"{counted(done, 'build')} scored again with what is known today; earlier scores are kept.")
+    what = f"{counted(left, 'build')} must still be scored again"
+    problem = Problem(str(history.path), None, what, "nuggeteer history --rescore does it", "warning")
+    return trends_if_any(history, measure), [problem] if left else []
 
 
 def _trend(history: History, group: str | None, measure: str, scorings: Sequence[Sequence[Scoring]]) -> Trend:

@@ -145,6 +145,11 @@ class Session:
         return sum(bool(self._open(card)) for card in self.audit or ())
 
     @property
+    def audit_minutes(self) -> float:
+        """What reading these is likely to take."""
+        return sum(self.state.seconds(replace(card, nuggets=self._open(card))) for card in self.audit or ()) / 60
+
+    @property
     def open_nuggets(self) -> tuple[int, ...]:
         """Those of the card in view."""
         return () if self.asked is None else self._open(self.asked)

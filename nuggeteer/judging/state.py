@@ -16,7 +16,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.judging.audits.audit import draw_audit, units_to_judge
 from nuggeteer.judging.forecast import Forecast
-from nuggeteer.judging.reading import pace_of
+from nuggeteer.judging.reading import Pace, pace_of
 from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder, outcomes_of
 from nuggeteer.matching.base import Explanation
 from nuggeteer.matching.marks import Marker, Span
@@ -152,6 +152,19 @@ class JudgingState:
         """The run or the two runs whose score the interval is for."""
         name = self.run(0).name
         return name if len(self.matched_runs) == 1 else f"{self.run(1).name} → {name}"
+
+    def tells(self, question: int) -> bool:
+        """Whether verdicts on answers to a question take anything off the interval."""
+        return any(card.question == question for card in self.cards)
+
+    def seconds(self, card: AnswerCard) -> float:
+        """What a card takes: reading, and a decision for each nugget; nothing if it has none."""
+        if not card.nuggets:
+            return 0.0
+        run, pace = self.run(card.side), Pace()
+        text = run.answer(card.question) if card.response is None else run.texts[card.response]
+        read = pace.reading(self.key.questions[card.question].text, text)
+        return read + sum(pace.decision(self.key.nuggets[nugget].descriptions[0]) for nugget in card.nuggets)
 
     def answers(self) -> Iterator[AnswerCard]:
         """Each answer with its open nuggets, in the order in which to read them: those that move the score, and then

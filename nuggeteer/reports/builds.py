@@ -29,6 +29,8 @@ class RulingOutput(Part):
     old: Annotated[Count | None, about("The build of that run, if it is recorded.")]
     signature: Annotated[str, about("That of the scores on which it rests.")]
     time: str
+    measure: Annotated[str | None, about("The measure that was compared; null if nothing was.")]
+    change: Annotated[Number, about("How much it changed.")]
 
 
 class BuildOutput(Part, kw_only=True):

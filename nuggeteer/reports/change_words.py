@@ -11,7 +11,7 @@ from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.history.causes import Causes
-from nuggeteer.reports.formatting import UNDEFINED, chance, listed
+from nuggeteer.reports.formatting import chance, difference_of, listed, signed_span
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
 
@@ -21,18 +21,13 @@ SIGNS = {"PASS": "✓", "FAIL": "✗", "UNDECIDED": "?"}  # so that nobody has t
 
 
 def difference(delta: Delta) -> str:
-    """The difference of the two numbers as they are printed, so that a reader who subtracts them gets the same."""
-    if delta.old is None or delta.new is None or delta.interval.value is None:
-        return UNDEFINED
-    if delta.interval.value == 0:
-        return "0"
-    printed = round(round(float(delta.new), 3) - round(float(delta.old), 3), 3)
-    return signed(printed) if printed else signed(delta.interval.value)[0] + "0.000"
+    """The change, as the gates and the history have it. It may differ in the last digit from what a reader gets who
+    subtracts the two scores as they are printed."""
+    return difference_of(delta.interval.value)
 
 
 def difference_span(delta: Delta) -> str:
-    low, high = delta.interval.low, delta.interval.high
-    return UNDEFINED if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    return signed_span(delta.interval.low, delta.interval.high)
 
 
 def causes_in_words(causes: Causes) -> str:
@@ -56,7 +51,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         which += f", {opposed} contradicted" if opposed else ""
         return f"{len(found)} {kind}" + (f" ({which})" if found else "")
 
-    kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} doubtful" if result.doubtful else "")
+    kept = f"{len(result.kept)} kept" + (f", {len(result.doubtful)} perhaps changed" if result.doubtful else "")
     yield f"Nuggets: {counted('gained', result.gained)}, {counted('lost', result.lost)}, {kept}."
     gained, lost = result.expected_gained, result.expected_lost
     if (
@@ -64,7 +59,7 @@ def nuggets_in_words(result: Diff) -> Iterator[str]:
         and lost is not None
         and not all(c.known for c in (*result.gained, *result.lost, *result.kept))
     ):
-        yield f"With the less probable ones, each by its chance, about {gained:.0f} are gained and {lost:.0f} lost."
+        yield f"Counting every guess by its chance: about {gained:.0f} gained, {lost:.0f} lost."
 
 
 def by_news(result: Diff) -> list[tuple[str, tuple[NuggetChange, ...]]]:
@@ -146,6 +141,5 @@ def in_words(change: NuggetChange, size: int = 240) -> list[str]:
 
 
 def in_lines(ruling: Ruling) -> list[str]:
-    """A ruling as every door prints it: the decision with its reason, and what it means for other questions."""
-    beyond = [f"{gate.beyond}." for gate in ruling.gates if gate.beyond]
-    return [f"{ruling.title}: {ruling.reason}", *beyond]
+    """A ruling as every door prints it: the decision with its reason, and what stands beside it."""
+    return [f"{ruling.title}: {ruling.reason}", *ruling.remarks]

@@ -347,7 +347,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
 
 def _scores(out: Console, result: Diff) -> None:
     columns = [("", "left"), ("old", "right"), ("new", "right"), ("change", "right")]
-    columns += [("95 % interval", "fixed"), ("judging", "right"), ("p", "right")]
+    columns += [("95 % interval", "fixed"), ("guesses", "right"), ("p", "right")]
     rows: list[list[str | Text]] = []
     for delta in result.deltas.values():
         interval = delta.interval

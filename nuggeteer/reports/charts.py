@@ -59,6 +59,11 @@ def parts(interval: Interval) -> str | None:
     return str(drawing)
 
 
+def _hollow(builds: int) -> str:
+    be, own = ("is", "its point is") if builds == 1 else ("are", "their points are")
+    return f" {builds} of the builds {be} not comparable with the newest; {own} hollow." if builds else ""
+
+
 def trend(found: Trend, last: int) -> str:
     """The scores of the last builds with their intervals. Builds that are not comparable with the newest are hollow."""
     builds = found.builds[-last:]
@@ -70,8 +75,7 @@ def trend(found: Trend, last: int) -> str:
         TREND_HEIGHT,
         "chart trend",
         f"Scores of the last {len(builds)} builds, with intervals; the table below has the numbers",
-        f"From {_label(builds[0])} to {_label(builds[-1])}. {alike.count(False)} of the builds are not "
-        "comparable with the newest; their points are hollow.",
+        f"From {_label(builds[0])} to {_label(builds[-1])}.{_hollow(alike.count(False))}",
     )
     y, ticks, left = _trend_scale(found, last)
     right = 545.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from nuggeteer.reports.formatting import (
     UNDEFINED,
     between,
     counted,
+    difference_of,
     judging_share,
     no_interval,
     number,
@@ -40,8 +42,10 @@ from nuggeteer.reports.model import (
 )
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scores import RunScore
+from nuggeteer.statistics.variance import Factor
 
 MANY = 7  # more have too many pairs to read one by one
+LARGEST_F = 9_999  # that is printed
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -238,13 +242,19 @@ def _tests(out: Console, result: Comparison) -> None:
     rows: list[list[str | Text]] = []
     for standing in result.standings:
         runs, questions, tukey = standing.variance.runs, standing.variance.questions, standing.tukey
-        row: list[str | Text] = [standing.measure.title, str(standing.questions), number(runs.f, 2), p_value(runs.p)]
-        row += [number(questions.f, 2), p_value(questions.p)]
+        row: list[str | Text] = [standing.measure.title, str(standing.questions), *_f(runs), *_f(questions)]
         rows.append([*row, f"{tukey.significant:,}" if tukey.tested else UNDEFINED])
     pairs = result.standings[0].tukey.pairs
     title = f"Analysis of variance, and {how_tested(result.standings[0])} of {counted(pairs, 'pair')}"
     out.print()
     out.print(table(title, columns, rows))
+
+
+def _f(factor: Factor) -> tuple[str, str]:
+    """F and its p; neither where the runs leave no residual, as equal runs do."""
+    if not math.isfinite(factor.f):
+        return UNDEFINED, UNDEFINED
+    return number(factor.f, 2) if factor.f < LARGEST_F else f">{LARGEST_F:,}", p_value(factor.p)
 
 
 def _pairs(out: Console, result: Comparison) -> None:
@@ -256,7 +266,7 @@ def _pairs(out: Console, result: Comparison) -> None:
     for pair in standing.pairs:
         style = "bold" if pair.significant else ""
         above = UNDEFINED if pair.above is None else percent(pair.above)
-        cells = [names[pair.higher], names[pair.lower], number(pair.difference)]
+        cells = [names[pair.higher], names[pair.lower], difference_of(pair.difference).removeprefix("+")]
         cells += [signed_span(pair.low, pair.high), p_value(pair.p), above]
         rows.append([plain(cell, style) for cell in cells])
     out.print()

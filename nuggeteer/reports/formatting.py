@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
 from nuggeteer.measures import Measure
-from nuggeteer.records import Nugget, share_of
+from nuggeteer.records import Ints, Nugget, share_of
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval
 
+if TYPE_CHECKING:
+    from nuggeteer.judging.forecast import Forecast
+    from nuggeteer.scoring.outcomes import Outcome
+
 UNDEFINED = "–"
+SETTLED = 0.0005  # of a width: less is printed as nothing
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -21,6 +29,13 @@ def number(value: float | None, digits: int = 3) -> str:
 def signed(value: float | None) -> str:
     """A difference, with its sign."""
     return UNDEFINED if value is None or math.isnan(value) else f"{value:+.3f}".replace("-", "−")
+
+
+def difference_of(value: float | None) -> str:
+    """A change with its sign. One that would be printed as zero has none."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return signed(value) if round(value, 3) else "<0.0005" if value else "0"
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -57,7 +72,8 @@ def signed_span(low: float | None, high: float | None) -> str:
     digits = 3
     while digits < 6 and low < high and f"{low:+.{digits}f}" == f"{high:+.{digits}f}":
         digits += 1
-    return " to ".join(f"{end:+.{digits}f}".replace("-", "−") for end in (low, high))
+    ends = [f"{end:+.{digits}f}".replace("-", "−") if round(end, digits) else "0" for end in (low, high)]
+    return "0" if ends == ["0", "0"] else " to ".join(ends)
 
 
 def judging_share(interval: Interval) -> str:
@@ -66,6 +82,31 @@ def judging_share(interval: Interval) -> str:
     if share is None:
         return UNDEFINED
     return "none" if share == 0 else f"{min(round(100 * share), 100)} %"
+
+
+def open_by(width: float) -> str:
+    """How far apart the ends are that guesses leave possible."""
+    return number(width) if round(width, 3) else "nothing"
+
+
+def forecast_words(ahead: Forecast, after: Iterable[int]) -> str:
+    """What reading is expected to leave open after some minutes, as far as there is something to read."""
+    whole, settled = math.ceil(float(ahead.seconds[-1]) / 60), ahead.minutes_for(SETTLED)
+    some = sorted({min(minutes, whole) for minutes in after} - {0})
+    left = {minutes: ahead.width_after(minutes) for minutes in some if ahead.width_after(minutes) > SETTLED}
+    likely = ", ".join(f"{number(width)} after {minutes}" for minutes, width in left.items())
+    words = [f"probably by {likely} minutes"] if likely else []
+    if settled is not None and some and settled <= max(some):
+        words.append(f"all is read after about {counted(math.ceil(settled), 'minute')}")
+    return "; ".join(words)
+
+
+def expected_count(outcome: Outcome, which: Ints) -> str:
+    """How many of some nuggets an answer has; where some are guessed, as expected, which has a digit behind the
+    point."""
+    if outcome.known[which].all() or np.isnan(outcome.probability[which]).any():
+        return str(int(outcome.found[which].sum()))
+    return f"{float(outcome.probability[which].sum()):.1f}"
 
 
 def chance(probability: float) -> str:

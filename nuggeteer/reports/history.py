@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.history.trend import NuggetTimelines, Trend
+from nuggeteer.history.ruling import NightRuling
+from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.measures import parse
 from nuggeteer.records import Bools, Vector
 from nuggeteer.reports.builds import (
@@ -27,12 +28,13 @@ from nuggeteer.reports.builds import (
     short_label,
 )
 from nuggeteer.reports.change_words import SIGNS
-from nuggeteer.reports.formatting import between, counted, listed, number, percent, signed
+from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
 from nuggeteer.reports.model import Count, Number, Pairs, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
 
 SHOWN = 10  # nuggets of a kind
+LONG = 20  # builds
 TICKS = "▁▂▃▄▅▆▇█"
 
 
@@ -40,7 +42,12 @@ class TrendBuild(BuildOutput, kw_only=True):
     """A build of a trend."""
 
     today: Annotated[str | None, about("What today's verdicts decide, where the ruling rests on others.")]
-    delta: Annotated[Number, about("Its score minus that of the last comparable build.")]
+    delta: Annotated[
+        Number,
+        about(
+            "How much its score changed since the last comparable build, as nightly recorded it or their difference."
+        ),
+    ]
     evidence: Annotated[Number, about("The alarm's e-value.")]
     gained: Sequence[TimelineNugget]
     lost: Sequence[TimelineNugget]
@@ -86,14 +93,14 @@ class HistoryOutput(Part):
 
 
 def as_json(
-    result: Sequence[tuple[Trend, NuggetTimelines]], limit: int, today: Mapping[int, str] | None = None
+    result: Sequence[tuple[Trend, NuggetTimelines]], limit: int, today: Mapping[int, NightRuling] | None = None
 ) -> dict[str, Any]:
     """The last `limit` builds of each trend. `today` is what today's verdicts decide of builds."""
     trends = [_trend(trend, timelines, limit, today or {}) for trend, timelines in result]
     return HistoryOutput(trends=trends).as_data()
 
 
-def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> TrendOutput:
+def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]) -> TrendOutput:
     first = max(len(trend.builds) - limit, 0)
     earlier = len(trend.builds) - len(timelines.builds)
     return TrendOutput(
@@ -104,7 +111,7 @@ def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[
                 **build_parts(trend.builds[i]),
                 signature=trend.builds[i].scoring.signature,
                 pairs=Pairs(known=trend.builds[i].scoring.known, guessed=trend.builds[i].scoring.guessed),
-                today=today.get(trend.builds[i].scoring.build),
+                today=today[trend.builds[i].scoring.build].title if trend.builds[i].scoring.build in today else None,
                 delta=trend.delta[i],
                 evidence=trend.alarm.evidence[i],
                 gained=_turned(timelines, timelines.gained[:, i - earlier]),
@@ -145,7 +152,7 @@ def draw(
     out: Console,
     result: Sequence[tuple[Trend, NuggetTimelines]],
     limit: int,
-    today: Mapping[int, str] | None = None,
+    today: Mapping[int, NightRuling] | None = None,
 ) -> None:
     """Each trend with several builds, then the groups with only one build."""
     for trend, timelines in result:
@@ -155,7 +162,9 @@ def draw(
         _draw_single(out, single)
 
 
-def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, str]) -> None:
+def _draw_trend(
+    out: Console, trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[int, NightRuling]
+) -> None:
     """One line for each of the last builds. `timelines` has these builds, and the earlier ones before them."""
     gained, lost = timelines.gained.sum(axis=0), timelines.lost.sum(axis=0)
     earlier = len(trend.builds) - len(timelines.builds)
@@ -171,7 +180,6 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
         ("Δ", "right"),
         ("nuggets", "right"),
     ]
-    decided = any(build.ruling for build in trend.builds[first:])
     columns += [("known", "right"), ("", "fixed")]
     rows = []
     for i in range(first, len(trend.builds)):
@@ -180,7 +188,7 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
         cells = [when[i - first], *([short_label(scoring.label or "")] if labelled else [])]
         cells += [scoring.run] if named else []
         cells += [number(build.interval.value), between(build.interval)]
-        cells += ["" if math.isnan(trend.delta[i]) else signed(float(trend.delta[i]))]
+        cells += ["" if math.isnan(trend.delta[i]) else difference_of(float(trend.delta[i]))]
         cells += [f"+{gained[place]} −{lost[place]}" if timelines.compared[place] else ""]
         cells += [percent(scoring.known, scoring.known + scoring.guessed)]
         cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]
@@ -188,17 +196,28 @@ def _draw_trend(out: Console, trend: Trend, timelines: NuggetTimelines, limit: i
     out.print()
     out.print(_head(trend))
     out.print(table("", columns, rows))
-    if decided:
-        out.print(plain("✓ passed, ✗ failed, ? undecided: as nightly recorded it", "dim"))
-    for build in trend.builds[first:]:
-        if build.ruling and today.get(build.scoring.build, build.ruling.title) != build.ruling.title:
-            now = today[build.scoring.build]
-            out.print(plain(f"With today's verdicts, {build_name(build)} is {now}; recorded was {build.ruling.title}."))
+    for line in _decisions(trend.builds[first:], today):
+        out.print(plain(line))
     for line in _remarks(trend, first):
         out.print()
         out.print(plain(line))
     _missing(out, timelines)
     _flicker(out, timelines)
+
+
+def _decisions(builds: Sequence[Build], today: Mapping[int, NightRuling]) -> Iterator[str]:
+    """What `nightly` recorded of the last builds, and what it would say today if that is something else."""
+    decided = [(build, build.ruling) for build in builds if build.ruling]
+    if len(decided) > SHOWN:
+        yield f"The last {SHOWN} decisions, as nightly recorded them; --json has all:"
+    elif decided:
+        yield "As nightly recorded it:"
+    for build, ruling in decided[-SHOWN:]:
+        against = f" against {ruling.against}" if ruling.against else ""
+        yield f"{SIGNS[ruling.decision]} {ruling.title}  {build_name(build)}{against}: {ruling.reason}"
+        now = today.get(build.scoring.build)
+        if now and (line := now.today(ruling, build_name(build))):
+            yield line
 
 
 def _head(trend: Trend) -> Text:
@@ -242,12 +261,10 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
     start = sum(trend.comparable[: trend.alarm.changes[-1].since]) if trend.alarm.changes else 0
     level = len(values) - start
     if level > 1:
-        since = " since" if trend.alarm.changes else ""
-        yield (
-            f"No alarm{since}: the {level} builds{since} may well differ by noise only. The alarm stays right even if "
-            "you look every night, and is slow for it: if the score fell below all of these and stayed there, it "
-            f"would ring after about {builds_until_alarm(level)} builds. To compare tonight with last night, use diff."
-        )
+        since = "since then" if trend.alarm.changes else "so far"
+        needed = builds_until_alarm(level)
+        shows = f"only a fall that lasts {needed} builds" if needed <= LONG else "only a long fall"
+        yield f"No lasting change {since}. With {level} builds, {shows} would show here; for last night, use diff."
     unlike = [build for build in trend.builds[first:] if build.unlike]
     if unlike:
         why = list(dict.fromkeys(part for build in unlike for part in build.unlike))
@@ -263,7 +280,7 @@ def _remarks(trend: Trend, first: int) -> Iterator[str]:
             "no answer is stored. If you still have their runs, record them again."
         )
     if trend.group is None and len({build.scoring.run for build in trend.builds}) > 1:
-        yield "runs.jsonl names no group for these runs. If they come from several systems, name their groups there."
+        yield "All runs are taken as builds of one system. If not, say so in runs.jsonl."
     if first:
         earlier = len(trend.alarm.changes) - len(changes)
         noticed = f", with {counted(earlier, 'change')} of level" if earlier else ""

@@ -39,7 +39,7 @@ SIGN = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
 def night(result: Night) -> str:
     """One night's decision and its reason, and what changed if there is something to compare with."""
     heading = f"<h3>{SIGN[result.decision]} {result.ruling.title}</h3>\n<p>{code(result.reason)}</p>"
-    heading += "".join(f"\n<p>{code(gate.beyond)}</p>" for gate in result.gates if gate.beyond)
+    heading += "".join(f"\n<p>{code(line)}</p>" for line in result.ruling.remarks)
     if result.diff:
         return f"{heading}\n\n{changes(result.diff)}"
     value, ends = number(result.interval.value), between(result.interval)

@@ -110,14 +110,17 @@ def draw(out: Console, plan: VerdictPlan) -> None:
     out.print()
     sources = list(plan.without)
     ways: list[tuple[str, Mixture | None]] = [("cheapest", plan.best)]
-    ways += [(f"without {'a ' * (name == PERSON)}{name}", plan.without[name]) for name in sources]
+    if len(sources) > 1:
+        ways += [(f"without {'a ' * (name == PERSON)}{name}", plan.without[name]) for name in sources]
     ways += [(f"only {name}", plan.alone[name]) for name in sources if len(sources) > 2]
     heads = [f"{name} {'minutes' if name == PERSON else 'verdicts'}" for name in sources]
-    columns = [("", "left"), *((head, "right") for head in heads), ("price", "right")]
+    judged = sources != [PERSON]  # a person's minutes alone need no price
+    columns = [("", "left"), *((head, "right") for head in heads), *([("price", "right")] if judged else [])]
     rows: list[list[str | Text]] = []
     for title, mixture in ways:
         cells = [_work(mixture, name) for name in sources]
-        rows.append([plain(title), *cells, price(mixture.price) if mixture else "impossible"])
+        cost = [price(mixture.price) if mixture else "impossible"]
+        rows.append([plain(title), *cells, *(cost if judged else [])])
     out.print(table("", columns, rows))
     out.print()
     checks = [f"{name}, {counted(count, 'verdict')}" for name, count in plan.checked.items()]

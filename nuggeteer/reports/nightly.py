@@ -42,7 +42,8 @@ from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import About
 
 REASON = 3  # lines
-LOST = 4  # vital nuggets that are shown
+LINES = 15
+LOST = 4  # vital nuggets that are shown, where the other lines leave so much
 WIDTH = 80
 
 
@@ -176,35 +177,52 @@ def _worst(change: NuggetChange) -> WorstNugget:
 def draw(out: Console, night: Night, command: str = "nuggeteer", options: str = "") -> None:
     """`command` is the name of the program. `options` are options of this call that the suggested command needs,
     too."""
-    draw_decision(out, night)
+    decision, advice = _decision(out, night), list(_advised(night, command, options))
+    for line in decision:
+        out.print(line)
     against = f" against {_title(night.old)}" if night.old else ""
     _line(out, plain(f"{_title(night.new)}{against}", "dim"))
     outcome, title = night.score.outcome, night.measure.title
     known = percent(outcome.pairs_known, outcome.pairs_known + outcome.pairs_guessed)
-    lines = [(title, number(night.interval.value), f"{between(night.interval)}, {known} known")]
+    lines = [(title, number(night.interval.value), f"95 % interval {between(night.interval)}, {known} known")]
     if night.diff:
         delta = night.diff.headline
-        lines.append(("change", difference(delta), difference_span(delta)))
+        lines.append(("change", difference(delta), f"for questions like these {difference_span(delta)}"))
     for name, value, ends in lines:
-        _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  95 % interval {ends}"))
-    _draw_lost(out, night)
-    for sentence, arguments in _advice(night):
-        _line(out, plain(sentence))
-        if arguments:
-            out.print(plain(f"  {command} {shlex.join(arguments)}{options}"), soft_wrap=True)
-    if night.as_truth:
-        _line(out, plain(f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."))
-    if night.language != ENGLISH:
-        _line(out, plain(f"The language is {language_title(night.language)}."))
+        _line(out, Text(f"{name:<{max(len(title), 6)}}  {value:>6}  {ends}"))
+    notes = [f"Verdicts of machines count as a human's: {', '.join(night.as_truth)}."] if night.as_truth else []
+    notes += [f"The language is {language_title(night.language)}."] if night.language != ENGLISH else []
+    others = len(decision) + 1 + len(lines) + 1 + len(advice) + len(notes) + 1
+    _draw_lost(out, night, min(LOST, LINES - others))
+    for sentence, call in advice:
+        _line(out, sentence) if not call else out.print(sentence, soft_wrap=True)
+    for note in notes:
+        _line(out, plain(note))
     _line(out, Text(_recorded(night), "dim"))
 
 
 def draw_decision(out: Console, night: Night) -> None:
-    """The decision and its reason."""
-    heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
-    for line in heading.wrap(out, min(out.width, WIDTH))[:REASON]:
-        line.rstrip()
+    """The decision and its reason, and whether the night is strange."""
+    for line in _decision(out, night):
         out.print(line)
+
+
+def _decision(out: Console, night: Night) -> list[Text]:
+    """What it means for other questions stands beside the change."""
+    heading = Text.assemble((night.ruling.title, STYLE[night.decision]), "  ", plain(night.reason))
+    wrapped = heading.wrap(out, min(out.width, WIDTH))
+    lines = list(wrapped[:REASON])
+    for line in lines:
+        line.rstrip()
+    if len(wrapped) > REASON:
+        lines[-1].truncate(min(out.width, WIDTH) - 1)
+        lines[-1].append("…")
+    for remark in night.ruling.remarks:
+        if remark in night.ruling.strange:
+            line = plain(remark)
+            line.truncate(min(out.width, WIDTH), overflow="ellipsis")
+            lines.append(line)
+    return lines
 
 
 def _line(out: Console, line: Text) -> None:
@@ -217,7 +235,7 @@ def _title(run: BriefedRun) -> str:
     return f"{run.run.name} ({', '.join(filter(None, about))})" if about else run.run.name
 
 
-def _draw_lost(out: Console, night: Night) -> None:
+def _draw_lost(out: Console, night: Night, most: int) -> None:
     lost = night.worst
     if not night.diff:
         return
@@ -225,12 +243,12 @@ def _draw_lost(out: Console, night: Night) -> None:
         also = ", and nothing forbidden is newly claimed" if night.diff.key.forbidden.any() else ""
         _line(out, Text(f"No vital nugget is lost{also}."))
         return
-    shown = f", the {LOST} that matter most" if len(lost) > LOST else ""
+    shown = f", the {most} that matter most" if len(lost) > most else ""
     vital = sum(change.vital for change in lost)
     what = f"{counted(vital, 'vital nugget')} lost" if vital else ""
     what += f"{' and ' if what else ''}{len(lost) - vital} forbidden claimed" if len(lost) > vital else ""
     _line(out, Text(f"{what}{shown}:"))
-    for change in lost[:LOST]:
+    for change in lost[:most]:
         name = plain(f"  {change.question.qid}/{change.nugget.nugget}  {_remark(change)}")
         _line(out, Text.assemble(name, sureness(change), "  ", beginning(change.nugget.descriptions[0], WIDTH)))
 
@@ -239,26 +257,40 @@ def _remark(change: NuggetChange) -> str:
     return "forbidden  " if change.forbidden else "contradicted  " if change.contradicted else ""
 
 
+def _advised(night: Night, command: str, options: str) -> Iterator[tuple[Text, bool]]:
+    """The lines that say what to do next, and whether each is a command."""
+    for sentence, arguments in _advice(night):
+        call = f"{command} {shlex.join(arguments)}{options}"
+        if arguments and night.reason.endswith(f": {call}"):  # the reason has said so
+            continue
+        yield plain(sentence), False
+        if arguments:
+            yield plain(f"  {call}"), True
+
+
 def _advice(night: Night) -> Iterator[tuple[str, list[str]]]:
     """What to do next: a sentence, and the arguments of a command."""
     if night.old is None:
         yield "The next night is compared with this one.", []
+        if night.unlisted:
+            yield 'runs.jsonl lists other runs, not this one: give it the "group" of its system.', []
         if night.earlier_runs:
             yield "To compare it now:", ["nightly", night.asked, "--against", night.earlier_runs[-1]]
-        why = "To narrow the interval:" if night.verdicts else "Nobody has judged anything yet. Start here:"
-        yield why, ["judge", night.asked]
+        if not night.score.outcome.known.all():
+            why = "To narrow the interval:" if night.verdicts else "Nobody has read any answer yet. Begin with:"
+            yield why, ["judge", night.asked]
     elif night.needed is not None:
         arguments = ["judge", night.asked, "--against", night.against or night.old.run.name]
         if night.ruling.basis == "nobody" or night.ruling.strange:
-            yield "Start here:", arguments
+            yield "Begin with:", arguments
         elif night.needed.minutes is not None:
             minutes, verdicts = counted(max(ceil(night.needed.minutes), 1), "minute"), night.needed.verdicts or 0
             yield f"About {minutes} of reading ({counted(verdicts, 'verdict')}) are likely to decide it:", arguments
         elif night.needed.questions is not None:
-            questions = counted(night.needed.questions, "question")
-            yield f"Reading these answers will hardly decide it; a suite of about {questions} would.", []
+            begun = "All is read" if night.all_read else "Reading these will hardly decide it"
+            yield f"{begun}; about {counted(night.needed.questions, 'question')} would decide it.", []
         else:
-            yield "Reading these answers will hardly decide it.", []
+            yield "All is read." if night.all_read else "Reading these answers will hardly decide it.", []
 
 
 def _recorded(night: Night) -> str:

@@ -48,8 +48,8 @@ def draw(out: Console, result: Plan) -> None:
     out.print()
     if result.questions_needed is not None:
         out.print(
-            f"Even with every verdict known the interval would be {result.sampling:.3f} wide: judging is not the "
-            f"bottleneck. A width of {result.width:.3f} takes about {result.questions_needed} questions like these."
+            f"Reading alone does not reach {result.width:.3f}: with all read it is {result.sampling:.3f}. For that, "
+            f"about {result.questions_needed} questions."
         )
         out.print()
     if not result.open_nuggets:

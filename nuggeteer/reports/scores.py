@@ -12,12 +12,13 @@ from rich.text import Text
 
 from nuggeteer.fields import Share, about
 from nuggeteer.measures import DEFAULT, Measure
-from nuggeteer.records import AnswerKey, Nugget
+from nuggeteer.records import AnswerKey, Ints, Nugget
 from nuggeteer.reports.audits import Audited, audited
 from nuggeteer.reports.formatting import (
     between,
     chance,
     counted,
+    expected_count,
     judging_share,
     lacks_interval,
     listed,
@@ -224,7 +225,7 @@ def _groups(result: Scores) -> Iterator[tuple[Nugget, int]]:
 def draw(out: Console, result: Scores) -> None:
     """One line for each run."""
     first, *others = _shown(result)
-    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "fixed"), ("judging", "right")]
+    columns = [("run", "left"), (first.title, "right"), ("95 % interval", "fixed"), ("guesses", "right")]
     columns += [(measure.title, "right") for measure in others]
     columns += [("known", "right")]
     rows: list[list[str | Text]] = []
@@ -259,7 +260,7 @@ def remarks(result: Scores) -> list[str]:
     known = f"known: the share of (response, nugget) pairs with {whose}"
     if guessed and drawn:
         lines.append(
-            f"{known}. The others are guessed, and a guess counts by its probability. judging: how wide the "
+            f"{known}. The others are guessed, and a guess counts by its probability. guesses: how wide the "
             "interval would be if only guesses could be wrong, as a share of what it is; reading makes it smaller."
         )
     elif guessed and all(score.outcome.known.all() for score in result.runs):
@@ -296,11 +297,11 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
     columns += [("forbidden", "right")] if forbids else []
     rows: list[list[str | Text]] = []
     for i, question in enumerate(result.key.questions):
-        vital, okay = result.found_of_total(score, i)
         values = [number(float(score.by_question[m.name][i])) for m in shown]
         length = str(score.outcome.length[i]) if score.outcome.answered[i] else "empty"
-        counts = [vital, okay, _claimed(result, score, i)] if forbids else [vital, okay]
-        rows.append([plain(question.qid), *values, length, *("/".join(map(str, each)) for each in counts)])
+        own = np.arange(result.key.offsets[i], result.key.offsets[i + 1])
+        kinds = [result.key.vital, result.key.okay, *([result.key.forbidden] if forbids else [])]
+        rows.append([plain(question.qid), *values, length, *(_counted(score, own[which[own]]) for which in kinds)])
     out.print()
     out.print(table(f"{score.name}, by question", columns, rows))
 
@@ -310,6 +311,11 @@ def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
     own = slice(result.key.offsets[question], result.key.offsets[question + 1])
     forbidden = result.key.forbidden[own]
     return int((score.counted.found[own] & forbidden).sum()), int(forbidden.sum())
+
+
+def _counted(score: RunScore, which: Ints) -> str:
+    """How many of some nuggets the answer has, of how many: where some are guessed, as expected."""
+    return f"{expected_count(score.counted, which)}/{len(which)}"
 
 
 def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:

@@ -9,15 +9,17 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import Share, about
+from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.judging.suggest import Suggestion, first_cards
 from nuggeteer.records import Run
-from nuggeteer.reports.formatting import number
+from nuggeteer.reports.formatting import forecast_words, number, open_by
 from nuggeteer.reports.model import Count, Ends, Number, Part
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain, table
 
 AFTER = (10, 20, 40)  # minutes
+TINY = 1e-6  # of a width: rounding leaves so much where all is read
 
 
 def _runs(state: JudgingState) -> list[Run]:
@@ -72,8 +74,13 @@ def as_json(state: JudgingState, count: int) -> dict[str, Any]:
         suggestions=[
             _suggested(state, suggestion) for card in first_cards(state.cards, count) for suggestion in card.suggestions
         ],
-        width_after=None if ahead is None else {str(m): ahead.width_after(m) for m in (0, *AFTER)},
+        width_after=None if ahead is None else {str(m): _width(ahead, m) for m in (0, *AFTER)},
     ).as_data()
+
+
+def _width(ahead: Forecast, minutes: int) -> float:
+    width = ahead.width_after(minutes)
+    return width if width > TINY else 0.0
 
 
 def _suggested(state: JudgingState, suggestion: Suggestion) -> SuggestedVerdict:
@@ -118,11 +125,6 @@ def draw(out: Console, state: JudgingState, count: int) -> None:
             )
     out.print(table(f"{names}: to read next", columns, rows))
     out.print()
-    later = ", ".join(f"{number(state.forecast.width_after(m))} after {m}" for m in AFTER)
     what = state.measure.title if len(runs) == 1 else f"Change of {state.measure.title}"
-    out.print(
-        plain(
-            f"{what}: the guesses alone make the interval {number(state.forecast.now)} wide; that is likely to be "
-            f"{later} minutes of reading."
-        )
-    )
+    later = forecast_words(state.forecast, AFTER)
+    out.print(plain(f"{what}: guesses leave it open by {open_by(state.forecast.now)}{'; ' if later else ''}{later}."))

@@ -64,6 +64,7 @@ class JudgeApp(JudgeView):
     def __init__(self, session: Session, width: float | None = None) -> None:
         super().__init__(session, width)
         self._asking: Callable[[str], None] | None = None
+        self._marked_before: int | None = None  # the response that was marked before words are chosen
         self._proposed: str | None = None  # a nugget whose importance is asked for
         self._refresh: Refresh | None = None
         self._unscored = not session.blind  # until the first score is begun, after the first card is in view
@@ -268,6 +269,8 @@ class JudgeApp(JudgeView):
     def action_escape(self) -> None:
         self._close_prompt()
         message = "" if self._proposed is None else "nothing was proposed"
+        if self._marking is not None and self.session.card() is not None:
+            self._mark(self._marked_before)
         self._marking = self._proposed = None
         self._say(message)
 
@@ -276,6 +279,7 @@ class JudgeApp(JudgeView):
     def action_mark(self) -> None:
         """The words of the marked sentence; without one, of the first in view."""
         card = self.session.card()
+        self._marked_before = None if card is None else card.marked
         if card is not None and card.marked is None and len(card.answer) > 1:
             self.session.mark(self._first_in_view())
             card = self.session.card()

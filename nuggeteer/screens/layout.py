@@ -23,7 +23,18 @@ from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.session import Session
 from nuggeteer.matching.marks import Span
 from nuggeteer.reports.explanation import in_words
-from nuggeteer.reports.formatting import between, chance, counted, importance, number, signed, signed_span, span
+from nuggeteer.reports.formatting import (
+    between,
+    chance,
+    counted,
+    forecast_words,
+    importance,
+    number,
+    open_by,
+    signed,
+    signed_span,
+    span,
+)
 from nuggeteer.reports.passages import excerpt
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
@@ -31,6 +42,7 @@ from nuggeteer.text import escaped
 MARK, QUIET, HEAD, CHOSEN = "bold underline", "dim", "bold", "reverse"
 EXAMPLES, EXAMPLE = 2, 150  # texts judged yes that are shown, and characters of each
 AHEAD = (10, 20)  # minutes
+LEGIBLE = 40  # characters: less of a text says nothing
 _BOX = {None: "[ ]", "yes": "[y]", "no": "[n]", "contradicts": "[c]"}
 _console = Console(markup=False, highlight=False, emoji=False, width=80)
 
@@ -137,8 +149,10 @@ def notes(card: Card, width: int) -> list[Text]:
     about = Text("" if card.reason is None else f"reason: {escaped(card.reason)} · ")
     about.append(escaped(", ".join((f"nugget {nugget.nugget}: {importance(nugget)}", *nugget.tags))), QUIET)
     for text, marks in card.examples[:1]:
-        about.append(f" · {counted(len(card.examples), 'text')} judged yes: ", QUIET)
-        about.append_text(_example(card, excerpt(Passage(text, marks, None, 1), max(width - len(about), 20)), False))
+        about.append(f" · {counted(len(card.examples), 'text')} judged yes", QUIET)
+        if (room := width - len(about) - 2) >= LEGIBLE:
+            about.append(": ", QUIET)
+            about.append_text(_example(card, excerpt(Passage(text, marks, None, 1), room), False))
     lines = [about]
     if card.guess is not None:
         probability, score = card.guess
@@ -202,12 +216,15 @@ def status(session: Session, width: float | None, working: bool) -> tuple[str, s
     given = [_time(left)] if left is not None else []
     verdicts = counted(session.total, "verdict")
     if session.audit is not None:
-        units = f"{session.left()} of {len(session.audit)} left"
+        units = f"{session.left()} of {len(session.audit)} left, about {counted(ceil(session.audit_minutes), 'minute')}"
         return f"{title}  {measure} stays hidden in an audit", "; ".join([*given, f"audit: {units}", verdicts])
     if not state.is_scored:
-        return f"{title}  {measure}{dots}", "; ".join([*given, verdicts])
+        return f"{title}  {measure}{dots or ' is not worked out yet'}", "; ".join([*given, verdicts])
     first = headline(title, measure, state.interval, len(state.matched_runs) > 1)
-    return f"{first}{dots}", "; ".join([*given, forecast_line(state.forecast, width, left), verdicts])
+    ahead = forecast_line(state.forecast, width, left)
+    if state.forecast is not None and session.asked and not state.tells(session.asked.question):
+        ahead = f"No verdict on this answer moves {measure}"
+    return f"{first}  {verdicts}{dots}", ". ".join([*given, ahead])
 
 
 def _time(left: float) -> str:
@@ -220,16 +237,16 @@ def headline(title: str, measure: str, interval: Interval, difference: bool) -> 
         return f"{title}  {measure} is undefined"
     low, high = interval.judging or (None, None)
     if difference:
-        return f"{title}  {measure} {signed(interval.value)}  judging {signed_span(low, high)}"
+        return f"{title}  {measure} {signed(interval.value)}  guesses {signed_span(low, high)}"
     line = f"{title}  {measure} {number(interval.value)}"
-    return f"{line}  95 % {between(interval)}  judging {span(low, high)}"
+    return f"{line}  95 % {between(interval)}  guesses {span(low, high)}"
 
 
 def forecast_line(forecast: Forecast | None, width: float | None, left: float | None) -> str:
     """What the model expects reading to bring: until a `width`, or in the minutes that are `left`."""
     if forecast is None:
-        return "this threshold model gives no probabilities"
-    now = f"judging {number(forecast.now)} wide"
+        return "This threshold model gives no probabilities"
+    now = f"Guesses leave it open by {number(forecast.now)}"
     if width is not None:
         if forecast.now <= width:
             return f"{now}: the target {width:g} is reached"
@@ -238,9 +255,9 @@ def forecast_line(forecast: Forecast | None, width: float | None, left: float | 
             return f"{now}; reading all is not likely to make it {width:g}"
         verdicts = counted(forecast.verdicts_after(needed), "verdict")
         return f"{now}; for {width:g}, about {counted(ceil(needed), 'minute')} ({verdicts})"
+    if left == 0:
+        return now
     if left is not None:
-        return f"{now}, likely {number(forecast.width_after(left))} then"
-    whole = ceil(float(forecast.seconds[-1]) / 60)
-    after = {minutes: number(forecast.width_after(minutes)) for minutes in sorted({min(m, whole) for m in AHEAD} - {0})}
-    likely = ", ".join(f"{narrow} after {minutes}" for minutes, narrow in after.items())
-    return f"{now}; likely {likely} minutes" if likely else now
+        return f"{now}; after them probably by {open_by(forecast.width_after(left))}"
+    likely = forecast_words(forecast, AHEAD)
+    return f"{now}; {likely}" if likely else now

@@ -61,13 +61,30 @@ def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hosti
     assert "<b>&x" not in Path("s.md").read_text()
 
 
+def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
+    """A reason of three lines, a strange night, machines and a language: fewer nuggets are listed then."""
+    (hostile / "nuggeteer.toml").write_text(
+        '[nightly]\nmax_lost_vital = 0\nfail_if_worse = 0.9\n[match]\nlanguage = "de"\n', encoding="utf-8"
+    )
+    assert main(["nightly", "tonight", "--collection", str(hostile), "--label", HOSTILE]) == 0
+    worse = [{"qid": f"{LONG}{q}", "text": f"nobody knows what {q} is, {HOSTILE}"} for q in range(6)]
+    write_lines(hostile / "runs" / "tonight.jsonl", worse)
+    capsys.readouterr()
+    main(["nightly", "tonight", "--collection", str(hostile)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 15
+    assert max(len(line) for line in lines if not line.startswith("  nuggeteer")) <= 80  # a command is one line
+    assert any("The language is German" in line for line in lines)
+
+
 def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-102"]) == 0
     capsys.readouterr()
     assert main(["nightly", "build-103", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["decision"] == "UNDECIDED"
+    decision = json.loads(capsys.readouterr().out)["decision"]
     assert main(["nightly", "build-103", "--markdown", "-"]) == 0
-    assert capsys.readouterr().out.startswith("<h3>❔ UNDECIDED</h3>\n")
+    sign = {"PASS": "✅", "UNDECIDED": "❔"}[decision]
+    assert capsys.readouterr().out.startswith(f"<h3>{sign} {decision}")
     assert main(["nightly", "build-103", "--markdown", "-", "--json", "-"]) == 2
 
 
@@ -83,7 +100,7 @@ def test_the_settings_name_files_that_are_written_every_night(folder, capsys):
     assert (first.get("tests"), first.get("skipped"), first.get("failures")) == ("1", "1", "0")
     assert main(["nightly", "build-103", "--junit", "elsewhere.xml"]) == 0
     assert Path("elsewhere.xml").is_file()
-    assert "F(3) may be worse by more than 0.05" in (folder / "out" / "s.md").read_text()
+    assert "worse by more than 0.05 on these questions" in (folder / "out" / "s.md").read_text()
     assert "build-102" in (folder / "out" / "p.html").read_text()
 
 

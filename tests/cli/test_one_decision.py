@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import json
 import random
+import re
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
@@ -125,8 +126,11 @@ def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys
     for page in (Path("n.html"), *Path("site").rglob("build-2.html")):
         text = html.unescape(page.read_text())
         assert f'class="decision {decision.lower()}"' in text
-        assert f"<title>{decision}: " in text
-    assert decision in (Path("site") / "index.html").read_text()
+        assert f"<title>{title}: " in text
+    index = html.unescape((Path("site") / "index.html").read_text())
+    assert f"</span> {title}<" in index
+    assert f"against monday: {reason}" in index
+    assert f"<title>{title}: " in index
     # diff, with the same gates.
     settings = read_collection(root).settings.nightly
     gates = ["--fail-if-worse", str(settings.fail_if_worse)]
@@ -152,7 +156,22 @@ def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys
     # What was recorded.
     run(capsys, "history", "--json", "h.json")
     recorded = json.loads(Path("h.json").read_text())["trends"][0]["builds"][-1]
-    assert json.dumps(recorded).count(f'"{decision}"') >= 1
+    ruling = recorded["ruling"]
+    assert (ruling["decision"], ruling["basis"], ruling["reason"]) == (decision, night["basis"], reason)
+    assert (ruling["against"], ruling["change"]) == ("monday", night["change"]["value"])
+    assert recorded["delta"] == night["change"]["value"]
+    _, printed = run(capsys, "history")
+    shown = " ".join(printed.split())
+    assert re.search(rf"{re.escape(title)} tuesday of [-0-9]+ [0-9:]+ against monday: {re.escape(reason)}", shown)
+    # The page of the run alone, and the two runs compared.
+    run(capsys, "report", "tuesday", "--output", "r.html", "--json", "r.json")
+    assert f"<title>{title}: " in Path("r.html").read_text()
+    told = json.loads(Path("r.json").read_text())
+    assert (told["decision"], told["reason"]) == (decision, reason)
+    run(capsys, "compare", "monday", "tuesday", "--measure", "f3", "--json", "c.json")
+    (pair,) = json.loads(Path("c.json").read_text())["measures"]["f3"]["pairs"]
+    if night["change"]["low"] is not None:
+        assert abs(pair["difference"]) == pytest.approx(abs(night["change"]["value"]), abs=1e-9)
     # Users' own tests, and agents.
     told = failure_of(assert_not_worse, "tuesday", "monday", root, by=settings.fail_if_worse)
     worse = night["gates"][0]

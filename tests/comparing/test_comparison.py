@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from itertools import combinations
@@ -18,7 +19,7 @@ from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.reports.formatting import signed_span
+from nuggeteer.reports.formatting import difference_of, signed_span
 from nuggeteer.reports.html.comparison import write
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.significance import holm
@@ -392,3 +393,18 @@ def test_no_interval_is_printed_as_one_number():
     assert signed_span(0.00011, 0.00019) == "+0.0001 to +0.0002"
     assert signed_span(-0.01, 0.02) == "−0.010 to +0.020"
     assert signed_span(0.5, 0.5) == "+0.500 to +0.500"
+    assert signed_span(0.0, 0.0) == signed_span(-1e-17, -0.0) == "0"
+    expected = {0.0: "0", -0.0004: "<0.0005", 0.0006: "+0.001", None: "–"}
+    assert {value: difference_of(value) for value in expected} == expected
+
+
+def test_equal_runs_have_no_f_and_no_difference(collect, capsys):
+    """Neither infinity nor +0.000 to +0.000."""
+    said = [(f"q{i}", f"fact {i % 3}" if i % 2 else "nothing") for i in range(6)]
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": f"fact {i % 3}"} for i in range(6)]
+    collection = collect(nuggets, {"one": said, "two": said})
+    assert main(["compare", "one", "two", "--collection", str(collection.root)]) == 0
+    printed = capsys.readouterr().out
+    assert "inf" not in printed
+    assert "0.000 to" not in printed
+    assert re.search(r"(one|two) +(one|two) +0 +0 +1 ", printed)

@@ -413,7 +413,7 @@ def test_few_questions_have_a_difference_and_no_interval(collect):
 
 
 def test_guesses_of_unknown_probability_count_as_lost(collect):
-    result = diff(collect(NUGGETS, RUNS, toml=FIXED), "old", "new")
+    result = replace(diff(collect(NUGGETS, RUNS, toml=FIXED), "old", "new"), anyone_judged=True)
     (gate,) = rule(result, most=0, sure=0.99).gates
     assert (named(gate.lost), gate.decision) == (["q1/1"], "FAIL")
     assert rule(result, most=1).gates[0].decision == "PASS"

@@ -37,6 +37,14 @@ def reworded(text):
 KINDS = {
     "say the same to different questions": lambda i, text: SAID[0],
     "are refusals": lambda i, text: f"I'm sorry, but I cannot help with question {i}.",
+    "refusals, and last": lambda i, text: f"The provided documents do not contain what answer {i} is.",
+    "are refusals, and": lambda i, text: f"Based on the provided context, I am unable to say what {i} is.",
+    "say not in most": lambda i, text: (
+        text.replace(" was ", " was not ").replace(" is ", " is not ").replace("Most", "Not")
+    ),
+    '"nobody today believes"': lambda i, text: ". ".join(f"Nobody today believes that {s}" for s in text.split(". ")),
+    '"it would be"': lambda i, text: ". ".join(f"It would be wrong to say that {s}" for s in text.split(". ")),
+    '"it is a"': lambda i, text: ". ".join(f"It is a popular myth that {s}" for s in text.split(". ")),
     "deny what they say": lambda i, text: " ".join(f"It is not true that {one}" for one in text.split(". ")),
     "much shorter": lambda i, text: " ".join(text.split()[:5]),
     "in another language": lambda i, text: f"{GERMAN} {i}",
@@ -77,7 +85,10 @@ def test_each_kind_is_named_with_its_questions(nights, kind):
     assert line.what.endswith(".")
 
 
-@pytest.mark.parametrize("kind", list(KINDS)[:6:1][:3] + list(KINDS)[4:6])
+FEW = ("say the same", "are refusals", "deny what", "in another", "another language", "refusals, and")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith(FEW)])
 def test_some_such_answers_are_enough_and_one_is_not(nights, kind):
     """A quarter of the answers are named, and these alone."""
     (line,) = [one for one in found_in(nights(KINDS[kind], 0.25)) if kind in one.what]
@@ -88,6 +99,27 @@ def test_some_such_answers_are_enough_and_one_is_not(nights, kind):
 @pytest.mark.parametrize("kind", ORDINARY)
 def test_an_ordinary_night_is_not_strange(nights, kind):
     assert found_in(nights(ORDINARY[kind])) == ()
+
+
+def test_empty_answers_are_named_and_cannot_pass(nights):
+    """There is nothing to read in them, so nobody is told to."""
+    collection = nights(lambda i, text: "", 0.25, [verdict_on(9, "old")])
+    ruling = rule(diff(collection, "old", "new"), by=1.0)
+    assert (ruling.decision, ruling.strange) == ("UNDECIDED", ("3 answers are empty, and last night's were not.",))
+    assert ruling.reason.endswith("See why, and run it again.")
+    assert found_in(nights(lambda i, text: "", 1 / QUESTIONS)) == ()
+
+
+def verdict_on(i, run):
+    return {"qid": f"q{i}", "nugget": "1", "text": last_night()[i], "verdict": True, "run": run}
+
+
+def test_answers_to_other_questions_are_noticed(nights):
+    """Each has a third of its words in common with all others, and so do last night's."""
+    texts = [" ".join([*WORDS[:10], *WORDS[20 * i + 10 : 20 * i + 30]]) for i in range(QUESTIONS)]
+    (found,) = between(nights, texts, texts[1:] + texts[:1])
+    assert "no more like last night's than answers to other questions" in found.what
+    assert between(nights, texts, texts[::-1][::-1]) == ()
 
 
 WORDS = [f"{consonant}{vowel}{end}" for consonant in "bdfgklmnprst" for vowel in "aeiou" for end in "lnrst"]
@@ -103,7 +135,7 @@ def test_much_shorter_is_less_than_two_fifths(nights, words, said):
 @pytest.mark.parametrize(("shared_words", "said"), [(1, False), (0, True)])
 def test_hardly_a_word_is_less_than_one_of_twenty(nights, shared_words, said):
     texts = [" ".join(WORDS[20 * i : 20 * i + 20]) for i in range(QUESTIONS)]
-    others = [f"{cut(text, shared_words)} {cut(texts[i - 1], 20 - shared_words)}" for i, text in enumerate(texts)]
+    others = [f"{cut(text, shared_words)} {cut(text[::-1].upper(), 20 - shared_words)}" for text in texts]
     assert any("in common" in one.what for one in between(nights, texts, others)) == said
 
 

@@ -161,3 +161,22 @@ def test_a_trend_until_a_build_is_what_it_was_then(folder):
         assert until.builds == then.builds
         assert until.alarm.changes == then.alarm.changes
         assert until.alarm.evidence == pytest.approx(then.alarm.evidence)
+
+
+@pytest.mark.slow
+def test_after_new_verdicts_the_page_shows_what_history_shows(folder, tmp_path):
+    """Builds of earlier days are scored again, for `report` and for the page of `nightly`."""
+    record(folder, "build-101", "build-102")
+    text = read_collection(folder).run("build-101")
+    said = {"qid": "def-01", "nugget": "3", "verdict": True, "text": text.texts[0], "run": "build-101"}
+    write_lines(folder / "judgements" / "me.jsonl", [said])
+    record(folder, "build-103")
+    assert [build.comparable for trend in trends(History.of(folder)) for build in trend.builds] == [False, False, True]
+    told = []
+    found = brief(read_collection(folder), notify=told.append)
+    assert told[0].startswith("2 builds scored again with what is known today")
+    assert all(build.comparable for build in found.trend.builds)
+    said["verdict"] = False
+    write_lines(folder / "judgements" / "you.jsonl", [{**said, "nugget": "4"}])
+    night = nightly(read_collection(folder), "build-103", page=True)
+    assert all(build.comparable for build in night.briefing.trend.builds)

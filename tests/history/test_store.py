@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import shutil
@@ -570,7 +571,7 @@ def test_without_time_history_says_which_builds_do_not_compare(here, capsys, mon
     write_lines(here / "judgements" / "me.jsonl", [{**text, "nugget": "3", "verdict": True}])
     main(["score", "build-103", "--record"])
     capsys.readouterr()
-    monkeypatch.setattr("nuggeteer.cli.history.SOON", 0.0)
+    monkeypatch.setattr("nuggeteer.history.trend.SOON", 0.0)
     assert main(["history"]) == 0
     out, err = capsys.readouterr()
     assert "≠ 2 builds not comparable with the latest: other judgements" in " ".join(out.split())
@@ -584,23 +585,56 @@ def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp
     night = ["nightly", "build-103", "--against", "build-102"]
     assert main([*night, "--label", "bad"]) == 0
     assert main(["nightly", "build-102", "--against", "accepted"]) == 0
+    (today,) = query(History.of(here), "SELECT decision FROM rulings WHERE build = 1")[0]
+    then, basis = ("FAIL", "read") if today != "FAIL" else ("PASS", "guessed")
+    title = "PASS (guessed)" if basis == "guessed" else then
     with sqlite3.connect(History.of(here).path) as db:
-        db.execute(
-            "UPDATE rulings SET decision = 'PASS', basis = 'read', reason = 'then', signature = 'then' WHERE id = 1"
-        )
+        change = "decision = ?, basis = ?, reason = 'So it was.', signature = 'then'"
+        db.execute(f"UPDATE rulings SET {change} WHERE id = 1", (then, basis))
     db.close()
-    capsys.readouterr()
-    assert main(["history"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "With today's verdicts, build-103 (bad) is UNDECIDED; recorded was PASS." in out
-    assert main(["report", "--site", str(tmp_path / "site")]) == 0
-    index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-    assert "PASS (with today's verdicts UNDECIDED)" in index
-    page = (tmp_path / "site" / "build-1.html").read_text(encoding="utf-8")
-    assert "</span> PASS</h2>" in page
-    assert "With today&#39;s verdicts: UNDECIDED." in page
+
+    def said(other):
+        """What `history` and the site say: what was recorded, against what, why, and what is otherwise today."""
+        capsys.readouterr()
+        assert main(["history"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert f"{title} build-103 (bad) against build-102: So it was." in out
+        site = Path(tempfile.mkdtemp(dir=tmp_path))
+        assert main(["report", "--site", str(site)]) == 0
+        index, page = (html.unescape((site / f"{name}.html").read_text("utf-8")) for name in ("index", "build-1"))
+        assert f"</span> {title}</h2>" in page
+        assert f'</span> {title}<span class="context"> against build-102: So it was.' in index
+        assert all(other in text for text in (out, index, page))
+
+    said(f"With today's verdicts, build-103 (bad) is {today}")
+    (here / "nuggeteer.toml").write_text("[nightly]\nfail_if_worse = 0.9\nmax_lost_vital = 0\n")
+    said("Under today's gates, build-103 (bad) would be ")
+    said("(new: F(3) not worse by more than 0.9; new: at most 0 vital nuggets lost; no longer: F(3) not worse by more ")
     (first, second) = History.of(here).scorings("f3")
     assert (first.ruling.against, second.ruling.against) == ("build-102", "accepted")
+
+
+@pytest.mark.slow
+def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path):
+    assert main(["nightly", "build-101", "--site", str(tmp_path / "site")]) == 0
+    assert main(["nightly", "build-102", "--site", str(tmp_path / "site")]) == 0
+    capsys.readouterr()
+    words = "This is the first night, and there is nothing to compare it with."
+    assert main(["history"]) == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert words in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_change_between_two_builds_is_the_one_that_nightly_printed(here, capsys):
+    """And not the difference of their scores, in which nothing is said of both together."""
+    assert main(["nightly", "build-101"]) == 0
+    assert main(["nightly", "build-102", "--json", "night.json"]) in (0, 1)
+    night = json.loads((here / "night.json").read_text())
+    assert main(["history", "--json", "history.json"]) == 0
+    build = json.loads((here / "history.json").read_text())["trends"][0]["builds"][-1]
+    assert build["delta"] == build["ruling"]["change"] == night["change"]["value"]
+    assert build["ruling"]["measure"] == night["measure"]
 
 
 def test_hostile_labels_and_texts_reach_the_terminal_as_visible_characters_only(collect, capsys):

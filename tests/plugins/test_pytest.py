@@ -68,8 +68,10 @@ def test_the_fixture_scores_and_asserts_and_the_summary_says_what_it_found(proje
     done = run(project, "--junit-xml", "out.xml")
     assert "1 failed, 3 passed" in done.stdout, done.stdout
     lines = summary(done.stdout)
-    assert [line.split(":")[0] for line in lines] == ["build-103", "build-102 → build-102", "build-102 → tonight"]
-    assert "F(3) +0.000 (+0.000 to +0.000), vital nuggets: 0 lost, 0 gained" in lines[1]
+    same = "build-102 → build-102"
+    assert [line.split(":")[0] for line in lines] == ["build-103", same, "build-102 → tonight", same]
+    assert "F(3) 0 (for questions like these 0), vital nuggets: 0 lost, 0 gained" in lines[1]
+    assert lines[3].startswith(f"{same}: PASS: F(3) is not worse by more than 0.01 on these questions")
     assert "\x1b" not in done.stdout
     assert "AssertionError: build-102 → tonight: " in done.stdout
     properties = [one.get("value") for one in xml.parse(project / "out.xml").iter("property")]

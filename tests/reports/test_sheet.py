@@ -126,7 +126,7 @@ def test_it_asks_for_nothing_over_the_network(fermi, open_page):
 def test_nothing_on_it_says_what_the_tool_guesses(fermi):
     """Not even to somebody who reads its source."""
     found = made(fermi.root)
-    assert {key for one in found.data["cards"] for key in one} == {"answer", "nuggets", "known", "recorded"}
+    assert {key for one in found.data["cards"] for key in one} == {"answer", "nuggets", "known", "recorded", "seconds"}
     assert not re.search(r"\d\.\d{2}", json.dumps(found.data))
 
 
@@ -584,3 +584,14 @@ def test_options_that_mean_nothing_with_a_page_are_refused(fermi, monkeypatch, t
 
 def test_the_same_verdicts_make_the_same_page(fermi):
     assert sheet.page(made(fermi.root)) == sheet.page(made(fermi.root))
+
+
+def test_a_page_can_ask_pair_by_pair(demo_folder, tmp_path, capsys):
+    """A card has one response and one nugget then, and the page says how long it takes."""
+    path = tmp_path / "p.html"
+    asked = ["judge", "--collection", str(demo_folder), "build-103", "--page", str(path), "--pairs", "--count", "4"]
+    assert main(asked) == 0
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1])
+    assert len(data["cards"]) == 4
+    assert all(len(card["nuggets"]) == 1 and card["seconds"] > 0 for card in data["cards"])
+    assert all(len(answer["responses"]) == 1 for answer in data["answers"])

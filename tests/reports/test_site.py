@@ -27,7 +27,7 @@ def recorded(_sample_folder, tmp_path_factory):
     """The sample with three nights, and what was decided on each."""
     root = shutil.copytree(_sample_folder, tmp_path_factory.mktemp("site") / "demo")
     nights = [nightly(read_collection(root), f"build-{n}", label=f"night {n}") for n in (101, 102, 103)]
-    return root, [night.decision for night in nights]
+    return root, [night.ruling for night in nights]
 
 
 @pytest.fixture
@@ -50,16 +50,20 @@ def test_each_build_has_its_page_with_its_own_morning(recorded, root, tmp_path):
     }  # fmt: skip
     (trend,) = trends(History.of(root))
     index = Reader((folder / "index.html").read_text(encoding="utf-8"))
-    for number, build, decision in zip((1, 2, 3), trend.builds, recorded[1], strict=True):
+    for number, build, ruling in zip((1, 2, 3), trend.builds, recorded[1], strict=True):
         page = Reader((folder / f"build-{number}.html").read_text(encoding="utf-8"))
         name = f"build-{100 + number} (night {100 + number})"
-        assert page.inside["title"][0].startswith(f"{decision}: {name}")
+        assert page.inside["title"][0].startswith(f"{ruling.title}: {name}")
         assert f"{build.interval.value:.3f} F(3), 95 % interval" in page.text, "page and history show the same"
         links = [attrs["href"] for tag, attrs in page.elements if tag == "a" and not attrs["href"].startswith("#")]
         assert links == ["index.html", *([f"build-{number - 1}.html"] if number > 1 else [])]
         assert f"{name} " in index.text
         assert f"night {101 + number}" not in page.text, "what came later is not in it"
-        assert re.search(rf"{re.escape(name)} . {decision} {build.interval.value:.3f}", index.text)
+        against = f" against {ruling.old.title}" if ruling.old else ""
+        said = f"{ruling.title} {against}: {ruling.reason} {build.interval.value:.3f}"
+        assert re.search(
+            rf"{re.escape(name)} . {re.escape(' '.join(said.split()))}".replace(r"\ :", r"\ ?:"), index.text
+        )
     assert index.text.index("build-103") < index.text.index("build-102"), "the newest first"
 
 

@@ -11,6 +11,7 @@ from math import ceil
 import pytest
 from textual.widgets import Input
 
+from nuggeteer.cli.main import main
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.judging.cards import Filter
@@ -19,6 +20,8 @@ from nuggeteer.judging.state import AnswerCard, JudgingState, JudgingSubject
 from nuggeteer.records import Judgement
 from nuggeteer.screens.app import JudgeApp
 from nuggeteer.screens.widgets import TextPane
+from tests import excerpts
+from tests.conftest import ROOT
 from tests.judging.test_session import in_view, own, texts, written
 from tests.screens import hostile
 
@@ -100,7 +103,7 @@ def test_the_screen_shows_the_question_the_answer_its_nuggets_and_how_things_sta
     screen = drive(session)[0]
     shown = "\n".join(screen)
     assert "tonight  F(3) 0." in shown
-    assert re.search(r"judging 0\.\d{3}–\d\.\d{3}", shown)
+    assert re.search(r"guesses 0\.\d{3}–\d\.\d{3}", shown)
     assert "nugget 1: vital" in shown
     assert "> [ ] vital  built the first nuclear reactor" in screen
     assert "  [ ] okay   born in Rome" in screen
@@ -154,13 +157,13 @@ def test_a_sitting_ends_with_the_card_in_view(begin):
     clock = [0.0]
     session = begin(minutes=5, clock=lambda: clock[0])
     screens = drive(session, "y")
-    assert screens[0][1].startswith("5 minutes left; judging ")
-    assert "likely" in screens[0][1]
+    assert screens[0][1].startswith("5 minutes left. Guesses leave it open by ")
+    assert "probably" in screens[0][1]
     clock[0] = 301
     session = begin(minutes=5, clock=lambda: clock[0])
     clock[0] = 700
     screens = drive(session, "a", "enter", settle=False)
-    assert screens[0][1].startswith("the time is over, this answer is the last; ")
+    assert screens[0][1].startswith("the time is over, this answer is the last. Guesses ")
     assert session.is_over
 
 
@@ -228,6 +231,28 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
     session = begin()
     drive(session, "r", *typed("yn"), "escape", "y")
     assert [(j.verdict, j.reason) for j in own(session)] == [(True, None)]
+
+
+@pytest.mark.slow
+def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    capsys.readouterr()
+    page = ROOT / "docs" / "guides" / "judging.md"
+    text = page.read_text(encoding="utf-8")
+    block = next(block for block in re.findall(r"```\n(.*?)```", text, re.DOTALL) if "10 minutes left" in block)
+    state = JudgingState.read(JudgingSubject(tmp_path / "nuggeteer-demo", "build-101"))
+    session = Session(state, Ledger(tmp_path / "nuggeteer-demo", "ann"), minutes=10, clock=lambda: 0.0)
+    excerpts.check(page, block, drive(session, size=(80, 40))[-1], from_start=True)
+
+
+def test_escape_from_marking_leaves_no_sentence_marked(begin):
+    """The next verdict is then about the answer, as the one before it would have been."""
+    session, plain = begin(), begin()
+    drive(session, "m", "right", "escape", "y")
+    drive(plain, "y")
+    said = [(j.text, j.scope, j.span, j.verdict) for j in own(session)]
+    assert said == [(j.text, j.scope, j.span, j.verdict) for j in own(plain)]
 
 
 def test_keys_typed_faster_than_the_screen_follows_are_not_lost(begin):
@@ -364,7 +389,8 @@ def test_the_score_follows_behind_the_next_question(begin, recompute):
     root = session.state.collection.root
     assert session.state.interval == JudgingState.read(JudgingSubject(root, "tonight")).interval != before
     assert any(line.startswith(f"tonight  F(3) {session.state.interval.value:.3f}") for line in screens[-1])
-    assert any(line.startswith("judging ") and line.endswith("; 2 verdicts") for line in screens[-1])
+    assert any(line.endswith("  2 verdicts") for line in screens[-1])
+    assert any(line.startswith("Guesses leave it open by ") for line in screens[-1])
 
 
 def test_what_is_left_to_a_target_is_said_in_minutes(begin):
@@ -410,8 +436,8 @@ def test_the_first_question_and_the_first_keys_do_not_wait_for_the_score(begin, 
             await settled(pilot.app, pilot)
             now = lines(pilot.app)
             assert now[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  95 % ")
-            assert now[1].startswith("judging ")
-            assert now[1].endswith("; 3 verdicts")
+            assert now[1].startswith("Guesses leave ")
+            assert now[0].endswith("  3 verdicts")
 
     asyncio.run(press())
     assert sorted((*one, False) for one in asked) == sorted(written(session))

@@ -112,9 +112,9 @@ def test_for_a_person_the_score_follows(begin):
     assert scores[0] == "tonight  F(3)  …"
     assert "0 verdicts" in said
     assert f"F(3) {before.state.interval.value:.3f}  " in scores[1]
-    assert [line.split("; ")[-1] for line in said if line.startswith("judging ")] == ["0 verdicts", "2 verdicts"]
+    assert [line.removesuffix("  …").split("  ")[-1] for line in scores[1:]] == ["0 verdicts", "2 verdicts"]
     assert [line.endswith("  …") for line in scores] == [True, False, True]
-    assert scores[2] == f"{scores[1]}  …"
+    assert scores[2] == f"{scores[1].replace('0 verdicts', '2 verdicts')}  …"
 
 
 def test_a_script_gets_a_score_only_if_it_names_a_width(begin, monkeypatch):
@@ -125,20 +125,21 @@ def test_a_script_gets_a_score_only_if_it_names_a_width(begin, monkeypatch):
 
     session, said = type_(width=0.5)
     assert said[0].startswith(f"tonight  F(3) {session.state.interval.value:.3f}  95 % ")
-    assert re.match(r"judging \d\.\d{3} wide; for 0\.5, about \d minutes? \(\d verdicts?\); 0 verdicts", said[1])
+    assert re.match(r"Guesses leave it open by \d\.\d{3}; for 0\.5, about \d minutes? \(\d verdicts?\)", said[1])
+    assert said[0].endswith("  0 verdicts")
     monkeypatch.setattr(Scorer, "score", lambda *arguments: pytest.fail("nobody asked for a score"))
     session, said = type_()
-    assert said[:2] == ["tonight  F(3)", "1 verdict"]
+    assert said[:2] == ["tonight  F(3) is not worked out yet", "1 verdict"]
     assert len(written(session)) == 2
 
 
 @pytest.mark.parametrize(
     ("minutes", "says"),
     [
-        (100, "judging 0.550 wide; likely 0.450 after 10, 0.350 after 20 minutes"),
-        (17, "judging 0.550 wide; likely 0.450 after 10, 0.380 after 17 minutes"),
-        (7, "judging 0.550 wide; likely 0.480 after 7 minutes"),
-        (0, "judging 0.550 wide"),
+        (100, "Guesses leave it open by 0.550; probably by 0.450 after 10, 0.350 after 20 minutes"),
+        (17, "Guesses leave it open by 0.550; probably by 0.450 after 10, 0.380 after 17 minutes"),
+        (7, "Guesses leave it open by 0.550; probably by 0.480 after 7 minutes"),
+        (0, "Guesses leave it open by 0.550"),
     ],
 )
 def test_no_more_reading_is_promised_than_there_is(minutes, says):
@@ -147,9 +148,16 @@ def test_no_more_reading_is_promised_than_there_is(minutes, says):
     ahead = Forecast(0.0, seconds, np.arange(minutes + 1), widths.clip(0), np.zeros(minutes + 1))
     assert forecast_line(ahead, None, None) == says
     if minutes == 100:
-        assert forecast_line(ahead, 0.3, None) == "judging 0.550 wide; for 0.3, about 26 minutes (26 verdicts)"
-        assert forecast_line(ahead, 0.6, None) == "judging 0.550 wide: the target 0.6 is reached"
-        assert forecast_line(ahead, None, 12.0) == "judging 0.550 wide, likely 0.430 then"
+        now = "Guesses leave it open by 0.550"
+        assert forecast_line(ahead, 0.3, None) == f"{now}; for 0.3, about 26 minutes (26 verdicts)"
+        assert forecast_line(ahead, 0.6, None) == f"{now}: the target 0.6 is reached"
+        assert forecast_line(ahead, None, 12.0) == f"{now}; after them probably by 0.430"
+
+
+def test_what_is_left_open_by_nothing_is_said_once():
+    ahead = Forecast(0.0, np.array([0.0, 170.0]), np.array([0, 9]), np.array([0.034, 1e-9]), np.zeros(2))
+    assert forecast_line(ahead, None, None) == "Guesses leave it open by 0.034; all is read after about 3 minutes"
+    assert forecast_line(ahead, None, 10.0) == "Guesses leave it open by 0.034; after them probably by nothing"
 
 
 def test_a_file_of_answers_meets_the_same_questions_however_long_a_score_takes(begin, monkeypatch):

@@ -106,14 +106,17 @@ class Headline:
         against = self.briefing.old.title
         if delta.interval.value == 0 and low in (0, None) and high in (0, None):
             return "same", f"No difference from {against}."
-        change = f"{difference(delta)} against {against} (95 % interval {difference_span(delta)})"
+        change = f"{difference(delta)} against {against} (for questions like these {difference_span(delta)})"
         if low is None or high is None:
             return "same", f"{difference(delta)} against {against}. {no_interval()}"
         if high < 0:
             return "worse", f"Worse: {change}."
         if low > 0:
             return "better", f"Better: {change}."
-        return "same", f"Not clearly different: {change}."
+        return "same", (
+            f"On these questions {difference(delta)} against {against}; on other such questions it may be nothing "
+            f"({difference_span(delta)})."
+        )
 
     @property
     def notes(self) -> list[str]:

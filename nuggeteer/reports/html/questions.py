@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from nuggeteer.history.briefing import Briefing
-from nuggeteer.reports.formatting import number, signed
+from nuggeteer.reports.formatting import expected_count, number, signed
 from nuggeteer.reports.html import permalinks
 from nuggeteer.reports.html.evidence import status, turn
 from nuggeteer.reports.passages import beginning
@@ -89,7 +89,8 @@ class Questions:
         score, outcome = self.briefing.score, self.briefing.score.counted
         value = float(score.by_question[self.briefing.headline.name][q])
         own = slice(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
-        vital, forbidden, found = self.key.vital[own], self.key.forbidden[own], outcome.found[own]
+        vital, forbidden = self.key.vital[own], self.key.forbidden[own]
+        own_places = np.arange(own.start, own.stop)
         figures = [_figure(self.briefing.headline.title, number(value), value)]
         if self.diff:
             moved = float(self.diff.headline.by_question[q])
@@ -98,8 +99,9 @@ class Questions:
         if self.key.forbidden.any():
             kinds.append(("forbidden", forbidden))
         for name, which in kinds:
-            count, total = int((found & which).sum()), int(which.sum())
-            figures.append(Figure(name, str(count) if total else "–", count if total else None, total or None))
+            total = int(which.sum())
+            written = expected_count(outcome, own_places[which]) if total else "–"
+            figures.append(Figure(name, written, float(written) if total else None, total or None))
         return (*figures, _figure("length", f"{int(outcome.length[q]):,}", float(outcome.length[q])))
 
     def _cell(self, position: int) -> Cell:

@@ -16,6 +16,8 @@ let reason = "", marked = null, span = null, marking = null, pieces = [], shownC
 const answerOf = (card) => data.answers[data.cards[card].answer];
 const nameOf = (card, i) => `${card} ${i}`;
 const openOnes = (card) => data.cards[card].nuggets.map((_, i) => i).filter((i) => !work.said[nameOf(card, i)]);
+const secondsLeft = (card, i) => card.seconds * openOnes(i).length / card.nuggets.length;
+const minutesLeft = () => Math.ceil(data.cards.reduce((sum, card, i) => sum + secondsLeft(card, i), 0) / 60);
 const judged = () => Object.keys(work.said).length;
 
 function isWork(found) {
@@ -489,7 +491,7 @@ function choose(i, kind, byPointer) {
 }
 
 function draw() {
-  get("count").textContent = `${judged()} of ${total} judged`;
+  get("count").textContent = `${judged()} of ${total} judged${minutesLeft() ? `, about ${many(minutesLeft(), "minute")} left` : ""}`;
   get("progress").max = total || 1;
   get("progress").value = judged();
   get("open-hand").disabled = !judged() && !work.gone.length && !work.proposals.length;

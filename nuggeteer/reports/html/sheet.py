@@ -20,7 +20,6 @@ import orjson
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.judging.cards import Filter, check_filter
-from nuggeteer.judging.reading import Pace
 from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.reports.formatting import importance
 from nuggeteer.reports.html import in_script, part, policy, render
@@ -50,20 +49,23 @@ def make_sheet(
     count: int | None = None,
     minutes: float | None = None,
     audit: Sequence[AnswerCard] | None = None,
+    pairs: bool = False,
 ) -> Sheet:
     """The first open cards in the order of `judge`, until there are `count` verdicts, or as many as take so many
-    `minutes`; or those of an audit. The last answer is asked about whole."""
+    `minutes`; or those of an audit. The last answer is asked about whole. With `pairs`, a card has one response and one
+    nugget."""
     check_filter(state, only)
     if count is None and minutes is None and audit is None:
         count = COUNT
-    cards, asked, seconds = [], 0, 0.0
-    for card, costs in _open_cards(state, only, audit):
+    cards, each, asked, seconds = list[AnswerCard](), list[float](), 0, 0.0
+    for card, costs in _open_cards(state, only, audit, pairs):
         if asked >= (count or asked + 1) or seconds >= 60 * (minutes or seconds + 1):
             break
         cards.append(card)
+        each.append(costs)
         asked, seconds = asked + len(card.nuggets), seconds + costs
     key = state.key
-    answers = list(dict.fromkeys((card.side, card.question) for card in cards))
+    answers = list(dict.fromkeys((card.side, card.question, card.response) for card in cards))
     nuggets = list(dict.fromkeys(nugget for card in cards for nugget in card.nuggets))
     place = {nugget: i for i, nugget in enumerate(nuggets)}
     data: dict[str, Any] = {
@@ -71,7 +73,8 @@ def make_sheet(
         "run": state.title,
         "cards": [
             {
-                "answer": answers.index((card.side, card.question)),
+                "answer": answers.index((card.side, card.question, card.response)),
+                "seconds": round(costs, 1),
                 "nuggets": [place[nugget] for nugget in card.nuggets],
                 "known": [
                     [key.nuggets[nugget].descriptions[0], state.verdict(card.side, nugget)]
@@ -80,7 +83,7 @@ def make_sheet(
                 # What each verdict is marked with, as in the terminal. The page passes it on without looking.
                 "recorded": {} if card.audit is None else {"audit": dict(card.audit)},
             }
-            for card in cards
+            for card, costs in zip(cards, each, strict=True)
         ],
         "nuggets": [_nugget(state, nugget, [card for card in cards if nugget in card.nuggets]) for nugget in nuggets],
         "answers": [_answer(state, *answer) for answer in answers],
@@ -91,32 +94,32 @@ def make_sheet(
 
 
 def _open_cards(
-    state: JudgingState, only: Filter, audit: Sequence[AnswerCard] | None
+    state: JudgingState, only: Filter, audit: Sequence[AnswerCard] | None, pairs: bool
 ) -> Iterator[tuple[AnswerCard, float]]:
     """What is to be asked, each with its seconds. An answer that both runs return is asked about once."""
-    seen, pace = set[tuple[int, str]](), Pace()
-    for card in state.answers() if audit is None else audit:
-        run, key = state.run(card.side), state.key
-        text = run.answer(card.question)
-        form = verdict_form(text)
+    seen, key = set[tuple[int, str]](), state.key
+    cards = state.pairs() if pairs else state.answers()
+    for card in cards if audit is None else audit:
+        run = state.run(card.side)
+        form = verdict_form(run.answer(card.question) if card.response is None else run.texts[card.response])
         open_ = [n for n in card.nuggets if only(key.nuggets[n]) and state.verdict(card.side, n) is None]
         if nuggets := tuple(n for n in open_ if (n, form) not in seen):
             seen.update((nugget, form) for nugget in nuggets)
-            read = pace.reading(key.questions[card.question].text, text)
-            costs = read + sum(pace.decision(key.nuggets[nugget].descriptions[0]) for nugget in nuggets)
-            yield replace(card, nuggets=nuggets), costs
+            asked = replace(card, nuggets=nuggets)
+            yield asked, state.seconds(asked)
 
 
-def _answer(state: JudgingState, side: int, question: int) -> dict[str, Any]:
+def _answer(state: JudgingState, side: int, question: int, response: int | None) -> dict[str, Any]:
     run, asked = state.run(side), state.key.questions[question]
+    positions = state.responses(side, question) if response is None else [response]
     return {
         "question": asked.text,
         "target": asked.target,
         "run": run.name,
-        "whole": run.answer(question) if run.parts is not None else None,  # else its texts, joined by line feeds
-        "responses": [
-            {"text": run.texts[position], "docid": run.docid(position)} for position in state.responses(side, question)
-        ],
+        "whole": run.answer(question)
+        if run.parts is not None and response is None
+        else None,  # else its texts, joined by line feeds
+        "responses": [{"text": run.texts[position], "docid": run.docid(position)} for position in positions],
     }
 
 

@@ -34,15 +34,24 @@ LARGEST = 50_000_000  # bytes of the state
 
 @dataclass(frozen=True)
 class Page:
-    """How the page of a build was made: from which scores, what was decided, and what these scores decide."""
+    """How the page of a build was made: from which scores, what was decided (and on guesses only: `title`) and why,
+    against which run, and what is decided otherwise today."""
 
     signature: str
     decision: Decision
-    today: Decision
+    title: str
+    reason: str
+    against: str
+    otherwise: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.signature, str) or not {self.decision, self.today} <= set(get_args(Decision)):
+        texts = self.signature, self.title, self.reason, self.against, self.otherwise
+        if self.decision not in get_args(Decision) or not all(isinstance(text, str) for text in texts):
             raise ValueError("not the state of a page")
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.decision]
 
 
 class Site:
@@ -71,8 +80,8 @@ class Site:
             for build in trend.builds:
                 page = self.pages.get(build.scoring.build)
                 stale = page is None or page.signature != build.scoring.signature
-                decided = build.ruling.decision if build.ruling else None
-                if stale or build is trend.builds[-1] or (page and decided not in (None, page.decision)):
+                decided = build.ruling.title if build.ruling else None
+                if stale or build is trend.builds[-1] or (page and decided not in (None, page.title)):
                     yield build.scoring.build
 
     def add(self, found: Briefing) -> None:
@@ -81,7 +90,8 @@ class Site:
         assert found.trend
         build = found.new.build.scoring.build
         write(self.folder / file_of(build), found, Place(INDEX, self._before(found.trend.builds)))
-        self.pages[build] = Page(found.scores.signature, found.decision, found.ruling.decision)
+        against, decided = found.old.title if found.old else "", (found.decision, found.title, found.reason)
+        self.pages[build] = Page(found.scores.signature, *decided, against, found.otherwise)
         self.made.append(build)
         state = {"pages": {str(build): asdict(page) for build, page in sorted(self.pages.items())}}
         _write(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
@@ -104,13 +114,7 @@ class Site:
             for i, trend in enumerate(reversed(found))
         ]
         pages = {
-            build: {
-                "file": file_of(build),
-                "decision": page.decision,
-                "today": page.today,
-                "sign": SIGNS[page.decision],
-            }
-            for build, page in self.pages.items()
+            build: asdict(page) | {"file": file_of(build), "sign": page.sign} for build, page in self.pages.items()
         }
         newest = pages.get(found[-1].builds[-1].scoring.build)
         values: dict[str, Any] = {"collection": collection, "groups": groups, "pages": pages, "newest": newest}

@@ -12,9 +12,9 @@ from nuggeteer.measures import parse
 from nuggeteer.reports import charts
 from nuggeteer.reports.formatting import (
     between,
+    difference_of,
     number,
     percent,
-    signed,
 )
 
 BUILDS = 60  # of the trend
@@ -42,6 +42,11 @@ class TrendSection:
         return parse(self.trend.measure).title
 
     @property
+    def hollow(self) -> bool:
+        """Whether some build does not compare with the newest."""
+        return not self.trend.comparable.all()
+
+    @property
     def builds(self) -> list[dict[str, Any]]:
         """The recorded builds, the newest first."""
         trend, timelines = self.trend, self.timelines
@@ -56,7 +61,7 @@ class TrendSection:
                     "name": title_of(build),
                     "value": number(build.interval.value),
                     "span": between(build.interval),
-                    "change": "" if np.isnan(trend.delta[i]) else signed(float(trend.delta[i])),
+                    "change": "" if np.isnan(trend.delta[i]) else difference_of(float(trend.delta[i])),
                     "nuggets": f"+{gained[i]} −{lost[i]}" if timelines.compared[i] else "",
                     "known": percent(scoring.known, scoring.known + scoring.guessed),
                     "comparable": build.comparable,

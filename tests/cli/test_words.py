@@ -1,0 +1,143 @@
+"""What a newcomer reads in the first week, said as one would tell a colleague; each was not understood once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from nuggeteer.cli.main import main
+from nuggeteer.collection.sample import copy_sample
+from tests.conftest import write_lines
+
+
+@pytest.fixture
+def here(_sample_folder, tmp_path, monkeypatch):
+    root = shutil.copytree(_sample_folder, tmp_path / "qa")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("COLUMNS", "80")
+    return root
+
+
+@pytest.fixture
+def said(capsys):
+    """What a command prints, on one line."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        main(list(arguments))
+        return " ".join(capsys.readouterr().out.split())
+
+    return run
+
+
+def test_a_score_says_how_much_of_its_interval_guesses_make(here, said):
+    out = said("score", "build-101")
+    assert "guesses: how wide the interval would be if only guesses could be wrong" in out
+    assert "judging" not in out
+
+
+def test_counts_of_guesses_are_expected_counts(here, said):
+    """A count with a digit behind the point is an expectation, and one without is a fact."""
+    shutil.rmtree(here / "judgements")
+    (here / "runs.jsonl").unlink()
+    out = said("score", "build-101", "--questions")
+    assert re.search(r"def-01 .*? \d+\.\d/\d+ ", out)
+    assert re.search(r"def-01 .*? \d+/\d+ ", said("score", "aurora", "--questions")) is not None
+
+
+def test_without_a_verdict_it_says_with_what_to_begin_once(here, said):
+    shutil.rmtree(here / "judgements")
+    (here / "runs.jsonl").unlink()
+    said("nightly", "build-101")
+    out = said("nightly", "build-102")
+    begin = "nuggeteer judge build-102 --against build-101"
+    assert out.startswith(
+        f"UNDECIDED Nobody has read any answer yet, so this cannot be decided. Begin with: {begin} build-102"
+    )
+    assert out.count(begin) == 1
+    assert "for questions like these" in out
+
+
+def test_where_all_is_read_nobody_is_asked_to_read(here, said):
+    out = said("nightly", "aurora")
+    assert "100 % known" in out
+    assert "judge" not in out
+
+
+def test_changes_are_counted_in_words(here, said):
+    out = said("diff", "build-101", "build-102")
+    assert "Counting every guess by its chance: about " in out
+    assert "doubtful" not in out
+    assert "less probable" not in out
+
+
+@pytest.mark.slow
+def test_the_history_says_what_its_alarm_can_see(here, said):
+    write_lines(here / "runs.jsonl", [])
+    for build in ("build-101", "build-102"):
+        said("nightly", build)
+    out = said("history")
+    assert "No lasting change so far. With 2 builds, only a long fall would show here; for last night, use diff." in out
+    assert "All runs are taken as builds of one system. If not, say so in runs.jsonl." in out
+
+
+def test_a_plan_says_what_reading_cannot_do(here, said):
+    out = said("judge", "build-101", "--plan", "0.05")
+    assert "Reading alone does not reach 0.050: with all read it is " in out
+    assert "bottleneck" not in out
+    out = said("plan", "build-101", "--width", "0.1")
+    assert "without" not in out
+    assert "price" not in out
+
+
+def test_what_to_read_next_says_what_that_leaves_open(here, said):
+    out = said("judge", "build-101", "--list", "1")
+    assert "F(3): guesses leave it open by 0." in out
+    assert "0.000 after" not in out
+
+
+def test_the_first_page_says_how_to_get_a_trend(here, said):
+    said("report", "build-101", "--output", "page.html")
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "nuggeteer nightly RUN" in page
+    assert "--record" not in page
+    said("nightly", "build-101")
+    said("nightly", "build-102", "--page", "page.html")
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert "not comparable" not in page
+    assert "Not clearly different" not in page
+
+
+def test_the_same_answer_to_many_questions_is_named(here, capsys):
+    """In whatever reads it: a check, a score, a look at a foreign file."""
+    refusal = "I cannot answer that."
+    write_lines(here / "runs" / "sorry.jsonl", [{"qid": f"def-0{i}", "text": refusal} for i in range(1, 9)])
+    for command in (["score", "sorry"], ["check"]):
+        main(command)
+        told = capsys.readouterr()
+        assert f"8 questions have the same answer, '{refusal}'" in told.out + told.err
+    rows = "question,answer\n" + "".join(f"What is {i}?,{refusal}\n" for i in range(5)) + "What is 7?,null\n"
+    (here.parent / "rows.csv").write_text(rows)
+    main(["doctor", str(here.parent / "rows.csv")])
+    told = " ".join("".join(capsys.readouterr()).split())
+    assert f"5 questions have the same answer, '{refusal}'" in told
+    assert "1 question whose answer is null or missing" in told
+
+
+def test_a_run_that_the_manifest_does_not_list_is_said_to_be_alone(here, said):
+    said("nightly", "build-101")
+    shutil.copy(here / "runs" / "build-102.jsonl", here / "runs" / "mine.jsonl")
+    unlisted = 'runs.jsonl lists other runs, not this one: give it the "group" of its system.'
+    assert unlisted in said("nightly", "mine")
+    (here / "runs.jsonl").unlink()
+    assert unlisted not in said("nightly", "mine", "--label", "again")
+
+
+def test_the_demo_speaks_of_what_was_judged_then(tmp_path, capsys):
+    folder = tmp_path / "demo"
+    copy_sample(folder)
+    main(["demo", str(folder)])
+    out = capsys.readouterr().out
+    assert "read the answers that tell most about the score" in out
