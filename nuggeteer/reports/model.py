@@ -145,15 +145,15 @@ class GateResult(Part):
 def copied(part: type[P], source: Any, /, **own: Any) -> P:
     """A part whose keys are the attributes of what it is made from, other than those that are given. Parts within it
     are made in the same way."""
-    kinds = hints_of(part)
-    return part(**{name: _made(kinds[name], getattr(source, name)) for name in kinds if name not in own}, **own)
+    given = {name: own[name] if name in own else getattr(source, name) for name in part.__struct_fields__}
+    return part(**{name: _made(hints_of(part)[name], value) for name, value in given.items()})
 
 
 def _made(kind: Any, value: Any) -> Any:
     """A value of a field of this type."""
     origin, inner = get_origin(kind), get_args(kind)
-    if value is None:
-        return None
+    if value is None or value is UNSET:
+        return value
     if origin is Annotated:
         return _made(inner[0], value)
     if origin in (Union, UnionType):
