@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
@@ -29,7 +30,7 @@ class AgreementRowOutput(Part):
     ]
     value: str | None
     snippets: Annotated[Count, about("That both annotated.")]
-    relevant_to_both: Count
+    relevant: Count = field(name="relevant_to_both")
     nuggets: Annotated[Of, about("[of the first, of the second]")]
     relevance: Annotated[CoefficientOutput, about("The share of snippets that are relevant to both or to neither.")]
     relevance_kappa: CoefficientOutput
@@ -65,7 +66,6 @@ def as_json(result: AnnotationAgreement) -> dict[str, Any]:
         AnnotationsOutput,
         result,
         files=[file_name(file) for file in result.files],
-        rows=[copied(AgreementRowOutput, row, relevant_to_both=row.relevant) for row in result.rows],
         snippets=[_pair(pair) for pair in result.snippets],
     ).as_data()
 

@@ -80,7 +80,7 @@ class AskOutput(JudgeRun, kw_only=True):
             f"What ended the session: {', '.join(f'`{why}`' for why in STOPPED)} or a sentence; null if nothing did."
         ),
     ]
-    price: Annotated[float, about("What was spent now, by the prices in the settings.")]
+    spent: Annotated[float, about("What was spent now, by the prices in the settings.")] = field(name="price")
     seconds: float
 
 
@@ -121,7 +121,7 @@ class ProposalsOutput(JudgeRun, kw_only=True):
     unfounded: Annotated[Count, about("Facts that were left out because the text does not have their words.")]
     failed: Sequence[UnansweredQuestion]
     left: Annotated[Count, about("Texts that were not asked about.")]
-    price: float
+    spent: float = field(name="price")
 
 
 def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed: Narrowed | None) -> dict[str, Any]:
@@ -131,9 +131,8 @@ def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed:
         **_who(judge, run),
         ledger=ledger,
         verdicts={label: asked.labels[label] for label in LABELS},
-        width=narrowed and copied(NarrowedWidth, narrowed),
+        width=narrowed,
         checked=narrowed and narrowed.checked,
-        price=asked.spent,
     ).as_data()
 
 
@@ -143,7 +142,7 @@ def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict
 
 def proposals_as_json(judge: JudgeSettings, run: str, proposed: Proposed) -> dict[str, Any]:
     failed = [UnansweredQuestion(qid=qid, reason=reason) for qid, reason in proposed.failed]
-    return copied(ProposalsOutput, proposed, **_who(judge, run), failed=failed, price=proposed.spent).as_data()
+    return copied(ProposalsOutput, proposed, **_who(judge, run), failed=failed).as_data()
 
 
 def _who(judge: JudgeSettings, run: str) -> dict[str, str]:

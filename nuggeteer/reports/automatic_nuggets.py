@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -117,7 +118,7 @@ class CorrectionsOutput(Part):
 
     model: Parser
     conditions: Sequence[ConditionCounts]
-    per_snippet: MeanDifferenceOutput
+    mean: MeanDifferenceOutput = field(name="per_snippet")
     without_template: Annotated[Count, about("Snippets whose query follows no template.")]
     types: Sequence[TypeQuality]
     snippets: Sequence[CorrectedSnippet]
@@ -166,7 +167,6 @@ def corrections_as_json(result: Corrections) -> dict[str, Any]:
         conditions=[
             copied(ConditionCounts, counts, condition=_condition(result, counts.condition)) for counts in result.counts
         ],
-        per_snippet=copied(MeanDifferenceOutput, result.mean),
         types=list(map(_type, result.types)),
         snippets=[
             CorrectedSnippet(

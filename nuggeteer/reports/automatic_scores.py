@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
@@ -28,7 +29,7 @@ class AnswerOutput(Part):
     precision: Number
     recall: Number
     nugs: Annotated[Count, about("Nugs of the query that the distiller has.")]
-    of: Annotated[Count, about("Nugs of the query.")]
+    total_nugs: Annotated[Count, about("Nugs of the query.")] = field(name="of")
 
 
 class QueryOutput(Part):
@@ -109,9 +110,7 @@ def as_json(result: AutomaticScores) -> dict[str, Any]:
 
 
 def _answer(answer: Answer) -> AnswerOutput:
-    return copied(
-        AnswerOutput, answer, **{str(verdict): count for verdict, count in answer.nuggets.items()}, of=answer.total_nugs
-    )
+    return copied(AnswerOutput, answer, **{str(verdict): count for verdict, count in answer.nuggets.items()})
 
 
 def _means(means: Means) -> list[MeansOutput]:

@@ -111,8 +111,7 @@ class Interval(Part):
 
     @classmethod
     def of(cls, interval: intervals.Interval, measure: Measure, **more: Any) -> Self:
-        own = {name: getattr(interval, name) for name in Interval.__struct_fields__ if name != "calibrated"}
-        return cls(**own, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
+        return copied(cls, interval, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
 
 
 class NuggetId(Part):
@@ -138,8 +137,7 @@ class GateResult(Part):
     @classmethod
     def of(cls, gate: Gate) -> GateResult:
         lost = [NuggetId(qid=change.question.qid, nugget=change.nugget.nugget) for change in gate.lost]
-        passed, beyond = gate.decision != "FAIL", gate.beyond or None
-        return cls(rule=gate.rule, decision=gate.decision, passed=passed, why=gate.why, beyond=beyond, lost=lost)
+        return copied(cls, gate, passed=gate.decision != "FAIL", beyond=gate.beyond or None, lost=lost)
 
 
 def copied(part: type[P], source: Any, /, **own: Any) -> P:
