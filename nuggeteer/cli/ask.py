@@ -107,12 +107,7 @@ def run(args: argparse.Namespace) -> int:
             plan = read(subject)
             calls = plan.ordered.calls[: plan.ordered.enough(args.width)]
         found = estimate(calls, store, judge, prompt)
-        if args.json:
-            output.write_json(args.json, report.estimate_as_json(judge, run.name, found))
-        if args.json != "-":
-            from nuggeteer.reports.terminal import console
-
-            report.draw_estimate(console(), judge, run.name, found)
+        output.show_with(args, report.estimate_as_json, report.draw_estimate, judge, run.name, found)
         return 0
     Client(judge).close()  # what is wrong with the address or the key is said before anything starts
     sender = Sender(judge, prompt, Budget(args.max_calls, args.max_cost, args.minutes))
@@ -140,7 +135,7 @@ def _propose(args: argparse.Namespace, collection: Collection, judge: JudgeSetti
     from nuggeteer.asking.prompts import own_prompt
     from nuggeteer.asking.proposing import PROMPT, Proposing, texts_of
     from nuggeteer.asking.sender import Sender
-    from nuggeteer.reports import proposed as report
+    from nuggeteer.reports import asked as report
 
     Client(judge).close()
     sender = Sender(judge, own_prompt(PROMPT), Budget(args.max_calls, args.max_cost, args.minutes))
@@ -151,7 +146,7 @@ def _propose(args: argparse.Namespace, collection: Collection, judge: JudgeSetti
         finally:
             output.warn(proposing.store.problems)
             proposing.store.close()
-    output.show(args, report, judge, run.name, found)
+    output.show_with(args, report.proposals_as_json, report.draw_proposals, judge, run.name, found)
     return 0
 
 

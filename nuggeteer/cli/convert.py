@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.names import is_file
     from nuggeteer.display import counted
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.reports import conversions
+    from nuggeteer.reports import imported
 
     if args.format == "annotation":
         return _annotation(args)
@@ -100,10 +100,10 @@ def run(args: argparse.Namespace) -> int:
         if format_of(args.format).machine and (machine := len(read_collection(folder).machine)):
             lost["verdicts of machines, which are not the standard here"] = machine
         if args.json:
-            output.write_json(args.json, conversions.written_as_json(args.out, written, lost))
+            output.write_json(args.json, imported.written_as_json(args.out, written, lost))
         if args.json != "-":
             output.say(f"{args.out}: {counted(written, 'line')}")
-            conversions.draw_losses(console(), lost)
+            imported.draw_losses(console(), lost)
         return 0
     if args.format not in (*FORMATS, *ALIASES) and is_file(Path(args.format)):
         args.files = [Path(args.format), *args.files]
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     done = convert_into(args.format, args.files, args.into, columns, args.as_truth, args.run, args.by_institution)
     for one in done:
         output.warn(one.problems)
-    output.show(args, conversions, done)
+    output.show_with(args, imported.conversions_as_json, imported.draw_conversions, done)
     return 0
 
 

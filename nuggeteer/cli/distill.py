@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.gale.citations import check_citations
     from nuggeteer.gale.distillation import EXAMPLE, PRIOR, by_conditions, distill
     from nuggeteer.gale.nugs import accept, propose
-    from nuggeteer.reports import distillation, nug_proposal
+    from nuggeteer.reports import distillation
 
     files = [*([EXAMPLE] if args.example else []), *args.files]
     if not files:
@@ -116,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
     if args.propose:
         proposed = propose(evaluation)
         write_distillation(args.propose, proposed.distillation)
-        output.show(args, nug_proposal, proposed, file=str(args.propose))
+        output.show_with(
+            args, distillation.proposal_as_json, distillation.draw_proposal, proposed, file=str(args.propose)
+        )
         for note in notes if args.json != "-" else ():
             output.say(note)
         return 0

@@ -27,8 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.doctor import examine
-    from nuggeteer.reports import findings
+    from nuggeteer.reports import imported
 
     found = [examine(path, args.collection) for path in args.files]
-    output.show(args, findings, found)
+    output.show_with(args, imported.findings_as_json, imported.draw_findings, found)
     return 2 if any(finding.broken for finding in found) else 0

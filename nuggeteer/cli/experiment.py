@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.folder import read_collection
     from nuggeteer.collection.names import find_collection
     from nuggeteer.errors import NuggeteerError
-    from nuggeteer.reports import experiment, experiment_list
+    from nuggeteer.reports import experiment
     from nuggeteer.trust.experiments.average import average
     from nuggeteer.trust.experiments.definition import find_definition, papers_definitions
     from nuggeteer.trust.experiments.kinds import run_experiment
 
     if args.list:
-        output.show(args, experiment_list, papers_definitions())
+        output.show_with(args, experiment.list_as_json, experiment.draw_list, papers_definitions().values())
         return 0
     if args.definition is None:
         raise NuggeteerError("name an experiment; nuggeteer experiment --list shows them")

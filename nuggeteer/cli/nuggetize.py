@@ -115,7 +115,7 @@ def _read(names: list[str], problems: list[Problem]) -> list[Snippet]:
 def _cut(args: argparse.Namespace) -> int:
     from nuggeteer.formats.annotation_files import write_snippets
     from nuggeteer.gale.automatic import cut
-    from nuggeteer.reports import snippet_nuggets
+    from nuggeteer.reports import automatic_nuggets
 
     problems: list[Problem] = []
     templates, template = _templates(args)
@@ -127,14 +127,14 @@ def _cut(args: argparse.Namespace) -> int:
         lost = write_snippets(args.out, [one.annotation for one in found])
         for what in lost:
             output.say(f"{args.out}: this format has no place for {what}")
-    output.show(args, snippet_nuggets, found, nuggetizer.name)
+    output.show(args, automatic_nuggets, found, nuggetizer.name)
     return 0
 
 
 def _corrected(args: argparse.Namespace) -> int:
     from nuggeteer.formats.annotation_files import read_snippets
     from nuggeteer.gale.automatic import compare, cut
-    from nuggeteer.reports import corrections
+    from nuggeteer.reports import automatic_nuggets
 
     problems: list[Problem] = []
     templates, template = _templates(args)
@@ -142,7 +142,7 @@ def _corrected(args: argparse.Namespace) -> int:
     nuggetizer = _nuggetizer(args)
     result = compare(cut(snippets, nuggetizer, templates, template), nuggetizer.name)
     output.warn(problems)
-    output.show(args, corrections, result)
+    output.show_with(args, automatic_nuggets.corrections_as_json, automatic_nuggets.draw_corrections, result)
     return 0
 
 
@@ -166,7 +166,7 @@ def _propose(args: argparse.Namespace) -> int:
     from nuggeteer.formats.jsonl import write_jsonl
     from nuggeteer.gale.parser import NoParser
     from nuggeteer.gale.proposal import as_nuggets, propose
-    from nuggeteer.reports import nugget_candidates
+    from nuggeteer.reports import automatic_nuggets
 
     if args.propose.name == "nuggets.jsonl":
         raise NuggeteerError(
@@ -196,7 +196,14 @@ def _propose(args: argparse.Namespace) -> int:
     write_jsonl(args.propose, map(as_line, as_nuggets(found)))
     output.warn(problems)
     model = nuggetizer.name if nuggetizer else None
-    output.show(args, nugget_candidates, found, model, file=str(args.propose))
+    output.show_with(
+        args,
+        automatic_nuggets.candidates_as_json,
+        automatic_nuggets.draw_candidates,
+        found,
+        model,
+        file=str(args.propose),
+    )
     return 0
 
 

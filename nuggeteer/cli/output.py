@@ -23,12 +23,23 @@ class Report(Protocol):
 
 def show(args: argparse.Namespace, report: Report, *result: Any, **drawing: Any) -> None:
     """Write the result as JSON if the command line asks for it, and draw it unless JSON goes to standard output."""
+    show_with(args, report.as_json, report.draw, *result, **drawing)
+
+
+def show_with(
+    args: argparse.Namespace,
+    as_json: Callable[..., dict[str, Any]],
+    draw: Callable[..., None],
+    *result: Any,
+    **drawing: Any,
+) -> None:
+    """The same of a report that has several results."""
     if args.json:
-        write_json(args.json, report.as_json(*result))
+        write_json(args.json, as_json(*result))
     if args.json != "-":
         from nuggeteer.reports.terminal import console
 
-        report.draw(console(), *result, **drawing)
+        draw(console(), *result, **drawing)
 
 
 def say(text: str) -> None:

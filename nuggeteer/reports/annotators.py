@@ -2,55 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, union
+from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.model import file_name
+from nuggeteer.reports.judges import CoefficientOutput
+from nuggeteer.reports.model import Count, Number, Of, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
 
+class AgreementRowOutput(Part):
+    """Agreement on all snippets, or on those of one condition."""
+
+    condition: Annotated[
+        str | None,
+        about("`medium`, `language`, `structure`, or those of `--by`; null in the last row, of all snippets."),
+    ]
+    value: str | None
+    snippets: Annotated[Count, about("That both annotated.")]
+    relevant: Count = field(name="relevant_to_both")
+    nuggets: Annotated[Of, about("[of the first, of the second]")]
+    relevance: Annotated[CoefficientOutput, about("The share of snippets that are relevant to both or to neither.")]
+    relevance_kappa: CoefficientOutput
+    overlap: Annotated[CoefficientOutput, about("Of nuggets, by their letters and digits.")]
+    character_kappa: CoefficientOutput
+
+
+class SnippetPairOutput(Part):
+    """One snippet with both annotations. Letters and digits are counted."""
+
+    qid: str | None
+    snippet: str
+    relevant: Annotated[Sequence[bool], about("[to the first, to the second]")]
+    nuggets: Annotated[Of, about("[of the first, of the second]")]
+    both: Annotated[Count, about("Letters and digits in both's nuggets.")]
+    only: Annotated[Of, about("Those in nuggets of [the first, the second] only.")]
+    neither: Annotated[Count, about("Those in no nugget.")]
+    overlap: Annotated[Number, about("null if it is not relevant to both.")]
+
+
+class AnnotationsOutput(Part):
+    """How far two annotators agree on the same snippets."""
+
+    files: Annotated[Sequence[str], about("[first, second]")]
+    resampled: Annotated[Literal["queries", "snippets"], about("The choice that intervals cover.")]
+    alone: Annotated[Of, about("Snippets in [the first, the second] only, which are left out.")]
+    rows: Sequence[AgreementRowOutput]
+    snippets: Sequence[SnippetPairOutput]
+
+
 def as_json(result: AnnotationAgreement) -> dict[str, Any]:
-    return {
-        "files": [file_name(file) for file in result.files],
-        "resampled": result.resampled,
-        "alone": list(result.alone),
-        "rows": [_row_as_json(row) for row in result.rows],
-        "snippets": [
-            {
-                "qid": pair.first.qid,
-                "snippet": pair.first.snippet,
-                "relevant": [bool(pair.first.nuggets), bool(pair.second.nuggets)],
-                "nuggets": [len(pair.first.nuggets), len(pair.second.nuggets)],
-                "both": int(pair.characters[0]),
-                "only": [int(pair.characters[1]), int(pair.characters[2])],
-                "neither": int(pair.characters[3]),
-                "overlap": pair.overlap,
-            }
-            for pair in result.snippets
-        ],
-    }
+    return copied(
+        AnnotationsOutput,
+        result,
+        files=[file_name(file) for file in result.files],
+        snippets=[_pair(pair) for pair in result.snippets],
+    ).as_data()
 
 
-def _row_as_json(row: AgreementRow) -> dict[str, Any]:
-    return {
-        "condition": row.condition,
-        "value": row.value,
-        "snippets": row.snippets,
-        "relevant_to_both": row.relevant,
-        "nuggets": list(row.nuggets),
-        "relevance": row.relevance._asdict(),
-        "relevance_kappa": row.relevance_kappa._asdict(),
-        "overlap": row.overlap._asdict(),
-        "character_kappa": row.character_kappa._asdict(),
-    }
+def _pair(pair: SnippetPair) -> SnippetPairOutput:
+    annotations, (both, *only, neither) = (pair.first, pair.second), map(int, pair.characters)
+    return SnippetPairOutput(
+        qid=pair.first.qid,
+        snippet=pair.first.snippet,
+        relevant=[bool(one.nuggets) for one in annotations],
+        nuggets=[len(one.nuggets) for one in annotations],
+        both=both,
+        only=only,
+        neither=neither,
+        overlap=pair.overlap,
+    )
 
 
 def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:

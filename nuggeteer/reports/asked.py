@@ -1,20 +1,27 @@
-"""What a language model was asked and replied, and what it cost."""
+"""What a language model was asked and replied, what it cost, and what it proposes for the key."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 
 from nuggeteer.asking.estimate import Estimate
 from nuggeteer.asking.narrowing import Narrowed
+from nuggeteer.asking.proposing import Proposed
 from nuggeteer.asking.replies import LABELS
 from nuggeteer.asking.session import Asked
-from nuggeteer.reports.formatting import counted, number
+from nuggeteer.fields import about
+from nuggeteer.records import Importance
+from nuggeteer.reports.formatting import counted, number, shortened
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
 
 FAILED_SHOWN = 10
+PROPOSED_SHOWN = 20
 STOPPED = {
     "max-calls": "--max-calls is reached",
     "max-cost": "the next request might cost more than --max-cost leaves",
@@ -23,27 +30,123 @@ STOPPED = {
 }
 
 
+class JudgeRun(Part):
+    """A judge, and the run that it reads."""
+
+    judge: str
+    model: str
+    run: str
+
+
+class UnansweredPair(Part):
+    """A nugget without a verdict."""
+
+    qid: str
+    nugget: str
+    run: str
+    reason: str
+
+
+class NarrowedWidth(Part):
+    """How wide the guesses make the interval."""
+
+    before: Number
+    after: Annotated[Number, about("Now, or as expected.")]
+
+
+class AskOutput(JudgeRun, kw_only=True):
+    """What was asked now."""
+
+    ledger: Annotated[str, about("The file of the verdicts.")]
+    calls: Annotated[Count, about("That were answered now.")]
+    requests: Annotated[Count, about("That were sent for these calls and for those that failed.")]
+    verdicts: Annotated[
+        Mapping[str, Count],
+        about(f"How many nuggets got each label now: {', '.join(f'`{label}`' for label in LABELS)}."),
+    ]
+    failed: Annotated[Sequence[UnansweredPair], about("Nuggets without a verdict. They count for nothing.")]
+    left: Annotated[Count, about("Nuggets that were not asked about, because of `stopped`.")]
+    unneeded: Annotated[
+        Count, about("Nuggets that were not asked about because their verdicts would hardly narrow the score.")
+    ]
+    width: Annotated[NarrowedWidth | None, about("null with `--all`.")]
+    checked: Annotated[
+        Count | None,
+        about("How many nuggets people have judged of those that the judge has read; null with `--all`."),
+    ]
+    stopped: Annotated[
+        str | None,
+        about(
+            f"What ended the session: {', '.join(f'`{why}`' for why in STOPPED)} or a sentence; null if nothing did."
+        ),
+    ]
+    spent: Annotated[float, about("What was spent now, by the prices in the settings.")] = field(name="price")
+    seconds: float
+
+
+class EstimateOutput(JudgeRun, kw_only=True):
+    """What asking would cost. Nothing is sent."""
+
+    calls: Count
+    nuggets: Count
+    known: Annotated[Count, about("Nuggets that have a verdict of this judge.")]
+    input_tokens: Annotated[Count, about("Estimated, as are the next two.")]
+    output_tokens: Count
+    price: float
+
+
+class ProposedNugget(Part):
+    """A fact that is new."""
+
+    qid: str
+    text: str
+    importance: Importance
+    response: Annotated[str, about("The passage that has most of its words.")] = field(name="from")
+    docid: str | None
+
+
+class UnansweredQuestion(Part):
+    """A question without a reply that can be used."""
+
+    qid: str
+    reason: str
+
+
+class ProposalsOutput(JudgeRun, kw_only=True):
+    """Nuggets that a model proposes for the key."""
+
+    texts: Annotated[Count, about("Texts that were asked about now.")]
+    proposals: Sequence[ProposedNugget]
+    repeated: Annotated[Count, about("Facts that were left out because they are known already.")]
+    unfounded: Annotated[Count, about("Facts that were left out because the text does not have their words.")]
+    failed: Sequence[UnansweredQuestion]
+    left: Annotated[Count, about("Texts that were not asked about.")]
+    spent: float = field(name="price")
+
+
 def as_json(judge: JudgeSettings, run: str, asked: Asked, ledger: str, narrowed: Narrowed | None) -> dict[str, Any]:
-    """What was asked now; `left` nuggets were not, because of `stopped`."""
-    return {
-        "judge": judge.name,
-        "model": judge.model,
-        "run": run,
-        "ledger": ledger,
-        "calls": asked.calls,
-        "requests": asked.requests,
-        "verdicts": {label: asked.labels[label] for label in LABELS},
-        "failed": [
-            {"qid": pair.qid, "nugget": pair.nugget, "run": pair.run, "reason": pair.reason} for pair in asked.failed
-        ],
-        "left": asked.left,
-        "unneeded": asked.unneeded,
-        "width": None if narrowed is None else {"before": narrowed.before, "after": narrowed.after},
-        "checked": None if narrowed is None else narrowed.checked,
-        "stopped": asked.stopped,
-        "price": asked.spent,
-        "seconds": asked.seconds,
-    }
+    return copied(
+        AskOutput,
+        asked,
+        **_who(judge, run),
+        ledger=ledger,
+        verdicts={label: asked.labels[label] for label in LABELS},
+        width=narrowed,
+        checked=narrowed and narrowed.checked,
+    ).as_data()
+
+
+def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:
+    return copied(EstimateOutput, estimate, **_who(judge, run)).as_data()
+
+
+def proposals_as_json(judge: JudgeSettings, run: str, proposed: Proposed) -> dict[str, Any]:
+    failed = [UnansweredQuestion(qid=qid, reason=reason) for qid, reason in proposed.failed]
+    return copied(ProposalsOutput, proposed, **_who(judge, run), failed=failed).as_data()
+
+
+def _who(judge: JudgeSettings, run: str) -> dict[str, str]:
+    return {"judge": judge.name, "model": judge.model, "run": run}
 
 
 def draw(
@@ -87,20 +190,6 @@ def _draw_narrowed(out: Console, judge: JudgeSettings, narrowed: Narrowed) -> No
     )
 
 
-def estimate_as_json(judge: JudgeSettings, run: str, estimate: Estimate) -> dict[str, Any]:
-    return {
-        "judge": judge.name,
-        "model": judge.model,
-        "run": run,
-        "calls": estimate.calls,
-        "nuggets": estimate.nuggets,
-        "known": estimate.known,
-        "input_tokens": estimate.input_tokens,
-        "output_tokens": estimate.output_tokens,
-        "price": estimate.price,
-    }
-
-
 def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: Estimate) -> None:
     """Nothing is sent, and this says so."""
     calls, nuggets = counted(estimate.calls, "call"), counted(estimate.nuggets, "nugget")
@@ -110,6 +199,28 @@ def draw_estimate(out: Console, judge: JudgeSettings, run: str, estimate: Estima
     if not judge.input_price and not judge.output_price:
         out.print(plain(f"  [judge.{judge.name}] has no input_price and output_price, so this is free or unknown."))
     out.print("Nothing was sent.")
+
+
+def draw_proposals(out: Console, judge: JudgeSettings, run: str, proposed: Proposed) -> None:
+    """What is new, and what was left out."""
+    count = counted(len(proposed.proposals), "nugget")
+    texts = counted(proposed.texts, "text")
+    out.print(plain(f"{judge.name} read {texts} of {run}, price {price(proposed.spent)}, and proposes {count}:"))
+    for one in proposed.proposals[:PROPOSED_SHOWN]:
+        out.print(plain(f"  {one.qid} ({one.importance}): {shortened(one.text, 60)}"))
+    if len(proposed.proposals) > PROPOSED_SHOWN:
+        out.print(f"  and {len(proposed.proposals) - PROPOSED_SHOWN:,} more")
+    out.print(
+        f"Left out: {counted(proposed.repeated, 'fact')} of the key or proposed before, {proposed.unfounded:,} whose "
+        "words are not in the text."
+    )
+    for qid, reason in proposed.failed[:PROPOSED_SHOWN]:
+        out.print(plain(f"No reply to use on {qid}: {reason}"))
+    if proposed.left:
+        out.print(f"{counted(proposed.left, 'text')} not asked about; the same command goes on.")
+    out.print(
+        "They are in proposals.jsonl. Nothing counts until somebody moves it to nuggets.jsonl and gives it an id."
+    )
 
 
 def price(value: float) -> str:

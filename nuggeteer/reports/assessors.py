@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
-from nuggeteer.reports.judges import CoefficientOutput, JudgeOutput, quality_of
+from nuggeteer.reports.judges import CoefficientOutput, JudgeOutput
 from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
@@ -23,7 +24,7 @@ from nuggeteer.trust.agreement import AssessorAgreement, MachineAgreement, Rater
 class AssessorOutput(Part):
     """An assessor."""
 
-    assessor: str
+    name: str = field(name="assessor")
     machine: bool
     pairs: Count
     yes: Count
@@ -41,7 +42,7 @@ class AgreementOutput(Part):
     percent: CoefficientOutput
     kappa: Annotated[CoefficientOutput, about("Its value is null for all people together.")]
     alpha: CoefficientOutput
-    positive_f1: CoefficientOutput
+    positive: CoefficientOutput = field(name="positive_f1")
     precision: Annotated[
         CoefficientOutput, about("Of the first rater's yes, if the second is right; null for more than two raters.")
     ]
@@ -71,7 +72,7 @@ class ToolAgreement(PeopleAgreement, kw_only=True):
 class MachineOutput(PeopleAgreement, kw_only=True):
     """How a machine with verdicts in `judgements/` agrees with people."""
 
-    machine: str
+    name: str = field(name="machine")
 
 
 class ToolGuess(Part):
@@ -122,17 +123,12 @@ class AgreeOutput(Part):
 
 
 def as_json(result: AssessorAgreement) -> dict[str, Any]:
-    together, tool = result.together, result.tool
-    return AgreeOutput(
-        assessors=[copied(AssessorOutput, assessor, assessor=assessor.name) for assessor in result.assessors],
-        people=[AgreementOutput(**_agreement(agreement)) for agreement in result.people],
-        together=AgreementOutput(**_agreement(together)) if together else None,
-        tool=ToolAgreement(left_out=result.left_out, **_machine(tool)),
-        machines=[MachineOutput(machine=machine.name, **_machine(machine)) for machine in result.machines],
-        judges=[quality_of(judge) for judge in result.judges],
-        unnamed=result.unnamed,
-        both=result.both,
-        others=[PersonAgreement(assessor=each.raters[0], **_agreement(each)) for each in result.others],
+    return copied(
+        AgreeOutput,
+        result,
+        tool=copied(ToolAgreement, result.tool, people=_people(result.tool), left_out=result.left_out),
+        machines=[copied(MachineOutput, machine, people=_people(machine)) for machine in result.machines],
+        others=[copied(PersonAgreement, each, assessor=each.raters[0]) for each in result.others],
         disagreements=[
             copied(
                 DisputeOutput,
@@ -145,20 +141,8 @@ def as_json(result: AssessorAgreement) -> dict[str, Any]:
     ).as_data()
 
 
-def _machine(machine: MachineAgreement) -> dict[str, Any]:
-    together, known = machine.together, machine.known
-    return {
-        "people": [PersonAgreement(assessor=each.raters[1], **_agreement(each)) for each in machine.each],
-        "together": AgreementOutput(**_agreement(together)) if together else None,
-        "known": AgreementOutput(**_agreement(known)) if known else None,
-    }
-
-
-def _agreement(agreement: RaterAgreement) -> dict[str, Any]:
-    own = {name: getattr(agreement, name) for name in ("raters", "pairs", "questions", "differ", "yes")}
-    coefficients = {name: getattr(agreement, name) for name in ("percent", "kappa", "alpha", "precision", "recall")}
-    coefficients["positive_f1"] = agreement.positive
-    return own | {name: copied(CoefficientOutput, found) for name, found in coefficients.items()}
+def _people(machine: MachineAgreement) -> list[PersonAgreement]:
+    return [copied(PersonAgreement, each, assessor=each.raters[1]) for each in machine.each]
 
 
 def draw(out: Console, result: AssessorAgreement, listed: int) -> None:

@@ -2,75 +2,122 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
+from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
-from nuggeteer.reports.snippet_nuggets import nugget_as_json
+from nuggeteer.reports.judges import CoefficientOutput
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, plain, table
-from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import escaped
 
 
+class AnswerOutput(Part):
+    """A distiller's answer to a query."""
+
+    distiller: str
+    relevant: Annotated[Count, about("Counts nuggets, as do the next two.")]
+    irrelevant: Count
+    redundant: Count
+    precision: Number
+    recall: Number
+    nugs: Annotated[Count, about("Nugs of the query that the distiller has.")]
+    total_nugs: Annotated[Count, about("Nugs of the query.")] = field(name="of")
+
+
+class QueryOutput(Part):
+    """A query and its answers."""
+
+    qid: str
+    template: str
+    distillers: Sequence[AnswerOutput]
+
+
+class MeansOutput(Part):
+    """A distiller's means over queries."""
+
+    distiller: str
+    precision: CoefficientOutput
+    recall: CoefficientOutput
+
+
+class AutomaticCellOutput(Part):
+    """The scores on the snippets of a cell."""
+
+    values: Annotated[Sequence[str], about("Of the conditions that `--by` names, in that order; empty where unknown.")]
+    snippets: Count
+    queries: Count
+    distillers: Sequence[MeansOutput]
+
+
+class StretchOutput(Part):
+    """A stretch of a text that answers the query."""
+
+    text: str
+    nuggets: Sequence[FoundNugget]
+
+
+class JudgedSnippetOutput(Part):
+    """A distiller's snippet."""
+
+    qid: str
+    distiller: str
+    judged: str
+    stretches: Sequence[StretchOutput]
+
+
+class AutomaticScoresOutput(Part):
+    """Scores of distillers by automatic nuggets."""
+
+    model: Parser
+    queries: Sequence[QueryOutput]
+    distillers: Sequence[MeansOutput]
+    by: Sequence[str]
+    cells: Annotated[Sequence[AutomaticCellOutput], about("With `--by`.")]
+    snippets: Sequence[JudgedSnippetOutput]
+
+
 def as_json(result: AutomaticScores) -> dict[str, Any]:
-    return {
-        "model": result.model,
-        "queries": [
-            {
-                "qid": qid,
-                "template": template.name,
-                "distillers": [_answer_as_json(a) for a in result.answers if a.qid == qid],
-            }
+    return copied(
+        AutomaticScoresOutput,
+        result,
+        queries=[
+            QueryOutput(
+                qid=qid,
+                template=template.name,
+                distillers=[_answer(answer) for answer in result.answers if answer.qid == qid],
+            )
             for qid, template in result.templates.items()
         ],
-        "distillers": _means_as_json(result.means),
-        "by": list(result.by),
-        "cells": [
-            {
-                "values": list(cell.values),
-                "snippets": cell.snippets,
-                "queries": cell.queries,
-                "distillers": _means_as_json(cell.means),
-            }
-            for cell in result.cells
-        ],
-        "snippets": [
-            {
-                "qid": snippet.qid,
-                "distiller": snippet.distiller,
-                "judged": snippet.judged,
-                "stretches": [
-                    {"text": text, "nuggets": [nugget_as_json(nugget, text) for nugget in found]}
-                    for text, found in stretches
-                ],
-            }
+        distillers=_means(result.means),
+        cells=[copied(AutomaticCellOutput, cell, distillers=_means(cell.means)) for cell in result.cells],
+        snippets=[
+            copied(
+                JudgedSnippetOutput,
+                snippet,
+                stretches=[StretchOutput(text=text, nuggets=nuggets_of(found, text)) for text, found in stretches],
+            )
             for snippet, stretches in result.snippets
         ],
-    }
+    ).as_data()
 
 
-def _answer_as_json(answer: Answer) -> dict[str, Any]:
-    return {
-        "distiller": answer.distiller,
-        **dict(answer.nuggets.items()),
-        "precision": answer.precision,
-        "recall": answer.recall,
-        "nugs": answer.nugs,
-        "of": answer.total_nugs,
-    }
+def _answer(answer: Answer) -> AnswerOutput:
+    return copied(AnswerOutput, answer, **{str(verdict): count for verdict, count in answer.nuggets.items()})
 
 
-def _means_as_json(means: Means) -> list[dict[str, Any]]:
+def _means(means: Means) -> list[MeansOutput]:
     return [
-        {"distiller": name, **{key: _mean_as_json(mean) for key, mean in own.items()}} for name, own in means.items()
+        MeansOutput(distiller=name, **{key: copied(CoefficientOutput, mean) for key, mean in own.items()})
+        for name, own in means.items()
     ]
-
-
-def _mean_as_json(interval: Interval) -> dict[str, float | None]:
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
 def draw(out: Console, result: AutomaticScores) -> None:

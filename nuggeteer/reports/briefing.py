@@ -2,62 +2,128 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
+from nuggeteer.fields import Share, about
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.briefing import Briefing
-from nuggeteer.reports import changes, history, scores, thresholds
-from nuggeteer.reports.model import GateResult, file_name
+from nuggeteer.reports import changes, history, scores
+from nuggeteer.reports.changes import SightedNugget
+from nuggeteer.reports.judges import CalibrationBin
+from nuggeteer.reports.model import Count, Decision, GateResult, NuggetId, Number, Of, Part, copied, file_name
+from nuggeteer.reports.nightly import NightlyRun
+from nuggeteer.reports.thresholds import ThresholdsOutput
+
+
+class Evidence(SightedNugget, kw_only=True):
+    """Where the new run has a nugget; or, if it does not, the response that comes nearest."""
+
+    qid: str
+    nugget: str
+
+    def as_data(self) -> dict[str, Any]:
+        return {"qid": self.qid, "nugget": self.nugget} | super().as_data()
+
+
+class SuggestedPair(NuggetId, kw_only=True):
+    """A guess worth judging, and its response."""
+
+    probability: Annotated[Share | None, about("That it is a yes.")]
+    share: Annotated[
+        Number, about("The share of the judging variance that this verdict is expected to remove by itself.")
+    ]
+    text: str
+    docid: str | None
+    rank: Count
+    marks: Annotated[Sequence[Of], about("[start, end) in characters (code points) of `text`.")]
+
+
+class BriefedThresholds(ThresholdsOutput, kw_only=True):
+    """Threshold models, compared."""
+
+    nuggets: Annotated[Count, about("How many of the judged nuggets were used.")]
+    judged_nuggets: Count
+
+
+class ReliabilityOutput(Part):
+    """How far probabilities can be believed of systems that the model has not seen."""
+
+    bins: Sequence[CalibrationBin]
+    brier: Annotated[float, about("The mean squared error of the probabilities.")]
+    error: Annotated[float, about("The expected calibration error.")]
+
+
+class BriefingOutput(Part):
+    """Everything that the page says of one build."""
+
+    collection: str
+    new: Annotated[NightlyRun, about("The build that this is about.")]
+    old: Annotated[NightlyRun | None, about("What it is compared with; null if there is nothing.")]
+    decision: Annotated[Decision, about("What was recorded; without that, what today's verdicts decide.")]
+    reason: Annotated[str, about("Why, in a sentence.")]
+    today: Annotated[Decision, about("What today's verdicts decide.")]
+    gates: Sequence[GateResult]
+    scores: Annotated[Mapping[str, Any], about("As `nuggeteer score` writes them.")]
+    changes: Annotated[
+        Mapping[str, Any] | None, about("As `nuggeteer diff` writes them; null if there is nothing to compare with.")
+    ]
+    history: Annotated[
+        Mapping[str, Any] | None, about("As `nuggeteer history` writes it; null if no build is recorded.")
+    ]
+    evidence: Sequence[Evidence]
+    judge_next: Sequence[SuggestedPair]
+    thresholds: Annotated[BriefedThresholds | None, about("null if nobody has judged anything.")]
+    reliability: Annotated[
+        ReliabilityOutput | None, about("null where there are fewer than two groups of systems, or no judgements.")
+    ]
 
 
 def as_json(found: Briefing) -> dict[str, Any]:
-    """`scores`, `changes`, `history` and `thresholds` have the form of the commands score, diff, history and
-    thresholds. They are null if there is nothing to report."""
-    trust = found.trust
+    trust, nuggets = found.trust, found.key.nuggets
     # First, because guesses are explained question by question, and changes have the same ones in another order.
     evidence = [
-        {"qid": nugget.qid, "nugget": nugget.nugget, **changes.sighted(sighting).as_data()}
-        for nugget, sighting in zip(found.key.nuggets, found.sightings, strict=True)
+        copied(Evidence, changes.sighted(sighting), qid=nugget.qid, nugget=nugget.nugget)
+        for nugget, sighting in zip(nuggets, found.sightings, strict=True)
     ]
-    return {
-        "collection": file_name(found.collection),
-        "new": _subject(found.new),
-        "old": _subject(found.old) if found.old else None,
-        "decision": found.decision,
-        "reason": found.reason,
-        "today": found.ruling.decision,
-        "gates": [GateResult.of(gate).as_data() for gate in found.ruling.gates],
-        "scores": scores.as_json(found.scores),
-        "changes": changes.as_json(found.diff) if found.diff else None,
-        "history": history.as_json([(found.trend, found.timelines)], len(found.trend.builds))
+    suggested = [(one.suggestion, nuggets[one.suggestion.nugget], one.passage) for one in found.suggested]
+    return BriefingOutput(
+        collection=file_name(found.collection),
+        new=_run(found.new),
+        old=_run(found.old) if found.old else None,
+        decision=found.decision,
+        reason=found.reason,
+        today=found.ruling.decision,
+        gates=[GateResult.of(gate) for gate in found.ruling.gates],
+        scores=scores.as_json(found.scores),
+        changes=changes.as_json(found.diff) if found.diff else None,
+        history=history.as_json([(found.trend, found.timelines)], len(found.trend.builds))
         if found.trend and found.timelines
         else None,
-        "evidence": evidence,
-        "judge_next": [
-            {
-                "qid": found.key.nuggets[one.suggestion.nugget].qid,
-                "nugget": found.key.nuggets[one.suggestion.nugget].nugget,
-                "probability": one.suggestion.probability,
-                "share": one.suggestion.share,
-                "text": one.passage.text,
-                "docid": one.passage.docid,
-                "rank": one.passage.rank,
-                "marks": [list(mark) for mark in one.passage.marks],
-            }
-            for one in found.suggested
+        evidence=evidence,
+        judge_next=[
+            copied(
+                SuggestedPair,
+                passage,
+                qid=nugget.qid,
+                nugget=nugget.nugget,
+                probability=suggestion.probability,
+                share=suggestion.share,
+            )
+            for suggestion, nugget, passage in suggested
         ],
-        "thresholds": thresholds.as_json(trust.thresholds) | {"nuggets": trust.nuggets, "judged_nuggets": trust.judged}
+        thresholds=copied(BriefedThresholds, trust.thresholds, nuggets=trust.nuggets, judged_nuggets=trust.judged)
         if trust
         else None,
-        "reliability": asdict(trust.reliability) if trust and trust.reliability else None,
-    }
+        reliability=copied(ReliabilityOutput, trust.reliability) if trust and trust.reliability else None,
+    ).as_data()
 
 
-def _subject(subject: BriefedRun) -> dict[str, Any]:
-    return {
-        "run": file_name(subject.run.name),
-        "build": subject.build.scoring.build if subject.build else None,
-        "label": subject.label,
-        "time": subject.build.scoring.time if subject.build else None,
-    }
+def _run(subject: BriefedRun) -> NightlyRun:
+    scoring = subject.build.scoring if subject.build else None
+    return NightlyRun(
+        run=file_name(subject.run.name),
+        build=scoring.build if scoring else None,
+        label=subject.label,
+        time=scoring.time if scoring else None,
+    )

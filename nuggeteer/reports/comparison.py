@@ -159,16 +159,11 @@ def _run(result: Comparison, position: int, run: RunScore) -> ComparedRun:
 
 
 def _standing(result: Comparison, standing: Standing) -> MeasureStanding:
-    names = [run.name for run in result.scores.runs]
-    variance = standing.variance
-    return MeasureStanding(
-        questions=standing.questions,
-        variance=VarianceParts(
-            questions=copied(VarianceFactor, variance.questions),
-            runs=copied(VarianceFactor, variance.runs),
-            residual=copied(Residual, variance),
-        ),
-        tukey=copied(TukeyPairs, standing.tukey),
+    names, variance = [run.name for run in result.scores.runs], standing.variance
+    return copied(
+        MeasureStanding,
+        standing,
+        variance=copied(VarianceParts, variance, residual=variance),
         groups=[[names[i] for i in group] for group in standing.groups],
         ranks={
             names[i]: None if standing.ranks is None else [int(end) for end in standing.ranks[i]]

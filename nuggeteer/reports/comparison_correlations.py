@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
@@ -25,7 +26,7 @@ class Agreement(Part):
     pearson_interval: Annotated[Ends | None, about("By Fisher's z, for independent scores.")]
     pearson_at_least: Annotated[Number, about("The end of the one-sided 95 % interval, as Dang & Lin 2007 print it.")]
     kendall_tau: Number
-    kendall_tau_interval: Ends | None
+    tau_interval: Ends | None = field(name="kendall_tau_interval")
 
 
 class AnswersAgreement(Agreement):
@@ -85,40 +86,17 @@ class OfficialAgreement(PooledAgreement, kw_only=True):
 
 
 def correlation_of(correlation: Correlation) -> MeasureCorrelation:
-    return MeasureCorrelation(
-        measures=[str(measure) for measure in correlation.measures],
-        answers=AnswersAgreement(**_agreement(correlation.answers), by_question=_span(correlation.by_question)),
-        runs=RunsAgreement(**_agreement(correlation.runs), swaps=copied(SwappedPairs, correlation.swaps)),
-        zeros=copied(ZeroAnswers, correlation.zeros),
+    return copied(
+        MeasureCorrelation,
+        correlation,
+        measures=list(map(str, correlation.measures)),
+        answers=copied(AnswersAgreement, correlation.answers, by_question=correlation.by_question),
+        runs=copied(RunsAgreement, correlation.runs, swaps=correlation.swaps),
     )
 
 
 def official_of(one: Official) -> OfficialAgreement:
-    return OfficialAgreement(
-        against=str(one.measure),
-        **_with_errors(one.agreement),
-        swaps=copied(SwappedPairs, one.swaps),
-        pooled=PooledAgreement(**_with_errors(one.pooled)) if one.pooled else None,
-    )
-
-
-def _agreement(agreement: ScoreAgreement) -> dict[str, Any]:
-    return {
-        "n": agreement.n,
-        "pearson": agreement.pearson,
-        "pearson_interval": _span(agreement.pearson_interval),
-        "pearson_at_least": agreement.pearson_at_least,
-        "kendall_tau": agreement.kendall_tau,
-        "kendall_tau_interval": _span(agreement.tau_interval),
-    }
-
-
-def _with_errors(agreement: ScoreAgreement) -> dict[str, Any]:
-    return {**_agreement(agreement), "r_squared": agreement.r_squared, "rmse": agreement.rmse}
-
-
-def _span(span: Span | None) -> list[float] | None:
-    return None if span is None else list(span)
+    return copied(OfficialAgreement, one.agreement, against=str(one.measure), swaps=one.swaps, pooled=one.pooled)
 
 
 def draw(out: Console, result: Comparison, pooled: bool) -> None:

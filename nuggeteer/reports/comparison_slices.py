@@ -12,7 +12,7 @@ from rich.text import Text
 from nuggeteer.comparing.comparison import Comparison, Slice, Slices
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number, p_value, signed
-from nuggeteer.reports.model import BY_MEASURE, Count, Number, Part
+from nuggeteer.reports.model import BY_MEASURE, Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import escaped
@@ -50,30 +50,14 @@ class SlicesOutput(Part):
 
 
 def slices_of(result: Comparison, slices: Slices) -> SlicesOutput:
-    return SlicesOutput(
-        by=slices.by,
-        measured=slices.measured,
-        against=slices.against,
-        correction="holm",
-        slices=[
-            SliceOutput(
-                value=part.value,
-                questions=part.questions,
-                nuggets=part.nuggets,
-                runs=[
-                    SliceRun(
-                        run=run.name,
-                        measures={name: values[i] for name, values in part.scores.items()},
-                        difference=part.difference[i],
-                        p=part.p[i],
-                        p_holm=part.p_holm[i],
-                    )
-                    for i, run in enumerate(result.scores.runs)
-                ],
-            )
-            for part in slices.slices
-        ],
-    )
+    runs = list(enumerate(result.scores.runs))
+    parts = [copied(SliceOutput, part, runs=[_run(part, i, run.name) for i, run in runs]) for part in slices.slices]
+    return copied(SlicesOutput, slices, correction="holm", slices=parts)
+
+
+def _run(part: Slice, i: int, name: str) -> SliceRun:
+    measures = {measure: values[i] for measure, values in part.scores.items()}
+    return SliceRun(run=name, measures=measures, difference=part.difference[i], p=part.p[i], p_holm=part.p_holm[i])
 
 
 def draw(out: Console, result: Comparison, slices: Slices) -> None:

@@ -67,28 +67,12 @@ class CrossvalOutput(Part):
 
 
 def as_json(result: Crossval) -> dict[str, Any]:
-    runs = result.runs
-    return CrossvalOutput(
-        matcher=result.matcher,
-        model=result.model,
+    return copied(
+        CrossvalOutput,
+        result,
         measure=str(result.measure) if result.measure else None,
-        groups=result.groups,
-        pairs=copied(GuessQuality, result.pairs),
-        guessed=copied(GuessQuality, result.guessed),
-        answers=copied(GuessQuality, result.answers),
-        runs=RunsQuality(
-            n=runs.n,
-            kendall_tau=runs.kendall_tau,
-            pearson=runs.pearson,
-            rmse=runs.rmse,
-            coverage95=result.coverage95,
-        ),
-        scores=[
-            LeftOutRun(run=file_name(run.run), true=run.true, value=run.value, judging=run.judging)
-            for run in result.scores
-        ],
-        seconds=result.seconds,
-        as_truth=result.as_truth,
+        runs=copied(RunsQuality, result.runs, coverage95=result.coverage95),
+        scores=[copied(LeftOutRun, run, run=file_name(run.run)) for run in result.scores],
     ).as_data()
 
 

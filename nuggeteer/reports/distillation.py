@@ -1,4 +1,4 @@
-"""The scores of distillers."""
+"""The scores of distillers, also by cells of queries; their citations; and the nugs proposed for their nuggets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
+from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.citations import CheckedCitations
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores, Range
+from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
-from nuggeteer.reports import distillation_slices
-from nuggeteer.reports.distillation_slices import CheckedCitation, ConditionCell, Statistics, cell_of, statistics
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
-from nuggeteer.reports.model import Ends, Notes, Number, Part, copied
+from nuggeteer.reports.model import Count, Ends, Notes, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, plain, table
 
+LISTED = 5
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
 TITLES = {"f": "F", "cw_f": "CW-F"}
 HEADS = {"empirical": "Empirical: the counts as they are", "bayesian": "Bayesian: with {} added to {}"}
@@ -51,6 +52,19 @@ class NugCounts(CellCounts, kw_only=True):
     redundant: float
 
 
+class Statistics(Part):
+    """What follows from the table."""
+
+    precision: Number
+    recall: Number
+    rightness: Number
+    accuracy: Number
+    f: Number
+    proficiency: Number
+    cw_recall: Annotated[Number, about("Weighted by citations.")]
+    cw_f: Annotated[Number, about("Weighted by citations.")]
+
+
 class DistillerOutput(CellCounts, kw_only=True):
     """A distiller with its whole table."""
 
@@ -71,6 +85,59 @@ class RatioOutput(Part):
     empirical: Statistics
     bayesian: Statistics
     intervals: Intervals
+
+
+class CellDistiller(Part):
+    """A distiller on the queries of a cell."""
+
+    distiller: str
+    empirical: Statistics
+    bayesian: Statistics
+
+
+class ConditionCell(Part):
+    """The queries of some conditions."""
+
+    values: Annotated[Sequence[str | None], about("Of the conditions that `--by` names, in that order.")]
+    queries: Sequence[str]
+    distillers: Sequence[CellDistiller]
+
+
+class CheckedCitation(Part):
+    """A citation, compared with its document."""
+
+    qid: str
+    distiller: str
+    nugget: str
+    docid: str
+    quoted: Annotated[bool | None, about("null without a quotation.")]
+    share: Annotated[Number, about("Of the nugget's words that the document has; null without its text.")]
+    partly: bool
+    doubtful: bool
+
+
+class NugMember(Part):
+    """A nugget in a proposed nug."""
+
+    distiller: str
+    text: str
+    degree: float
+
+
+class ProposedNug(Part):
+    """A nug that was proposed."""
+
+    qid: str
+    nug: str
+    text: str | None
+    nuggets: Sequence[NugMember]
+
+
+class NugProposalOutput(Part):
+    """Proposed nugs: with `--propose`."""
+
+    nuggets: Count
+    nugs: Sequence[ProposedNug]
 
 
 class DistillOutput(Part):
@@ -115,18 +182,43 @@ def as_json(result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCit
             RatioOutput(distiller=result.names[machine], humans=result.humans, **_by_model(result.ratios, row))
             for row, machine in enumerate(result.machines)
         ],
-        cells=[cell_of(cell) for cell in cells],
+        cells=[_cell(cell) for cell in cells],
         citations=[copied(CheckedCitation, one) for one in citations.citations] if citations else None,
     ).as_data()
+
+
+def proposal_as_json(result: NugProposal) -> dict[str, Any]:
+    def members(nug: Nug) -> list[NugMember]:
+        found = _members(result, nug)
+        return [NugMember(distiller=nugget.distiller, text=nugget.text, degree=degree) for nugget, degree in found]
+
+    nugs = [copied(ProposedNug, nug, nuggets=members(nug)) for nug in result.nugs]
+    return NugProposalOutput(nuggets=result.nuggets, nugs=nugs).as_data()
+
+
+def _cell(cell: Cell) -> ConditionCell:
+    scores = cell.scores
+    return ConditionCell(
+        values=list(cell.values),
+        queries=[query.qid for query in scores.distillation.queries],
+        distillers=[
+            CellDistiller(distiller=name, **{model: _statistics(scores.models[model], i) for model in MODELS})
+            for i, name in enumerate(scores.names)
+        ],
+    )
 
 
 def _cells(row: Vector) -> dict[str, Any]:
     return {cell: float(value) for cell, value in zip(CELLS, row, strict=True)}
 
 
+def _statistics(scores: DistillerScores, row: int) -> Statistics:
+    return Statistics(**{name: float(scores.values[name][row]) for name in MEASURES})
+
+
 def _by_model(models: Mapping[str, DistillerScores], row: int) -> dict[str, Any]:
     intervals = {model: {name: scores.intervals[name][row] for name in MEASURES} for model, scores in models.items()}
-    return {**{model: statistics(scores, row) for model, scores in models.items()}, "intervals": intervals}
+    return {**{model: _statistics(scores, row) for model, scores in models.items()}, "intervals": intervals}
 
 
 def draw(
@@ -143,7 +235,12 @@ def draw(
         head = f"{model.capitalize()}: machines over the mean of the humans ({', '.join(result.humans)})"
         out.print()
         out.print(_measures(head, names, ratio, _with_citations(result)))
-    distillation_slices.draw(out, cells, citations, SHOWN, TITLES)
+    if cells:
+        out.print()
+        out.print(_cells_table(cells))
+    if citations:
+        out.print()
+        _draw_citations(out, citations)
     for line in _remarks(result):
         out.print()
         out.print(plain(line))
@@ -211,3 +308,73 @@ def _remarks(result: Distilled) -> Iterator[str]:
     ]
     if undefined:
         yield f"Precision is undefined for {', '.join(undefined)}, which gave neither a nugget nor irrelevant text."
+
+
+def _cells_table(cells: Sequence[Cell]) -> Sheet:
+    """The empirical measures of each distiller in each cell."""
+    columns = [("queries of", "left"), ("distiller", "left"), *((TITLES.get(name, name), "right") for name in SHOWN)]
+    rows: list[list[str | Text]] = []
+    for cell in cells:
+        size = len(cell.scores.distillation.queries)
+        named = f"{' × '.join(value or UNDEFINED for value in cell.values)} ({size})"
+        for i, name in enumerate(cell.scores.names):
+            values = cell.scores.models["empirical"].values
+            row: list[str | Text] = [plain("" if i else named), plain(name, "bold")]
+            rows.append([*row, *(number(float(values[one][i])) for one in SHOWN)])
+    return table("Empirical, by queries", columns, rows)
+
+
+def _draw_citations(out: Console, checked: CheckedCitations) -> None:
+    """A row for each distiller, then the most doubtful citations."""
+    columns = [("distiller", "left"), *((name, "right") for name in ("cited", "text there", "quoted", "doubtful"))]
+    rows: list[list[str | Text]] = []
+    for name, own in checked.by_distiller.items():
+        quoting = [one.quoted for one in own if one.quoted is not None]
+        there = sum(one.share is not None or one.quoted is not None for one in own)
+        quoted = f"{sum(quoting)} of {len(quoting)}" if quoting else UNDEFINED
+        doubtful = str(sum(one.doubtful for one in own))
+        rows.append([plain(name, "bold"), str(len(own)), str(there), quoted, doubtful])
+    out.print(table("Citations of nuggets, against the documents", columns, rows))
+    for one in sorted(checked.doubtful, key=lambda one: one.share or 0.0)[:LISTED]:
+        why = f"has {one.share or 0:.0%} of its words"
+        if one.quoted is False:
+            why = "quotes what it does not say"
+        elif one.partly:
+            why = "is cited for a part of it; split the nugget"
+        out.print()
+        out.print(plain(f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}"))
+    if len(checked.doubtful) > LISTED:
+        out.print()
+        out.print(f"and {len(checked.doubtful) - LISTED:,} more doubtful ones (--json)")
+
+
+def draw_proposal(out: Console, result: NugProposal, file: str) -> None:
+    """Each proposed nug with its nuggets, and the next step."""
+    columns = [("qid", "left"), ("nug", "left"), ("degree", "right"), ("by", "left"), ("text", "wrap")]
+    rows: list[list[str | Text]] = []
+    for nug in result.nugs:
+        rows.append([plain(nug.qid), plain(nug.nug, "bold"), "", "", plain(nug.text or "", "bold")])
+        for nugget, degree in _members(result, nug):
+            rows.append(["", "", number(degree, 2), plain(nugget.distiller), plain(nugget.text)])
+    title = f"{counted(len(result.nugs), 'nug')} proposed for {counted(result.nuggets, 'nugget')}"
+    out.print(table(title, columns, rows))
+    out.print()
+    out.print(
+        "These nugs rest only on how alike the words are. Nuggets that say the same in other words are in different "
+        "nugs; put them together by hand. Nuggets that differ in one decisive word may be in the same nug; take them "
+        "apart."
+    )
+    out.print()
+    out.print(
+        plain(
+            f"In {file}, correct classes, degrees and relevance (1 until you change it), and delete "
+            '"proposed": true from each nug that is right. Then:'
+        )
+    )
+    out.print(plain(f"  nuggeteer distill {file}"), soft_wrap=True)
+
+
+def _members(result: NugProposal, nug: Nug) -> Iterator[tuple[DistilledNugget, float]]:
+    for nugget in result.distillation.nuggets:
+        if nugget.qid == nug.qid and nug.nug in (nugget.nugs or {}):
+            yield nugget, (nugget.nugs or {})[nug.nug]

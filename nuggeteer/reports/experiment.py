@@ -3,45 +3,102 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.formats.jsonl import write_whole
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
+from nuggeteer.reports.model import Notes, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.average import Averaged
+from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.result import Cell, Result
 
 
+class SeriesOutput(Part):
+    """The points of one name."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Annotated[Sequence[float], about("Where the points' intervals begin, if they have any.")]
+    high: Annotated[Sequence[float], about("Where they end.")]
+
+
+class PlotOutput(Part):
+    """What the figure shows."""
+
+    kind: Literal["lines", "scatter", "bars"]
+    x: Annotated[str, about("The title of the axis.")]
+    y: Annotated[str, about("The title of the axis.")]
+    series: Sequence[SeriesOutput]
+    ticks: Annotated[Sequence[str], about("Names of the positions 0, 1, ... on the x axis.")]
+
+
+class NamedExperiment(Part):
+    """An experiment that has a name."""
+
+    experiment: str
+    title: str
+    source: str
+
+
+class ExperimentOutput(NamedExperiment, kw_only=True):
+    """An experiment on a collection."""
+
+    collection: Annotated[str, about("`mean` for the mean of several collections.")]
+    columns: Sequence[str]
+    rows: Annotated[Sequence[Sequence[str | int | float | None]], about("The table.")]
+    plot: PlotOutput | None
+    notes: Notes
+    seconds: float
+
+
+class AveragedOutput(Part):
+    """An experiment on several collections."""
+
+    experiment: str
+    results: Sequence[ExperimentOutput]
+    mean: Annotated[ExperimentOutput | None, about("null where the tables have different rows.")]
+
+
+class ExperimentsOutput(Part):
+    """The experiments that have a name."""
+
+    experiments: Sequence[NamedExperiment]
+
+
 def as_json(found: Averaged) -> dict[str, Any]:
-    if len(found.results) == 1:
-        return _as_json(found.results[0])
-    return {
-        "experiment": found.results[0].definition.name,
-        "results": [_as_json(result) for result in found.results],
-        "mean": _as_json(found.mean) if found.mean else None,
-    }
+    results = [_result(result) for result in found.results]
+    mean = _result(found.mean) if found.mean else None
+    averaged = AveragedOutput(experiment=results[0].experiment, results=results, mean=mean)
+    return (results[0] if len(results) == 1 else averaged).as_data()
 
 
-def _as_json(result: Result) -> dict[str, Any]:
-    return {
-        "experiment": result.definition.name,
-        "title": result.definition.title,
-        "source": result.definition.source,
-        "collection": result.collection,
-        "columns": result.table.columns,
-        "rows": result.table.rows,
-        "plot": asdict(result.plot) if result.plot else None,
-        "notes": result.notes,
-        "seconds": result.seconds,
-    }
+def _result(result: Result) -> ExperimentOutput:
+    named, table = _named(result.definition), result.table
+    return copied(ExperimentOutput, result, **structs.asdict(named), columns=table.columns, rows=table.rows)
+
+
+def list_as_json(definitions: Iterable[Definition]) -> dict[str, Any]:
+    return ExperimentsOutput(experiments=list(map(_named, definitions))).as_data()
+
+
+def _named(definition: Definition) -> NamedExperiment:
+    return copied(NamedExperiment, definition, experiment=definition.name)
+
+
+def draw_list(out: Console, definitions: Iterable[Definition]) -> None:
+    rows = [[plain(one.name), plain(one.title), plain(one.source)] for one in definitions]
+    out.print(table("", [("experiment", "left"), ("what", "wrap"), ("source", "wrap")], rows))
 
 
 def draw(out: Console, found: Averaged) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
+
+from msgspec import field
 
 from nuggeteer.comparing.sightings import Passage
 from nuggeteer.fields import about
 from nuggeteer.matching.base import Explanation, SimilarText
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import Count, Part
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 
@@ -25,7 +27,7 @@ class TellingWord(Part):
     """A word or several, and what they say of a guess."""
 
     words: str
-    there: Annotated[bool, about("Whether the text has them, or lacks them.")]
+    in_text: Annotated[bool, about("Whether the text has them, or lacks them.")] = field(name="there")
     weight: Annotated[float, about("Above 0 if that speaks for the nugget, below 0 if against it.")]
 
 
@@ -33,8 +35,8 @@ class SimilarJudgedText(Part):
     """A judged response that resembles the text."""
 
     text: str
-    verdict: bool
-    likeness: float
+    yes: bool = field(name="verdict")
+    similarity: float = field(name="likeness")
     differing_words: Annotated[
         Count | None,
         about(
@@ -48,24 +50,11 @@ class ExplainedGuess(Part):
 
     unit: Annotated[str, about("Of the weights.")]
     words: Sequence[TellingWord]
-    alike: Sequence[SimilarJudgedText]
-
-
-def as_json(found: Explanation | None) -> dict[str, Any] | None:
-    return None if found is None else explained(found).as_data()
+    similar_texts: Sequence[SimilarJudgedText] = field(name="alike")
 
 
 def explained(found: Explanation) -> ExplainedGuess:
-    return ExplainedGuess(
-        unit=found.unit,
-        words=[TellingWord(words=one.words, there=one.in_text, weight=one.weight) for one in found.words],
-        alike=[
-            SimilarJudgedText(
-                text=one.text, verdict=one.yes, likeness=one.similarity, differing_words=one.differing_words
-            )
-            for one in found.similar_texts
-        ],
-    )
+    return copied(ExplainedGuess, found)
 
 
 def in_words(found: Explanation, size: int, alike: int | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
-from nuggeteer.reports.model import Count, Number, Part, copied
+from nuggeteer.reports.model import Count, Number, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
@@ -87,36 +87,13 @@ class JudgeOutput(Part):
     """A judge against people."""
 
     judge: str
-    said: Annotated[Count, about("How many pairs it judged.")]
-    all_: Annotated[JudgeSliceOutput | None, about("On all pairs that people judged too.")] = field(name="all")
+    judged: Annotated[Count, about("How many pairs it judged.")] = field(name="said")
+    whole: Annotated[JudgeSliceOutput | None, about("On all pairs that people judged too.")] = field(name="all")
     kinds: Annotated[Sequence[JudgeSliceOutput], about("By kind of question.")]
     lengths: Annotated[Sequence[JudgeSliceOutput], about("By length of the text.")]
     calibration: JudgeCalibration | None
     change: Annotated[JudgeChangeOutput | None, about("With `--since`.")]
     errors: Sequence[JudgeErrorOutput]
-
-
-def quality_of(judge: JudgeQuality) -> JudgeOutput:
-    change, calibration = judge.change, judge.calibration
-    bins = [copied(CalibrationBin, one) for one in calibration.bins] if calibration else []
-    return JudgeOutput(
-        judge=judge.judge,
-        said=judge.judged,
-        all_=_slice(judge.whole),
-        kinds=[found for part in judge.kinds if (found := _slice(part))],
-        lengths=[found for part in judge.lengths if (found := _slice(part))],
-        calibration=copied(JudgeCalibration, calibration, bins=bins) if calibration else None,
-        change=copied(JudgeChangeOutput, change, before=_slice(change.before), since=_slice(change.since))
-        if change
-        else None,
-        errors=[copied(JudgeErrorOutput, error) for error in judge.errors],
-    )
-
-
-def _slice(part: JudgeSlice | None) -> JudgeSliceOutput | None:
-    if part is None:
-        return None
-    return copied(JudgeSliceOutput, part, **{name: copied(CoefficientOutput, getattr(part, name)) for name in COLUMNS})
 
 
 def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:

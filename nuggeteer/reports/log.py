@@ -2,64 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.collection.log import AssessorTotals, Log, LogLine
-from nuggeteer.fields import as_written
+from nuggeteer.fields import about, as_written
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain, table
 
 SHOWN = 50  # lines; --json has all
 LONGEST = 100  # characters of a text
 
 
+class LogLineOutput(Part, kw_only=True):
+    """A verdict, or a retraction."""
+
+    at: str | None
+    assessor: str | None
+    qid: str
+    nugget: str
+    verdict: Annotated[bool | None, about("null for a retraction.")]
+    partial: Annotated[bool | None, about("null for a retraction.")]
+    contradicts: Annotated[bool, about("The answer says the opposite. Otherwise left out.")] | UnsetType = UNSET
+    machine: Annotated[bool | None, about("null for a retraction.")]
+    retraction: bool
+    stands: Annotated[bool | None, about("false for a verdict that was retracted; null for a retraction.")]
+    reason: str | None
+    text: str
+    run: str | None
+    source: Annotated[Any, about("Where the verdict was given, as its line says; null if it does not.")]
+    file: str
+    line: Count
+
+
+class AssessorTotalsOutput(Part):
+    """The verdicts of one assessor."""
+
+    assessor: str | None
+    machine: bool
+    yes: Annotated[Count, about("Without those that were retracted, as `partly` and `no`.")]
+    partly: Count
+    no: Count
+    retracted: Count
+    first: Annotated[str | None, about("When the first was given, in UTC.")]
+    last: str | None
+
+
+class LogOutput(Part):
+    """Verdicts and retractions, newest last."""
+
+    log: Sequence[LogLineOutput]
+    assessors: Sequence[AssessorTotalsOutput]
+
+
 def as_json(log: Log) -> dict[str, Any]:
-    return {
-        "log": [_line_as_json(line) for line in log.lines],
-        "assessors": [_share_as_json(share) for share in log.shares],
-    }
+    return LogOutput(
+        log=[_line(line) for line in log.lines],
+        assessors=[
+            copied(
+                AssessorTotalsOutput,
+                share,
+                first=share.first and as_written(share.first),
+                last=share.last and as_written(share.last),
+            )
+            for share in log.shares
+        ],
+    ).as_data()
 
 
-def _line_as_json(line: LogLine) -> dict[str, Any]:
+def _line(line: LogLine) -> LogLineOutput:
     record = line.entry.record
-    verdict = isinstance(record, Judgement)
-    return {
-        "at": record.at,
-        "assessor": record.assessor,
-        "qid": record.qid,
-        "nugget": record.nugget,
-        "verdict": record.verdict if isinstance(record, Judgement) else None,
-        "partial": record.partial if isinstance(record, Judgement) else None,
-        **({"contradicts": True} if isinstance(record, Judgement) and record.contradicts else {}),
-        "machine": record.machine if isinstance(record, Judgement) else None,
-        "retraction": not verdict,
-        "stands": line.stands if verdict else None,
-        "reason": record.reason,
-        "text": record.text,
-        "run": record.run,
-        "source": record.extra.get("source"),
-        "file": line.entry.file,
-        "line": line.entry.line,
-    }
-
-
-def _share_as_json(share: AssessorTotals) -> dict[str, Any]:
-    return {
-        "assessor": share.assessor,
-        "machine": share.machine,
-        "yes": share.yes,
-        "partly": share.partly,
-        "no": share.no,
-        "retracted": share.retracted,
-        "first": share.first and as_written(share.first),
-        "last": share.last and as_written(share.last),
-    }
+    verdict = record if isinstance(record, Judgement) else None
+    return copied(
+        LogLineOutput,
+        record,
+        verdict=verdict and verdict.verdict,
+        partial=verdict and verdict.partial,
+        contradicts=True if verdict and verdict.contradicts else UNSET,
+        machine=verdict and verdict.machine,
+        retraction=verdict is None,
+        stands=line.stands if verdict else None,
+        source=record.extra.get("source"),
+        file=line.entry.file,
+        line=line.entry.line,
+    )
 
 
 def draw(out: Console, found: Log) -> None:

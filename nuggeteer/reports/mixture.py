@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
@@ -57,7 +58,7 @@ class PlanOutput(Part):
     measure: str
     now: Annotated[Number, about("How wide the guesses make the interval.")]
     width: Annotated[float, about("How wide it is to be.")]
-    open: Annotated[Count, about("Nuggets whose verdicts would narrow it.")]
+    open_nuggets: Annotated[Count, about("Nuggets whose verdicts would narrow it.")] = field(name="open")
     sources: Sequence[PlanSource]
     best: Annotated[
         MixtureOutput | None, about("The cheapest mixture that is expected to reach the width; null if none does.")
@@ -65,13 +66,11 @@ class PlanOutput(Part):
 
 
 def as_json(plan: VerdictPlan) -> dict[str, Any]:
-    return PlanOutput(
+    return copied(
+        PlanOutput,
+        plan,
         run=file_name(plan.run),
         against=None if plan.against is None else file_name(plan.against),
-        measure=plan.measure,
-        now=plan.now,
-        width=plan.width,
-        open=plan.open_nuggets,
         sources=[
             PlanSource(
                 name=name,
@@ -91,7 +90,7 @@ def _mixture(mixture: Mixture | None) -> MixtureOutput | None:
     shares = [
         copied(SourceShare, share, minutes=share.minutes if share.name == PERSON else None) for share in mixture.shares
     ]
-    return MixtureOutput(price=mixture.price, width=mixture.width, shares=shares)
+    return copied(MixtureOutput, mixture, shares=shares)
 
 
 def draw(out: Console, plan: VerdictPlan) -> None:

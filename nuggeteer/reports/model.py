@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -34,8 +35,9 @@ Basis = Annotated[
 Signature = Annotated[str, about("Version, hashes and settings that made the numbers.")]
 Notes = Annotated[Sequence[str], about("Remarks that a reader of the numbers should know.")]
 AsTruth = Annotated[Sequence[str], about("Machines whose verdicts count as a human's.")]
-# A field whose own keys stand beside the others: the names of measures.
-BY_MEASURE = Meta(description="By the name of the measure.", extra={"spread": True})
+# Fields whose own keys stand beside the others: the names of measures, and whatever keys a line has.
+BY_MEASURE = Meta(description="By the name of the measure.", extra={"spread": "MEASURE"})
+OTHER_KEYS = Meta(description="The other keys of the line.", extra={"spread": "..."})
 
 
 P = TypeVar("P", bound="Part")
@@ -50,10 +52,10 @@ class Part(Struct, kw_only=True):
 
     def _items(self) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
-        measures = measure_fields(type(self))
+        spread = spread_fields(type(self))
         for name, key in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
             value = getattr(self, name)
-            if name in measures:
+            if name in spread:
                 found += value.items()
             elif value is not UNSET:
                 found.append((key, value))
@@ -61,10 +63,16 @@ class Part(Struct, kw_only=True):
 
 
 @cache
-def measure_fields(part: type[Part]) -> frozenset[str]:
-    """The fields whose own keys stand beside the others."""
-    hints = get_type_hints(part, include_extras=True)
-    return frozenset(name for name, kind in hints.items() if BY_MEASURE in getattr(kind, "__metadata__", ()))
+def hints_of(part: type[Part]) -> dict[str, Any]:
+    """The type of each field, with what is said of it."""
+    return get_type_hints(part, include_extras=True)
+
+
+@cache
+def spread_fields(part: type[Part]) -> Mapping[str, str]:
+    """The fields whose own keys stand beside the others, and what stands for these keys in tables."""
+    metas = ((name, meta) for name, kind in hints_of(part).items() for meta in getattr(kind, "__metadata__", ()))
+    return {name: meta.extra["spread"] for name, meta in metas if "spread" in (meta.extra or {})}
 
 
 def data(value: Any) -> Any:
@@ -103,8 +111,7 @@ class Interval(Part):
 
     @classmethod
     def of(cls, interval: intervals.Interval, measure: Measure, **more: Any) -> Self:
-        own = {name: getattr(interval, name) for name in Interval.__struct_fields__ if name != "calibrated"}
-        return cls(**own, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
+        return copied(cls, interval, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
 
 
 class NuggetId(Part):
@@ -130,13 +137,30 @@ class GateResult(Part):
     @classmethod
     def of(cls, gate: Gate) -> GateResult:
         lost = [NuggetId(qid=change.question.qid, nugget=change.nugget.nugget) for change in gate.lost]
-        passed, beyond = gate.decision != "FAIL", gate.beyond or None
-        return cls(rule=gate.rule, decision=gate.decision, passed=passed, why=gate.why, beyond=beyond, lost=lost)
+        return copied(cls, gate, passed=gate.decision != "FAIL", beyond=gate.beyond or None, lost=lost)
 
 
-def copied(part: type[P], source: Any, **own: Any) -> P:
-    """A part whose keys are the attributes of what it is made from, other than those that are given."""
-    return part(**{name: getattr(source, name) for name in part.__struct_fields__ if name not in own}, **own)
+def copied(part: type[P], source: Any, /, **own: Any) -> P:
+    """A part whose keys are the attributes of what it is made from, other than those that are given. Parts within it
+    are made in the same way."""
+    given = {name: own[name] if name in own else getattr(source, name) for name in part.__struct_fields__}
+    return part(**{name: _made(hints_of(part)[name], value) for name, value in given.items()})
+
+
+def _made(kind: Any, value: Any) -> Any:
+    """A value of a field of this type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if value is None or value is UNSET:
+        return value
+    if origin is Annotated:
+        return _made(inner[0], value)
+    if origin in (Union, UnionType):
+        return _made(next(one for one in inner if one not in (NoneType, UnsetType)), value)
+    if origin is Sequence:
+        return [_made(inner[0], one) for one in value]
+    if isinstance(kind, type) and issubclass(kind, Part) and not isinstance(value, Part):
+        return copied(kind, value)
+    return value
 
 
 def file_name(name: str) -> str:

@@ -18,7 +18,7 @@ from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
 from nuggeteer.reports.formatting import counted, number
 from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain, table
-from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, Unit, name_of
+from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, name_of
 from nuggeteer.statistics.intervals import DRAWS
 
 BINS, WIDEST = 20, 24  # of a picture: the ranges of scores, and the most marks of one verdict in a range
@@ -91,27 +91,7 @@ class ParametersOutput(Part):
 
 
 def as_json(result: Parameters) -> dict[str, Any]:
-    picture = result.picture
-    return copied(
-        ParametersOutput,
-        result,
-        alpha=_estimate(result.alpha),
-        beta=_estimate(result.beta),
-        units=[_unit(unit) for unit in result.units],
-        picture=picture
-        and ThresholdPicture(unit=_unit(picture.unit), scores=picture.scores.tolist(), yes=picture.yes.tolist()),
-        sampled=result.sampled and copied(DrawsQuality, result.sampled, warnings=list(result.sampled.warnings)),
-        agreement=result.agreement and copied(EnginesAgreement, result.agreement),
-    ).as_data()
-
-
-def _estimate(estimate: Estimate | None) -> EstimatedRate | None:
-    return copied(EstimatedRate, estimate) if estimate else None
-
-
-def _unit(unit: Unit) -> ThresholdUnit:
-    estimates = {name: _estimate(getattr(unit, name)) for name in ("theta", "alpha", "beta")}
-    return copied(ThresholdUnit, unit, **estimates)
+    return copied(ParametersOutput, result).as_data()
 
 
 def draw(out: Console, result: Parameters) -> None:

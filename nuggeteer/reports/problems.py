@@ -34,11 +34,11 @@ class CheckOutput(Part):
 
 
 def as_json(found: Sequence[Problem]) -> dict[str, Any]:
-    problems = [
-        copied(ProblemOutput, p, file=file_name(p.file), what=file_name(p.what), remedy=file_name(p.remedy))
-        for p in found
-    ]
-    return CheckOutput(problems=problems).as_data()
+    return CheckOutput(problems=list(map(problem_of, found))).as_data()
+
+
+def problem_of(p: Problem) -> ProblemOutput:
+    return copied(ProblemOutput, p, file=file_name(p.file), what=file_name(p.what), remedy=file_name(p.remedy))
 
 
 def draw(out: Console, found: Sequence[Problem]) -> None:

@@ -38,9 +38,7 @@ class ThresholdsOutput(Part):
 
 
 def as_json(result: Thresholds) -> dict[str, Any]:
-    models = [copied(ComparedThresholds, model) for model in result.models]
-    sizes = {"pairs": result.pairs, "positive": result.positive, "groups": result.groups}
-    return ThresholdsOutput(**sizes, models=models, chosen=result.chosen).as_data()
+    return copied(ThresholdsOutput, result).as_data()
 
 
 def draw(out: Console, result: Thresholds) -> None:
