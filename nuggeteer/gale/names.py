@@ -66,6 +66,8 @@ def _is_person(span: Span) -> bool:
         return False
     if any(child.dep_ == "appos" and child.like_num for child in token.children):
         return True  # "Menon, 43, was born in Pune"
+    if span.label_ != "ORG" and any(_is_whose_clause(child) for child in token.children):
+        return True  # "Menon, who is 43": of a team, too, some write "who"
     first = token.head if token.dep_ == "conj" else token
     verb = first.head.lemma_.lower()
     if first.dep_ == "nsubj" and any(other.ent_type_ == "PERSON" for other in token.conjuncts):
@@ -75,6 +77,10 @@ def _is_person(span: Span) -> bool:
     if token.dep_ == "nsubj":
         return verb in listed("human") | listed("saying") | listed("utterable") or verb == "say"
     return token.dep_ in ("dobj", "nsubjpass") and verb in listed("upon_persons")
+
+
+def _is_whose_clause(verb: Token) -> bool:
+    return verb.dep_ == "relcl" and any(child.lower_ in ("who", "whom") for child in verb.children)
 
 
 def _without_result(span: Span) -> Span:

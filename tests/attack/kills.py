@@ -18,7 +18,7 @@ from tests.attack.faults import tracer
 from tests.attack.victims import IMPORTED, VICTIMS, Victim, Yard, broken, not_going_on, not_recovered
 
 # How often each command is taken.
-SHARES = {"judge": 3, "import": 6, "create": 2, "record": 3, "nightly": 2, "rescore": 1, "audit": 1, "ask": 3}
+SHARES = {"judge": 3, "import": 9, "create": 2, "record": 3, "nightly": 2, "rescore": 1, "audit": 1, "ask": 4}
 GOES_ON_EVERY = 20  # rounds: then commands run again, to their end
 EARLY = 0.15  # of the kills come at any time
 

@@ -78,6 +78,9 @@ def _schema(root: Path, outside: Path, rng: random.Random) -> None:
     steps = (
         "CREATE TRIGGER t AFTER INSERT ON builds BEGIN DELETE FROM builds; END",
         "CREATE TRIGGER t AFTER UPDATE ON builds BEGIN SELECT load_extension('/tmp/x'); END",
+        "CREATE TRIGGER t AFTER INSERT ON scorings BEGIN DELETE FROM builds; END;"
+        " PRAGMA writable_schema = ON; UPDATE sqlite_master SET type = 'Trigger' WHERE name = 't'",
+        f"UPDATE builds SET id = {2**63 - 1}",
         "CREATE VIRTUAL TABLE v USING rtree(id, low, high)",
         "CREATE VIEW v AS SELECT writefile('x', 'y')",
         "ALTER TABLE builds ADD COLUMN more TEXT AS (hex(zeroblob(1000000)))",
@@ -88,7 +91,17 @@ def _schema(root: Path, outside: Path, rng: random.Random) -> None:
     with closing(sqlite3.connect(root / "history.sqlite3", isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys = OFF")
         with suppress(sqlite3.Error):
-            db.execute(rng.choice(steps))
+            db.executescript(rng.choice(steps))
+
+
+def _draft(root: Path, outside: Path, rng: random.Random) -> None:
+    """Somebody's history by a second name, and their folder by a link that is called as a draft."""
+    history = root / "history.sqlite3"
+    for path in root.glob("history.sqlite3-*"):
+        path.unlink()
+    history.rename(outside.with_name(history.name))
+    history.hardlink_to(outside.with_name(history.name))
+    (root / f".{history.name}.{rng.choice(('x', 'abcdefgh'))}").symlink_to(outside.parent)
 
 
 GIFTS: dict[str, Callable[[Path, Path, random.Random], None]] = {
@@ -96,6 +109,7 @@ GIFTS: dict[str, Callable[[Path, Path, random.Random], None]] = {
     "a log": _log,
     "a link": _link,
     "a schema": _schema,
+    "a draft": _draft,
 }
 
 
@@ -118,6 +132,7 @@ def give(yard: Yard, count: int, seed: int, until: float = float("inf")) -> Give
         outside, root = folder / "precious.jsonl", yard.collection()
         outside.write_bytes(PRECIOUS)
         make(root, outside, rng)
+        before = {path: path.read_bytes() for path in folder.iterdir()}
         child = yard.run(victim, root)
         assert child.code is not None
         result.met[gift] += 1
@@ -125,7 +140,8 @@ def give(yard: Yard, count: int, seed: int, until: float = float("inf")) -> Give
         where = f"{gift}, {victim.words}"
         if child.code not in (0, 1, 2) or "Traceback" in child.complained:
             result.broken.append(f"{where}: it ends with {child.code}: {child.complained[-600:]}")
-        if {path: path.read_bytes() for path in folder.iterdir()} != {outside: PRECIOUS}:
+        if {path: path.read_bytes() for path in folder.iterdir()} != before:
             result.broken.append(f"{where}: a file outside has changed")
-        outside.unlink()
+        for path in folder.iterdir():
+            path.unlink()
     return result

@@ -306,12 +306,20 @@ def test_rules_that_the_annotated_sentences_taught(nuggetizer, text, nugget):
 @pytest.mark.parametrize(
     ("text", "nugget"),
     [
+        ("They drove past the checkpoint.", ("LOC", "past the checkpoint")),
+        ("The soldiers returned to their barracks.", ("LOC", "to their barracks")),
         ("Police charged Okafor with fraud on Monday.", ("PER", "Okafor")),
         ("Lena and Okafor married in 1990.", ("PER", "Okafor")),
         ("Sarah Menon won the seat. Menon resigned in May.", ("PER", "Menon")),
         ("Iran denied that it had built a reactor.", ("GPE", "Iran")),
         ("Moscow said that it would reply.", ("GPE", "Moscow")),
         ("Japan met with Chile in Lima.", ("GPE", "Chile")),
+        ("Menon was killed in Kosovo.", ("PER", "Menon")),
+        ("Okafor was wounded near Goma.", ("PER", "Okafor")),
+        ("Finneran visited Taiwan in May.", ("PER", "Finneran")),
+        ("Smith, who is 43, left.", ("PER", "Smith")),
+        ("Taiwan was attacked in 1999.", ("GPE", "Taiwan")),
+        ("Microsoft said profits rose.", ("ORG", "Microsoft")),
     ],
 )
 def test_surnames_are_persons_and_states_speak_for_themselves(nuggetizer, text, nugget):

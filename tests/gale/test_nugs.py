@@ -30,6 +30,21 @@ def bare(evaluation):
     return replace(evaluation, nugs=(), nuggets=tuple(replace(n, nugs=None) for n in evaluation.nuggets))
 
 
+def test_of_two_granularities_only_the_merged_nugget_means_the_same():
+    """Babko-Malaya 2008, 3.2.3: n1, n2 and n3, and the nugget that annotators made of n2 and n3."""
+    n1, n2, n3 = (
+        "The oil for food program allowed Iraq to sell oil",
+        "Under the oil for food program,",
+        "Iraq is allowed to sell oil",
+    )
+    merged = f"{n2} {n3}"
+    _, degrees = sort([n1, merged])
+    assert degrees[normalised(n1)][0] > 0.85
+    (meaning,), apart = sort([n1, n2, n3])
+    assert meaning == n1
+    assert all(apart[normalised(text)][0] < 0.75 for text in (n2, n3))
+
+
 def test_the_papers_classes_but_for_the_nugget_that_shares_no_word():
     """A's "They are joint authors." belongs to both nugs of its query by half; words alone cannot tell."""
     example = read_distillation([EXAMPLE])
