@@ -248,8 +248,8 @@ def test_a_score_of_what_is_known_loads_no_special_functions(tmp_path):
     fact = {"nugget": "a", "text": "it sank", "importance": "vital"}
     write_lines(tmp_path / "nuggets.jsonl", [{"qid": f"q{i}", **fact} for i in range(6)])
     write_lines(tmp_path / "runs.jsonl", [{"run": "r", "judged": "every"}])
-    write_lines(tmp_path / "runs" / "r.jsonl", [{"qid": f"q{i}", "text": "It sank"} for i in range(6)])
-    yes = [{"qid": f"q{i}", "nugget": "a", "text": "It sank", "verdict": True} for i in range(3)]
+    write_lines(tmp_path / "runs" / "r.jsonl", [{"qid": f"q{i}", "text": f"It sank {i}"} for i in range(6)])
+    yes = [{"qid": f"q{i}", "nugget": "a", "text": f"It sank {i}", "verdict": True} for i in range(3)]
     write_lines(tmp_path / "judgements" / "ann.jsonl", yes)
     program = (
         "import sys; from nuggeteer.cli.main import main; code = main(sys.argv[1:]);"

@@ -167,9 +167,10 @@ def test_a_change_that_is_less_probable_than_not_is_only_counted(builds):
     assert doubtful
     shown, every = drawn(builds), drawn(builds, everything=True)
     assert not any(name in shown for name in doubtful)
-    assert f"{len(doubtful)} doubtful" in shown
+    assert f"{len(doubtful)} perhaps changed" in shown
     assert all(name in every.split("Less probable than not")[1] for name in doubtful)
-    counted = f"each by its chance, about {builds.expected_gained:.0f} are gained and {builds.expected_lost:.0f} lost"
+    expected = builds.expected_gained, builds.expected_lost
+    counted = "Counting every guess by its chance: about {:.0f} gained, {:.0f} lost".format(*expected)
     assert counted in " ".join(shown.split())
     listed = [*builds.gained, *builds.lost]
     assert all(f"{change.question.qid}/{change.nugget.nugget} " in every for change in listed)

@@ -467,7 +467,7 @@ def test_the_same_data_make_the_same_bytes(folder, page):
 def test_without_a_history_the_trend_says_how_to_start_one(sample):
     found = brief(read_collection(sample.root))
     text = Reader(html.page(found)).text
-    assert "score RUN --record" in text
+    assert "nuggeteer nightly RUN" in text
     assert found.trend is None
 
 

@@ -14,7 +14,7 @@ from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.records import Judgement
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.screens.layout import forecast_line
+from nuggeteer.screens.layout import forecast_line, status
 from nuggeteer.screens.plain import PROMPT, PlainScreen
 from tests.judging.test_session import in_view, own, texts, written
 
@@ -266,3 +266,16 @@ def test_a_text_can_do_nothing_to_the_terminal(collect, judge, fermi):
     assert "\\x1b]0;owned" in said
     assert "\\u202e" in said
     assert texts(session, "q1")
+
+
+def test_an_answer_that_moves_nothing_is_said_to(begin, monkeypatch):
+    session = begin()
+    session.state.score()
+    assert status(session, None, False)[1].startswith("Guesses leave it open by ")
+    monkeypatch.setattr(type(session.state), "tells", lambda state, question: False)
+    assert status(session, None, False)[1] == "No verdict on this answer moves F(3)"
+
+
+def test_an_audit_says_how_long_it_takes(begin):
+    units = [AnswerCard(0, question, nuggets, audit={"id": "a1", "place": 1}) for question, nuggets in [(1, (2, 3))]]
+    assert status(begin(audit=units), None, False)[1].startswith("audit: 1 of 1 left, about 1 minute; ")
