@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, number, span
-from nuggeteer.reports.model import Count, Number, Part
+from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 
 if TYPE_CHECKING:  # most results have none of these
@@ -53,35 +53,18 @@ class Audited(Part):
     ]
 
 
-def as_json(result: AuditResult) -> dict[str, Any]:
-    return audited(result).as_data()
-
-
 def audited(result: AuditResult) -> Audited:
-    head = result.head
-    return Audited(
-        audit=head.audit,
-        at=head.at,
-        measure=head.measure,
-        seed=head.seed,
-        planned=result.planned,
-        judged=result.judged,
-        waiting=result.waiting,
-        nuggets=result.nuggets,
-        by=head.by,
-        scores={name: None if found is None else _score(found) for name, found in result.measures.items()},
+    return copied(
+        Audited,
+        result,
+        **{name: getattr(result.head, name) for name in ("audit", "at", "measure", "seed", "by")},
+        scores={name: found and _score(found) for name, found in result.measures.items()},
     )
 
 
 def _score(found: AuditedMeasure) -> AuditedScore:
-    expected = dict(zip(("value", "low", "high"), found.expected, strict=True)) if found.expected else None
-    return AuditedScore(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        expected=ExpectedScore(**expected) if expected else None,
-        disagrees=found.disagrees,
-    )
+    expected = found.expected and ExpectedScore(**dict(zip(("value", "low", "high"), found.expected, strict=True)))
+    return copied(AuditedScore, found, expected=expected)
 
 
 def draw(out: Console, results: Sequence[AuditResult]) -> None:

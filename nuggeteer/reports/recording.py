@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import Count, Part, copied
+from nuggeteer.reports.model import Count, Part
 from nuggeteer.reports.terminal import plain
 
 if TYPE_CHECKING:  # most results have none of these
@@ -23,10 +23,6 @@ class RecordedBuild(Part):
     build: Count
     new: Annotated[bool, about("false if the build was recorded before.")]
     copies: Annotated[Count, about("Other builds with the same run and responses.")]
-
-
-def as_json(done: Sequence[RecordedRun]) -> list[dict[str, Any]]:
-    return [copied(RecordedBuild, recorded).as_data() for recorded in done]
 
 
 def draw(out: Console, done: Sequence[RecordedRun], file: str) -> None:

@@ -52,7 +52,7 @@ shares = st.floats(0, 1)
 votes = st.sampled_from(["vital", "okay", 0, 1]) | shares
 
 records = st.one_of(
-    st.tuples(st.just(QUESTIONS), st.builds(Question, ids, texts, maybe, maybe, maybe, extras)),
+    st.tuples(st.just(QUESTIONS), st.builds(Question, ids, texts, maybe, maybe, maybe, extra=extras)),
     st.tuples(
         st.just(NUGGETS),
         st.builds(
@@ -64,7 +64,7 @@ records = st.one_of(
             st.none() | st.floats(0, 1_000_000),
             st.dictionaries(texts, votes, max_size=3),
             st.lists(texts, max_size=3).map(tuple),
-            extras,
+            extra=extras,
         ),
     ),
     st.tuples(
@@ -97,10 +97,10 @@ records = st.one_of(
             maybe,
             st.sampled_from(["none", "best", "every"]),
             st.dictionaries(texts, shares),
-            extras,
+            extra=extras,
         ),
     ),
-    st.tuples(st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extras)),
+    st.tuples(st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extra=extras)),
     st.tuples(
         st.just(JUDGEMENTS),
         st.builds(
@@ -115,12 +115,12 @@ records = st.one_of(
             st.booleans(),
             scopes,
             st.booleans(),
-            extras,
+            extra=extras,
         ),
     ),
     st.tuples(
         st.just(RETRACTIONS),
-        st.builds(Retraction, ids, ids, texts, texts, TIMES.map(str), maybe, maybe, scopes, extras),
+        st.builds(Retraction, ids, ids, texts, texts, TIMES.map(str), maybe, maybe, scopes, extra=extras),
     ),
 )
 
