@@ -27,11 +27,11 @@ def block(language):
     return re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[1]
 
 
-def collection(folder, tonight):
+def collection(folder, tonight, accepted="build-102"):
     """A collection with an accepted build and the page's settings, and a system whose answers are those of another."""
     copy_sample(folder)
     runs = folder / "runs"
-    (runs / "build-101.jsonl").rename(runs / "accepted.jsonl")
+    (runs / f"{accepted}.jsonl").rename(runs / "accepted.jsonl")
     (folder / "nuggeteer.toml").write_text(block("toml"), encoding="utf-8")
     with (folder / "runs.jsonl").open("a", encoding="utf-8") as manifest:  # the system that the sample's verdicts name
         manifest.writelines(f'{{"run": "{run}", "group": "build"}}\n' for run in ("accepted", "tonight"))
@@ -200,9 +200,9 @@ def test_what_the_dockerfile_installs_runs_without_root_and_without_a_home(tmp_p
 def test_the_nightly_script_compares_with_the_night_before_and_leaves_a_page(tmp_path):
     """Whatever the decision: the morning of a FAIL is when a page is wanted."""
     folder = tmp_path / "qa"
-    answer, nights, shown = collection(folder, "accepted"), [], []
-    for tonight in ("accepted", "accepted", "build-102", "build-103"):
-        program(folder / "answer", answer.replace("accepted", tonight))
+    answer, nights, shown = collection(folder, "build-101"), [], []
+    for tonight in ("build-101", "build-101", "accepted", "build-103"):
+        program(folder / "answer", answer.replace("build-101", tonight))
         program(folder / "nightly.sh", block("sh"))
         nights.append(run_script(str(folder / "nightly.sh"), tmp_path))
         index = (folder / "public" / "index.html").read_text(encoding="utf-8")
@@ -234,7 +234,7 @@ def pytest_says(folder, *arguments):
 
 @pytest.mark.slow
 def test_the_tests_of_users_fail_with_a_message_that_lists_the_nuggets(tmp_path):
-    collection(tmp_path / "qa", "accepted")
+    collection(tmp_path / "qa", "accepted", accepted="build-101")
     build = (tmp_path / "qa" / "runs" / "build-102.jsonl").rename(tmp_path / "qa" / "runs" / "tonight.jsonl")
     with_fixture, with_functions = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "test_qa.py").write_text(with_functions, encoding="utf-8")
