@@ -100,7 +100,9 @@ records = st.one_of(
             extra=extras,
         ),
     ),
-    st.tuples(st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extra=extras)),
+    st.tuples(
+        st.just(RESPONSES), st.builds(Response, ids, texts, maybe, st.none() | st.integers(-5, 2**53), extra=extras)
+    ),
     st.tuples(
         st.just(JUDGEMENTS),
         st.builds(
