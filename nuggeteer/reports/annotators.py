@@ -14,8 +14,7 @@ from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.judges import CoefficientOutput
-from nuggeteer.reports.model import Count, Number, Of, Part, copied, file_name
+from nuggeteer.reports.model import Count, Estimate, Number, Of, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
@@ -32,10 +31,10 @@ class AgreementRowOutput(Part):
     snippets: Annotated[Count, about("That both annotated.")]
     relevant: Count = field(name="relevant_to_both")
     nuggets: Annotated[Of, about("[of the first, of the second]")]
-    relevance: Annotated[CoefficientOutput, about("The share of snippets that are relevant to both or to neither.")]
-    relevance_kappa: CoefficientOutput
-    overlap: Annotated[CoefficientOutput, about("Of nuggets, by their letters and digits.")]
-    character_kappa: CoefficientOutput
+    relevance: Annotated[Estimate, about("The share of snippets that are relevant to both or to neither.")]
+    relevance_kappa: Estimate
+    overlap: Annotated[Estimate, about("Of nuggets, by their letters and digits.")]
+    character_kappa: Estimate
 
 
 class SnippetPairOutput(Part):

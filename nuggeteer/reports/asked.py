@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import field
 from rich.console import Console
 
-from nuggeteer.asking.estimate import Estimate
-from nuggeteer.asking.narrowing import Narrowed
-from nuggeteer.asking.proposing import Proposed
 from nuggeteer.asking.replies import LABELS
-from nuggeteer.asking.session import Asked
 from nuggeteer.fields import about
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted, number, shortened
 from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
+
+if TYPE_CHECKING:  # each call has one of these
+    from nuggeteer.asking.estimate import Estimate
+    from nuggeteer.asking.narrowing import Narrowed
+    from nuggeteer.asking.proposing import Proposed
+    from nuggeteer.asking.session import Asked
 
 FAILED_SHOWN = 10
 PROPOSED_SHOWN = 20

@@ -12,8 +12,8 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
-from nuggeteer.reports.judges import CoefficientOutput, JudgeOutput
-from nuggeteer.reports.model import Count, Number, Part, copied
+from nuggeteer.reports.judges import JudgeOutput
+from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
@@ -39,14 +39,14 @@ class AgreementOutput(Part):
     questions: Count
     differ: Count
     yes: Annotated[Sequence[float] | None, about("Each rater's share; null for all people together.")]
-    percent: CoefficientOutput
-    kappa: Annotated[CoefficientOutput, about("Its value is null for all people together.")]
-    alpha: CoefficientOutput
-    positive: CoefficientOutput = field(name="positive_f1")
+    percent: Estimate
+    kappa: Annotated[Estimate, about("Its value is null for all people together.")]
+    alpha: Estimate
+    positive: Estimate = field(name="positive_f1")
     precision: Annotated[
-        CoefficientOutput, about("Of the first rater's yes, if the second is right; null for more than two raters.")
+        Estimate, about("Of the first rater's yes, if the second is right; null for more than two raters.")
     ]
-    recall: CoefficientOutput
+    recall: Estimate
 
 
 class PersonAgreement(AgreementOutput, kw_only=True):

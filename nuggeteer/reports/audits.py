@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, number, span
-from nuggeteer.reports.model import Count, Number, Part, copied
+from nuggeteer.reports.model import Count, Estimate, Part, copied
 from nuggeteer.reports.terminal import plain, table
 
 if TYPE_CHECKING:  # most results have none of these
@@ -18,21 +18,10 @@ if TYPE_CHECKING:  # most results have none of these
     from nuggeteer.judging.audits.estimate import AuditedMeasure
 
 
-class ExpectedScore(Part):
-    """What the guesses said when the audit was drawn."""
-
-    value: Number
-    low: Number
-    high: Number
-
-
-class AuditedScore(Part):
+class AuditedScore(Estimate, kw_only=True):
     """What an audit proves about a score."""
 
-    value: Number
-    low: Number
-    high: Number
-    expected: ExpectedScore | None
+    expected: Annotated[Estimate | None, about("What the guesses said when the audit was drawn.")]
     disagrees: Annotated[bool | None, about("Whether `expected` and the audited interval have nothing in common.")]
 
 
@@ -63,7 +52,7 @@ def audited(result: AuditResult) -> Audited:
 
 
 def _score(found: AuditedMeasure) -> AuditedScore:
-    expected = found.expected and ExpectedScore(**dict(zip(("value", "low", "high"), found.expected, strict=True)))
+    expected = found.expected and Estimate(**dict(zip(("value", "low", "high"), found.expected, strict=True)))
     return copied(AuditedScore, found, expected=expected)
 
 

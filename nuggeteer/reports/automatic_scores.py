@@ -13,8 +13,7 @@ from nuggeteer.fields import about
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
 from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
-from nuggeteer.reports.judges import CoefficientOutput
-from nuggeteer.reports.model import Count, Number, Part, copied
+from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, plain, table
 from nuggeteer.text import escaped
 
@@ -44,8 +43,8 @@ class MeansOutput(Part):
     """A distiller's means over queries."""
 
     distiller: str
-    precision: CoefficientOutput
-    recall: CoefficientOutput
+    precision: Estimate
+    recall: Estimate
 
 
 class AutomaticCellOutput(Part):
@@ -115,7 +114,7 @@ def _answer(answer: Answer) -> AnswerOutput:
 
 def _means(means: Means) -> list[MeansOutput]:
     return [
-        MeansOutput(distiller=name, **{key: copied(CoefficientOutput, mean) for key, mean in own.items()})
+        MeansOutput(distiller=name, **{key: copied(Estimate, mean) for key, mean in own.items()})
         for name, own in means.items()
     ]
 

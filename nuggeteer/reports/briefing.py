@@ -10,10 +10,28 @@ from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import SightedNugget
-from nuggeteer.reports.judges import CalibrationBin
-from nuggeteer.reports.model import Count, Decision, GateResult, NuggetId, Number, Of, Part, copied, file_name
-from nuggeteer.reports.nightly import NightlyRun
+from nuggeteer.reports.model import (
+    CalibrationBin,
+    Count,
+    Decision,
+    GateResult,
+    NuggetId,
+    Number,
+    Of,
+    Part,
+    copied,
+    file_name,
+)
 from nuggeteer.reports.thresholds import ThresholdsOutput
+
+
+class ReportedRun(Part):
+    """A run, and its recorded build."""
+
+    run: str
+    build: Annotated[Count | None, about("Its number in the history; null if it is not recorded.")]
+    label: str | None
+    time: Annotated[str | None, about("When it was recorded, in UTC.")]
 
 
 class Evidence(SightedNugget, kw_only=True):
@@ -58,8 +76,8 @@ class BriefingOutput(Part):
     """Everything that the page says of one build."""
 
     collection: str
-    new: Annotated[NightlyRun, about("The build that this is about.")]
-    old: Annotated[NightlyRun | None, about("What it is compared with; null if there is nothing.")]
+    new: Annotated[ReportedRun, about("The build that this is about.")]
+    old: Annotated[ReportedRun | None, about("What it is compared with; null if there is nothing.")]
     decision: Annotated[Decision, about("What was recorded; without that, what today's verdicts decide.")]
     reason: Annotated[str, about("Why, in a sentence.")]
     today: Annotated[Decision, about("What today's verdicts decide.")]
@@ -119,9 +137,9 @@ def as_json(found: Briefing) -> dict[str, Any]:
     ).as_data()
 
 
-def _run(subject: BriefedRun) -> NightlyRun:
+def _run(subject: BriefedRun) -> ReportedRun:
     scoring = subject.build.scoring if subject.build else None
-    return NightlyRun(
+    return ReportedRun(
         run=file_name(subject.run.name),
         build=scoring.build if scoring else None,
         label=subject.label,

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.collection.convert import Converted
-from nuggeteer.collection.doctor import Finding
-from nuggeteer.collection.importing import Imported
 from nuggeteer.errors import by_kind
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted
@@ -20,6 +17,11 @@ from nuggeteer.reports.model import Count, Part, copied, file_name
 from nuggeteer.reports.problems import ProblemOutput, problem_of
 from nuggeteer.reports.terminal import plain
 from nuggeteer.text import escaped
+
+if TYPE_CHECKING:  # each command needs one of these
+    from nuggeteer.collection.convert import Converted
+    from nuggeteer.collection.doctor import Finding
+    from nuggeteer.collection.importing import Imported
 
 MOST = 5  # keys that are listed, of those that nothing uses
 KINDS = 3  # kinds of problems that are shown of each file

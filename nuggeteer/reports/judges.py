@@ -11,20 +11,12 @@ from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
-from nuggeteer.reports.model import Count, Number, Part
+from nuggeteer.reports.model import CalibrationBin, Count, Estimate, Number, Part
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
 
 COLUMNS = ("kappa", "sensitivity", "specificity", "balanced_error", "bias")
-
-
-class CoefficientOutput(Part):
-    """A coefficient with its 95 % interval."""
-
-    value: Number
-    low: Number
-    high: Number
 
 
 class JudgeSliceOutput(Part):
@@ -35,21 +27,11 @@ class JudgeSliceOutput(Part):
     questions: Count
     people_yes: Annotated[Number, about("People's share of yes.")]
     judge_yes: Annotated[Number, about("The judge's.")]
-    kappa: CoefficientOutput
-    sensitivity: CoefficientOutput
-    specificity: CoefficientOutput
-    balanced_error: CoefficientOutput
-    bias: Annotated[CoefficientOutput, about("The share of its errors that goes one way.")]
-
-
-class CalibrationBin(Part):
-    """Pairs whose chances lie between `low` and `high`."""
-
-    low: float
-    high: float
-    pairs: Count
-    chance: Annotated[Number, about("Their mean.")]
-    yes: Annotated[Number, about("The share that people call a yes.")]
+    kappa: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    balanced_error: Estimate
+    bias: Annotated[Estimate, about("The share of its errors that goes one way.")]
 
 
 class JudgeCalibration(Part):

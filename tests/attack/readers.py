@@ -105,7 +105,7 @@ NOT_READERS = {
     "formats.bundle.Bundle.worded": "names a file",
     "formats.dataset.Dataset.__init__": "names a file",
     "collection.losses.losses": "the readers of formats",
-    "collection.groups.group_problems": "names a file",
+    "collection.answer_key.group_problems": "names a file",
     "plugins.grading.Grader.__init__": "read_collection",
     "plugins.mcp.make_server": "read_collection",
     "plugins.mcp.serve": "read_collection",
@@ -162,7 +162,7 @@ NOT_READERS = {
     "reports.sheet.as_json": "a name",
     "reports.sheet.draw": "a name",
     "formats.settings.with_truth": "read_settings",
-    "scoring.fitting.unpack_fit": "only bytes that this user's key has proved; test_own_files.py",
+    "scoring.deciding.unpack_fit": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
     "testing.assert_not_worse": "read_collection",
 }
