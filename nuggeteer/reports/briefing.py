@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from nuggeteer.fields import Share, about
-from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import SightedNugget
@@ -19,19 +18,11 @@ from nuggeteer.reports.model import (
     Number,
     Of,
     Part,
+    ReportedRun,
     copied,
     file_name,
 )
 from nuggeteer.reports.thresholds import ThresholdsOutput
-
-
-class ReportedRun(Part):
-    """A run, and its recorded build."""
-
-    run: str
-    build: Annotated[Count | None, about("Its number in the history; null if it is not recorded.")]
-    label: str | None
-    time: Annotated[str | None, about("When it was recorded, in UTC.")]
 
 
 class Evidence(SightedNugget, kw_only=True):
@@ -107,8 +98,8 @@ def as_json(found: Briefing) -> dict[str, Any]:
     suggested = [(one.suggestion, nuggets[one.suggestion.nugget], one.passage) for one in found.suggested]
     return BriefingOutput(
         collection=file_name(found.collection),
-        new=_run(found.new),
-        old=_run(found.old) if found.old else None,
+        new=ReportedRun.of(found.new),
+        old=ReportedRun.of(found.old) if found.old else None,
         decision=found.decision,
         reason=found.reason,
         today=found.ruling.decision,
@@ -135,13 +126,3 @@ def as_json(found: Briefing) -> dict[str, Any]:
         else None,
         reliability=copied(ReliabilityOutput, trust.reliability) if trust and trust.reliability else None,
     ).as_data()
-
-
-def _run(subject: BriefedRun) -> ReportedRun:
-    scoring = subject.build.scoring if subject.build else None
-    return ReportedRun(
-        run=file_name(subject.run.name),
-        build=scoring.build if scoring else None,
-        label=subject.label,
-        time=scoring.time if scoring else None,
-    )

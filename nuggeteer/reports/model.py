@@ -17,6 +17,7 @@ from nuggeteer.fields import about
 
 if TYPE_CHECKING:  # `check` needs neither, and they take a quarter of a second
     from nuggeteer.comparing.gate import Gate
+    from nuggeteer.history.baseline import BriefedRun
     from nuggeteer.measures import Measure
     from nuggeteer.statistics import intervals
 
@@ -86,6 +87,21 @@ def data(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and value != value else value
+
+
+class ReportedRun(Part):
+    """A run, and its recorded build."""
+
+    run: str
+    build: Annotated[Count | None, about("Its number in the history; null if it is not recorded.")]
+    label: str | None
+    time: Annotated[str | None, about("When it was recorded, in UTC.")]
+
+    @classmethod
+    def of(cls, found: BriefedRun) -> ReportedRun:
+        scoring = found.build.scoring if found.build else None
+        own = (scoring.build, scoring.time) if scoring else (None, None)
+        return cls(run=file_name(found.run.name), build=own[0], label=found.label, time=own[1])
 
 
 class Pairs(Part):

@@ -31,10 +31,10 @@ from nuggeteer.reports.model import (
     NuggetId,
     Number,
     Part,
+    ReportedRun,
     Signature,
     Source,
     copied,
-    file_name,
 )
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.recording import RecordedBuild
@@ -45,15 +45,6 @@ REASON = 3  # lines
 LINES = 15
 LOST = 4  # vital nuggets that are shown, where the other lines leave so much
 WIDTH = 80
-
-
-class NightlyRun(Part):
-    """A build that the night is about."""
-
-    run: str
-    build: Annotated[Count | None, about("Its number in the history; null if it is not recorded.")]
-    label: str | None
-    time: Annotated[str | None, about("When it was recorded, in UTC.")]
 
 
 class NightlyChange(Interval, kw_only=True):
@@ -98,8 +89,8 @@ class NightlyOutput(Part, kw_only=True):
     as_truth: AsTruth
     decision: Decision
     reason: Annotated[str, about("Why, in a sentence.")]
-    run: NightlyRun
-    against: NightlyRun | None
+    run: ReportedRun
+    against: ReportedRun | None
     measure: str
     score: Annotated[Interval, about("By the measure of [nightly].")]
     change: Annotated[NightlyChange | None, about("null if there is nothing to compare with.")]
@@ -133,8 +124,8 @@ def as_json(night: Night) -> dict[str, Any]:
         as_truth=night.as_truth,
         decision=night.decision,
         reason=night.reason,
-        run=_run(night.new),
-        against=_run(night.old) if night.old else None,
+        run=ReportedRun.of(night.new),
+        against=ReportedRun.of(night.old) if night.old else None,
         measure=night.measure.name,
         score=Interval.of(night.interval, night.measure),
         change=NightlyChange.of(delta.interval, delta.measure, old=delta.old, new=delta.new, p=delta.p)
@@ -150,16 +141,6 @@ def as_json(night: Night) -> dict[str, Any]:
         new_questions=night.new_questions,
         recorded=copied(RecordedBuild, night.recorded),
     ).as_data()
-
-
-def _run(run: BriefedRun) -> NightlyRun:
-    scoring = run.build.scoring if run.build else None
-    return NightlyRun(
-        run=file_name(run.run.name),
-        build=scoring.build if scoring else None,
-        label=run.label,
-        time=scoring.time if scoring else None,
-    )
 
 
 def _worst(change: NuggetChange) -> WorstNugget:

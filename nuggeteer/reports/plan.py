@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.fields import about
 from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.model import file_name
+from nuggeteer.reports.model import Count, Ends, Number, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 
 
+class WidthNow(Part):
+    """The score as it is, with its interval."""
+
+    value: Number
+    low: Number
+    high: Number
+    judging: Ends | None
+    sampling: Ends | None
+
+
+class ReadingPlanOutput(Part):
+    """How much reading an interval of a given width takes."""
+
+    run: str
+    measure: str
+    width: Annotated[float, about("What was asked for, of the whole interval.")]
+    now: WidthNow
+    sampling: Annotated[float, about("The width of the sampling part with every verdict known.")] = field(
+        name="sampling_width"
+    )
+    part: Annotated[float, about("The width that the judging part may have.")] = field(name="judging_width")
+    minutes: Annotated[
+        Number, about("Minutes of reading in the order of `judge` that bring it there; null if they cannot.")
+    ]
+    guided: Annotated[Count | None, about("How many verdicts are given in them.")]
+    audited: Annotated[Count | None, about("N of `judge --audit N` that does the same; null if none does.")]
+    audit_minutes: Annotated[Number, about("The minutes of that audit.")]
+    open_nuggets: Annotated[Count, about("How many nuggets are open.")] = field(name="open")
+    questions: Count
+    questions_needed: Annotated[Count | None, about("null if there are enough questions.")]
+
+
 def as_json(plan: Plan) -> dict[str, Any]:
-    now = plan.now
-    return {
-        "run": file_name(plan.run),
-        "measure": plan.measure.name,
-        "width": plan.width,
-        "now": {"value": now.value, "low": now.low, "high": now.high, "judging": now.judging, "sampling": now.sampling},
-        "sampling_width": plan.sampling,
-        "judging_width": plan.part,
-        "minutes": plan.minutes,
-        "guided": plan.guided,
-        "audited": plan.audited,
-        "audit_minutes": plan.audit_minutes,
-        "open": plan.open_nuggets,
-        "questions": plan.questions,
-        "questions_needed": plan.questions_needed,
-    }
+    own = {"run": file_name(plan.run), "measure": plan.measure.name, "now": copied(WidthNow, plan.now)}
+    return copied(ReadingPlanOutput, plan, **own).as_data()
 
 
 def draw(out: Console, result: Plan) -> None:

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 
+from nuggeteer.fields import about
 from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import plain
 
 if TYPE_CHECKING:
     from nuggeteer.reports.html.sheet import Sheet
 
 
+class SheetOutput(Part):
+    """A page that was written for an assessor."""
+
+    file: str
+    run: str
+    page: Annotated[str, about("Its name, which stands in every line that it hands back.")]
+    asked: Annotated[Count, about("How many verdicts it asks for.")]
+    minutes: Annotated[float, about("How long that is likely to take.")]
+    qids: Sequence[str]
+
+
 def as_json(sheet: Sheet, path: Path) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "run": sheet.title,
-        "page": sheet.name,
-        "asked": sheet.asked,
-        "minutes": sheet.minutes,
-        "qids": sheet.qids,
-    }
+    return copied(SheetOutput, sheet, file=str(path), run=sheet.title, page=sheet.name).as_data()
 
 
 def draw(out: Console, sheet: Sheet, path: Path) -> None:
