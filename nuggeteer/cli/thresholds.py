@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="NAME",
         help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors, "
-        "and with --engine pymc also smooth",
+        "and with --engine pymc also coin and smooth",
     )
     parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
     parser.add_argument(

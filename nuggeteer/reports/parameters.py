@@ -64,9 +64,9 @@ class DrawsQuality(Part):
 class EnginesAgreement(Part):
     """How far PyMC's means are from ours, at most, in standard deviations of the posterior."""
 
-    alpha: Annotated[float | None, about("null for the model smooth.")]
-    beta: Annotated[float | None, about("null for the model smooth.")]
-    theta: Annotated[float | None, about("null for the model smooth.")]
+    alpha: Annotated[float | None, about("null for coin and smooth.")]
+    beta: Annotated[float | None, about("null for coin and smooth.")]
+    theta: Annotated[float | None, about("null for coin and smooth.")]
     chance: Annotated[float | None, about("Of the chances of the judged pairs; null for the other models.")]
 
 

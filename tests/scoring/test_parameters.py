@@ -162,7 +162,8 @@ def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path,
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning")
-def test_pymc_holds_the_smooth_model_against_ours(collect, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("model", ["smooth", "coin"])
+def test_pymc_holds_a_model_without_thresholds_against_ours(model, collect, monkeypatch, capsys, tmp_path):
     """The command of a user, on few verdicts."""
     pytest.importorskip("pymc")
     monkeypatch.setattr(sampling, "DRAWS", 300)
@@ -172,7 +173,7 @@ def test_pymc_holds_the_smooth_model_against_ours(collect, monkeypatch, capsys, 
         {"qid": "q", "nugget": str(n), "text": t, "verdict": (n == 1) == ("bird" in t)} for t in texts for n in (0, 1)
     ]
     made = collect(nuggets, {"r": [("q", text) for text in texts]}, judged)
-    words = ["thresholds", "--model", "smooth", "--engine", "pymc", "--collection", str(made.root)]
+    words = ["thresholds", "--model", model, "--engine", "pymc", "--collection", str(made.root)]
     assert main([*words, "--json", str(tmp_path / "x.json")]) == 0
     found = json.loads((tmp_path / "x.json").read_text())
     assert found["agreement"]["chance"] < 0.5
@@ -180,4 +181,4 @@ def test_pymc_holds_the_smooth_model_against_ours(collect, monkeypatch, capsys, 
     assert found["units"] == []
     assert "differ by at most" in capsys.readouterr().out
     assert main([*words, "--nugget", "q/0"]) == 2
-    assert "without --nugget also smooth" in capsys.readouterr().err
+    assert "without --nugget also coin and smooth" in capsys.readouterr().err
