@@ -22,8 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors, "
-        "and with --engine pymc also smooth",
+        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors",
     )
     parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
     parser.add_argument(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.evidence import gather_evidence, prior_of
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.sampling import Sampled, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.thresholds import Evidence, noisy
 from nuggeteer.thresholds.noisy import common_rates, theta_quantiles
-from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.thresholds.steps import StepFit, units_of
 
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
@@ -62,13 +60,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far PyMC's means are from ours, in standard deviations of the posterior, at most. The smooth model has no
-    thresholds and error rates: of it, these are the chances of the judged pairs."""
+    """How far PyMC's means are from the exact ones, in standard deviations of the posterior, at most."""
 
-    alpha: float | None = None
-    beta: float | None = None
-    theta: float | None = None
-    chance: float | None = None
+    alpha: float
+    beta: float
+    theta: float
 
 
 @dataclass(frozen=True)
@@ -105,18 +101,16 @@ def parameters_of(
     nugget: str | None = None,
     jobs: int = 1,
 ) -> Parameters:
-    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit. Of the smooth
-    model, which is not among them, PyMC says how well it agrees with us."""
-    if model == "smooth" and engine == "pymc" and nugget is None:
-        return _smooth_by_pymc(collection, jobs)
+    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit."""
     if model not in MODELS:
-        also = "; with --engine pymc and without --nugget also smooth" if model == "smooth" else ""
-        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}{also}"
+        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}"
         raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; {listed}")
     shown = _position(collection.key, nugget) if nugget is not None else None
     collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
     scorer = Scorer(collection, jobs=jobs)
-    evidence = _judged(scorer, jobs, "response")
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs, "response")
+    if not len(evidence):
+        raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
     fitted = noisy.fit_noise_model(model, evidence)
     assert isinstance(fitted.fit, StepFit)
     found = fitted.draw(DRAWS, 0)
@@ -146,27 +140,6 @@ def parameters_of(
         by_pymc,
         agreement,
     )
-
-
-def _judged(scorer: Scorer, jobs: int, by: Literal["answer", "response"]) -> Evidence:
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, jobs, by)
-    if not len(evidence):
-        raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
-    return evidence
-
-
-def _smooth_by_pymc(collection: Collection, jobs: int) -> Parameters:
-    """The smooth model, by our approximation and by PyMC: the chances that they give to the judged pairs."""
-    collection = replace(collection, settings=replace(collection.settings, threshold=Threshold("smooth")))
-    scorer = Scorer(collection, jobs=jobs)
-    evidence = _judged(scorer, jobs, "answer")
-    fit = fit_smooth(evidence, prior_of(scorer.matcher))
-    by_pymc = sampled("smooth", collection, scorer.matcher, evidence, str(scorer.signature.basis))
-    ours, theirs = (model.draw(DRAWS, 0).chances(evidence.units) for model in (fit, by_pymc.model))
-    distance = np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) / np.maximum(theirs.std(axis=1), 1e-9)
-    agreement = Agreement(chance=float(distance.max()))
-    sizes = len(evidence), int(evidence.yes.sum())
-    return Parameters("smooth", "pymc", *sizes, float(fit.log10_evidence), None, None, (), None, by_pymc, agreement)
 
 
 def _exact(fit: StepFit, drawn: noisy.NoisyDraws) -> _Posterior:

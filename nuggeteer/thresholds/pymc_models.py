@@ -2,7 +2,8 @@
 
 `global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
-evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores.
+evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores. In `coin`, α and 1 − β
+are one bias, uniform on [0, 1]. `pooled`, which is ours, is not here.
 
 `smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
 jointly, the spreads too, with a prior that says as much as there. So the two differ in what is approximated and not in
@@ -40,7 +41,7 @@ from nuggeteer.thresholds.sampled import (
 )
 
 STEPS = ("global", "question", "nugget", "nugget-errors")
-NAMES = (*STEPS, "smooth")
+NAMES = ("coin", *STEPS, "smooth")
 TUNE = 1000  # draws of each chain that are not kept
 
 
@@ -68,7 +69,7 @@ def build(name: str, evidence: Evidence, prior: Prior | None = None) -> pm.Model
         if prior is None:
             raise ValueError("the smooth model needs a prior")
         return _smooth(evidence, prior)
-    return _step(name, evidence)
+    return _coin(evidence) if name == "coin" else _step(name, evidence)
 
 
 def sample(
@@ -138,6 +139,16 @@ def log10_evidence(model: pm.Model, seed: int, draws: int = 1000, chains: int = 
 
 
 # Steps
+
+
+def _coin(evidence: Evidence) -> pm.Model:
+    yes, pairs = int(evidence.yes.sum()), len(evidence)
+    with pm.Model() as model:
+        bias = pm.Beta("bias", 1, 1, shape=1)
+        pm.Deterministic("alpha", bias)
+        pm.Deterministic("beta", 1 - bias)
+        pm.Potential("verdicts", (yes * pt.log(bias) + (pairs - yes) * pt.log1p(-bias)).sum())
+    return model
 
 
 def _step(name: str, evidence: Evidence) -> pm.Model:

@@ -203,7 +203,7 @@ class StepFit(Shown):
 
 def units_of(name: str, evidence: Evidence) -> Ints:
     """The unit whose θ each nugget shares, in the model of this name."""
-    if name == "global":
+    if name in ("coin", "global"):
         return np.zeros(evidence.nuggets, dtype=np.int64)
     if name == "question":
         return evidence.question_of_nugget

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nuggeteer.thresholds.model import Evidence, Units
+from nuggeteer.thresholds.noisy import fit_coin
 from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.thresholds.steps import StepFit, fit_step_errors, fit_steps
 from tests.conftest import ROOT
@@ -72,12 +73,21 @@ def exact(name: str, evidence: Evidence) -> StepFit:
     return fit_step_errors(evidence) if name == "nugget-errors" else fit_steps(name, evidence)
 
 
-@pytest.mark.parametrize("name", [*STEPS, "smooth"])
+@pytest.mark.parametrize("name", ["coin", *STEPS, "smooth"])
 def test_chains_agree(name, pymc_models):
     diagnosis = pymc_models.diagnose(sampled(name).idata)
     assert diagnosis.r_hat < 1.02
     assert diagnosis.divergences == 0
     assert diagnosis.effective > 100
+
+
+def test_the_coin_is_that_of_the_exact_engine(pymc_models):
+    found, evidence = sampled("coin"), steps_evidence()
+    fit = fit_coin(evidence)
+    chance = found.scoring.draw(1000, 0).chances(evidence.units).mean(axis=1)
+    assert chance == pytest.approx(fit.probability(evidence.units), abs=0.01)
+    estimate = pymc_models.log10_evidence(found.model, seed=1)
+    assert estimate.value == pytest.approx(fit.log10_evidence, abs=max(4 * estimate.error, 0.05))
 
 
 @pytest.mark.parametrize("name", STEPS)
