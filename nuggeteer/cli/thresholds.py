@@ -22,7 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors",
+        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors, "
+        "and with --engine pymc also coin and smooth",
     )
     parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
     parser.add_argument(

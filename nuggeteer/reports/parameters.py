@@ -62,11 +62,12 @@ class DrawsQuality(Part):
 
 
 class EnginesAgreement(Part):
-    """How far PyMC's means are from the exact ones, at most, in standard deviations of the posterior."""
+    """How far PyMC's means are from ours, at most, in standard deviations of the posterior."""
 
-    alpha: float
-    beta: float
-    theta: float
+    alpha: Annotated[float | None, about("null for coin and smooth.")]
+    beta: Annotated[float | None, about("null for coin and smooth.")]
+    theta: Annotated[float | None, about("null for coin and smooth.")]
+    chance: Annotated[float | None, about("Of the chances of the judged pairs; null for the other models.")]
 
 
 class ParametersOutput(Part):
@@ -106,12 +107,14 @@ def draw(out: Console, result: Parameters) -> None:
             f"R̂ at most {drawn.r_hat:.3f}, effective draws at least {drawn.effective:,.0f}, {drawn.divergences} "
             "divergent transitions."
         )
-        out.print(
-            "PyMC's means and the exact ones differ by at most, in standard deviations of the posterior: α "
-            f"{near.alpha:.2f}, β {near.beta:.2f}, θ {near.theta:.2f}."
-        )
+        names = {"α": near.alpha, "β": near.beta, "θ": near.theta, "the chance of a judged pair": near.chance}
+        shown = ", ".join(f"{name} {value:.2f}" for name, value in names.items() if value is not None)
+        whose = "ours" if near.theta is None else "the exact ones"
+        out.print(f"PyMC's means and {whose} differ by at most, in standard deviations of the posterior: {shown}.")
         for line in drawn.warnings:
             out.print(plain(line))
+    if not result.units:
+        return
     out.print()
     if result.picture:
         _picture(out, result.picture)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
-from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.scoring.deciding import unit_of
+from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.sampling import Sampled, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
 from nuggeteer.thresholds import Evidence, noisy
-from nuggeteer.thresholds.noisy import common_rates, theta_quantiles
+from nuggeteer.thresholds.noisy import NoisyThreshold, common_rates, theta_quantiles
+from nuggeteer.thresholds.propagation import fit_smooth
+from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.thresholds.steps import StepFit, units_of
 
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 MODELS = ("global", "question", "nugget", "nugget-errors")
+WITHOUT_THRESHOLDS = ("coin", "smooth")
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far PyMC's means are from the exact ones, in standard deviations of the posterior, at most."""
+    """How far PyMC's means are from ours, in standard deviations of the posterior, at most. A model without thresholds
+    has the chances of the judged pairs."""
 
-    alpha: float
-    beta: float
-    theta: float
+    alpha: float | None = None
+    beta: float | None = None
+    theta: float | None = None
+    chance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -101,16 +108,18 @@ def parameters_of(
     nugget: str | None = None,
     jobs: int = 1,
 ) -> Parameters:
-    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit."""
+    """The parameters of one of the models in MODELS. `nugget` (QID/ID) asks for the picture of its unit. Of those in
+    WITHOUT_THRESHOLDS, PyMC says how well it agrees with us."""
+    if model in WITHOUT_THRESHOLDS and engine == "pymc" and nugget is None:
+        return _chances_by_pymc(collection, model, jobs)
     if model not in MODELS:
-        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}"
+        also = f"; with --engine pymc and without --nugget also {' and '.join(WITHOUT_THRESHOLDS)}"
+        listed = f"{did_you_mean(model, MODELS)}there are {', '.join(MODELS)}{also}"
         raise NuggeteerError(f"the model {model!r} has no thresholds of its own to show; {listed}")
     shown = _position(collection.key, nugget) if nugget is not None else None
     collection = replace(collection, settings=replace(collection.settings, threshold=Threshold(model)))
     scorer = Scorer(collection, jobs=jobs)
-    evidence = gather_evidence(collection, scorer.matcher, scorer.known, jobs, "response")
-    if not len(evidence):
-        raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
+    evidence = _judged(scorer, jobs, "response")
     fitted = noisy.fit_noise_model(model, evidence)
     assert isinstance(fitted.fit, StepFit)
     found = fitted.draw(DRAWS, 0)
@@ -140,6 +149,34 @@ def parameters_of(
         by_pymc,
         agreement,
     )
+
+
+def _judged(scorer: Scorer, jobs: int, by: Literal["answer", "response"]) -> Evidence:
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, jobs, by)
+    if not len(evidence):
+        raise NuggeteerError("nobody has judged anything, so there are no thresholds; start with nuggeteer judge RUN")
+    return evidence
+
+
+def _chances_by_pymc(collection: Collection, name: str, jobs: int) -> Parameters:
+    """A model by our engine and by PyMC: the chances that they give to the judged pairs."""
+    settings = Threshold(name)
+    collection = replace(collection, settings=replace(collection.settings, threshold=settings))
+    scorer = Scorer(collection, jobs=jobs)
+    evidence = _judged(scorer, jobs, unit_of(settings))
+    fit: SmoothFit | NoisyThreshold
+    if name == "smooth":
+        fit = fit_smooth(evidence, prior_of(scorer.matcher))
+        log10_evidence = float(fit.log10_evidence)
+    else:
+        fit = noisy.fit_noise_model(name, evidence)
+        log10_evidence = fit.fit.log10_evidence
+    by_pymc = sampled(name, collection, scorer.matcher, evidence, str(scorer.signature.basis))
+    ours, theirs = (model.draw(DRAWS, 0).chances(evidence.units) for model in (fit, by_pymc.model))
+    distance = np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) / np.maximum(theirs.std(axis=1), 1e-9)
+    agreement = Agreement(chance=float(distance.max()))
+    sizes = len(evidence), int(evidence.yes.sum())
+    return Parameters(name, "pymc", *sizes, log10_evidence, None, None, (), None, by_pymc, agreement)
 
 
 def _exact(fit: StepFit, drawn: noisy.NoisyDraws) -> _Posterior:

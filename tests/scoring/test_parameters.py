@@ -158,3 +158,27 @@ def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path,
     assert json.loads(capsys.readouterr().out)["signature"] == sampled.signature
     assert main(["thresholds", "--model", "global", "--json", "-", "--collection", str(folder)]) == 0
     assert json.loads(capsys.readouterr().out)["engine"] == "exact"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:\\s*ArviZ is undergoing a major refactor:FutureWarning")
+@pytest.mark.parametrize("model", ["smooth", "coin"])
+def test_pymc_holds_a_model_without_thresholds_against_ours(model, collect, monkeypatch, capsys, tmp_path):
+    """The command of a user, on few verdicts."""
+    pytest.importorskip("pymc")
+    monkeypatch.setattr(sampling, "DRAWS", 300)
+    nuggets = [{"qid": "q", "nugget": str(n), "text": text} for n, text in enumerate(("a red fox", "two blue birds"))]
+    texts = ("a red fox came", "two birds", "blue birds and a fox", "nothing of it")
+    judged = [
+        {"qid": "q", "nugget": str(n), "text": t, "verdict": (n == 1) == ("bird" in t)} for t in texts for n in (0, 1)
+    ]
+    made = collect(nuggets, {"r": [("q", text) for text in texts]}, judged)
+    words = ["thresholds", "--model", model, "--engine", "pymc", "--collection", str(made.root)]
+    assert main([*words, "--json", str(tmp_path / "x.json")]) == 0
+    found = json.loads((tmp_path / "x.json").read_text())
+    assert found["agreement"]["chance"] < 0.5
+    assert found["agreement"]["theta"] is None
+    assert found["units"] == []
+    assert "differ by at most" in capsys.readouterr().out
+    assert main([*words, "--nugget", "q/0"]) == 2
+    assert "without --nugget also coin and smooth" in capsys.readouterr().err
