@@ -262,7 +262,7 @@ class _Propagation:
                     break
         parts = [_Eliminated(batch, self.spreads) for batch in self.batches]
         self.core.solve(self.batches, parts, self.spreads)
-        evidence, prior = self.evidence, self.prior
+        evidence, prior, (nugget, question, system, build, answer) = self.evidence, self.prior, self.spreads
         usual = evidence.units.clues.mean(axis=0, dtype=float) if len(evidence) else np.eye(len(prior.b))[0]
         return SmoothFit(
             names=prior.names,
@@ -270,7 +270,7 @@ class _Propagation:
             builds=self.builds,
             core=self.core.mean,
             core_covariance=(self.core.covariance + self.core.covariance.T) / 2,
-            spreads=tuple(self.spreads),  # type: ignore[arg-type]
+            spreads=(nugget, question, system, build, answer),
             questions=tuple(map(self._questions, self.batches, parts)),
             question_of_nugget=evidence.question_of_nugget,
             nugget_key=evidence.nugget_key,
