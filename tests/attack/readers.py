@@ -39,7 +39,7 @@ from nuggeteer.collection.doctor import examine
 from nuggeteer.collection.folder import check, read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.log import read_log
-from nuggeteer.collection.proposals import read_proposals
+from nuggeteer.collection.proposals import known_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats import (
@@ -142,7 +142,7 @@ NOT_READERS = {
     "formats.append.append_line": "writes",
     "formats.append.flush": "writes",
     "formats.append.last_line": "read_file, which calls it for a file with an error",
-    "asking.proposing.Proposing.__init__": "VerdictStore and read_proposals",
+    "asking.proposing.Proposing.__init__": "VerdictStore and known_proposals",
     "formats.append.quiet": "locks",
     "formats.bundle.Bundle.not_understood": "a name",
     "formats.cache.check_names": "a status",
@@ -157,7 +157,8 @@ NOT_READERS = {
     "history.store.History.__init__": "a name",
     "history.store.History.of": "tests/history",
     "collection.proposals.propose": "writes",
-    "collection.proposals.propose_again": "writes, and read_proposals",
+    "collection.proposals.propose_again": "writes, and known_proposals",
+    "collection.proposals.read_proposals": "known_proposals",
     "formats.handed_in.is_handed_in": "import_verdicts",
     "reports.sheet.as_json": "a name",
     "reports.sheet.draw": "a name",
@@ -469,8 +470,8 @@ def _parsed(path: Path) -> Any:
 
 
 READERS: dict[str, list[Reader]] = {
-    "collection.proposals.read_proposals": [
-        Reader(lambda path: read_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
+    "collection.proposals.known_proposals": [
+        Reader(lambda path: known_proposals(path.parent), "proposals.jsonl", (lines({"qid": "q1", "text": "A fact."}),))
     ],
     "asking.client.read_reply": [Reader(_reply, "x", (lines(REPLY), LABELS.encode()))],
     "asking.prompts.find_prompt": [

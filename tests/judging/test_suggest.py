@@ -165,7 +165,9 @@ def test_a_strange_night_is_read_where_it_is_strange_first(collect):
     nuggets = [{"qid": q, "nugget": "1", "text": f"kiwi {q}"} for q in names]
     usual = [(q, f"The kiwi of {q} is green, and it grows on a vine in the garden.") for q in names]
     refused = {"q3", "q8", "q11", "q17"}
-    new = [(q, f"I'm sorry, I cannot answer {q}." if q in refused else text.replace("The", "A")) for q, text in usual]
+    new = [
+        (q, f"I'm sorry, I cannot answer {q}." if q in refused else text.replace("green", "ripe")) for q, text in usual
+    ]
     order = order_of(collect(nuggets, {"new": new, "old": usual}), np.full(20, 0.5), "old")
     runs = [matched.run for matched in order.runs]
     assert strange_answers(order.scorer.key, order.scorer.collection.settings.match, runs[1], runs[0])
