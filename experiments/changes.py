@@ -1,5 +1,6 @@
 """What the words of two builds, or judges who read both, say of the difference between them.
 
+    python experiments/changes.py           # from what was recorded
     python experiments/changes.py FOLDER    # from the collections in this folder, recorded anew
 
 Nights are made of the answers of a collection (`nights.py`), and nobody has judged any, or a made-up judge has read
@@ -93,8 +94,31 @@ def believed(without: str | None = None) -> dict[str, tuple[float, float, float,
     return {"words": by_words, "judges": (factor, doubt, max(spread, by_words[2]), moved)}
 
 
+def held(name: str) -> float:
+    """In how many nights of a collection, before any verdict, the interval by what the others say holds the truth."""
+    factor, doubt, spread, moved = believed(name)["words"]
+    with np.load(RECORDED) as stored:
+        one = dict(zip(FIELDS, stored[f"{name}.0"].T, strict=True))
+    true = moved * one["room"]
+    reliable = true / (true + one["words_error"])
+    variance = prior.FEW * (factor**2 * true * (1 - reliable) + spread**2 * one["room"])
+    variance += (doubt * reliable * one["words"]) ** 2
+    off = one["truth"] - one["base"] - one["slope"] * factor * reliable * one["words"]
+    return float((np.abs(off) <= 1.96 * np.sqrt(one["slope"] ** 2 * variance + one["noise"] ** 2)).mean())
+
+
 def main() -> None:
-    folder, arrays = Path(sys.argv[1]), {}
+    if sys.argv[1:]:
+        record(Path(sys.argv[1]))
+    for name in prior.PLAYED:
+        print(
+            name, {of: tuple(round(one, 3) for one in own) for of, own in believed(name).items()}, round(held(name), 3)
+        )
+
+
+def record(folder: Path) -> None:
+    """Play the nights of all collections of a folder anew."""
+    arrays = {}
     for name in prior.PLAYED:
         for i, judge in enumerate(JUDGES):
             parts = Parallel(n_jobs=2)(
@@ -103,8 +127,6 @@ def main() -> None:
             arrays[f"{name}.{i}"] = np.array([row for part in parts for row in part])
             print(f"{name} {judge}: {len(arrays[f'{name}.{i}'])} nights", file=sys.stderr)
     np.savez_compressed(RECORDED, **arrays)
-    for without in (None, *prior.PLAYED):
-        print(without, believed(without))
 
 
 if __name__ == "__main__":
