@@ -325,7 +325,8 @@ CLUES = {
     "score": "the match score",
     "responses": "the logarithm of how many responses the answer has",
     "size": "the logarithm of the response's length",
-    "carried": "what verdicts on similar texts carry over",
+    "hint": "what verdicts on similar texts carry over, up to 0.2 either way",
+    "carried": "what they carry over beyond that",
     "says yes": "a judge's yes is 1, partly 0, a no −1",
     "read it": "1 if a judge read it; `one` is 0 then",
 }
@@ -337,7 +338,7 @@ def model() -> str:
     for (sign, (name, meaning)), spread in zip(EFFECTS.items(), SPREADS, strict=True):
         effects.append(f"| {sign} | {name} | {meaning} | {spread:.2f} |")
     clues = ["| clue | what it says | weight by `learned` | by other matchers |", "|---|---|---|---|"]
-    carried_by_others = {"carried": (LOG_ODDS[0], LOG_ODDS[1] * DOUBT**0.5)}
+    carried_by_others = dict.fromkeys(("hint", "carried"), (LOG_ODDS[0], LOG_ODDS[1] * DOUBT**0.5))
     judges = {"says yes": JUDGE["weight"], "read it": JUDGE["level"]}
     columns = BY_WORDS | judges, BY_SCORE | carried_by_others | judges
     for name, meaning in CLUES.items():

@@ -53,7 +53,7 @@ JUDGE = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}
 def summary(evidence: Evidence, names: Sequence[str]) -> dict[str, np.ndarray]:
     """What a collection says of the weights: the precision and the precision times the mean, and the spreads."""
     clues = evidence.units.clues.copy()
-    clues[:, names.index("carried")] = 0
+    clues[:, [names.index(name) for name in prior.POSITIVE]] = 0
     evidence = replace(evidence, units=replace(evidence.units, clues=clues))
     count = len(names)
     wide = Prior(tuple(names), np.zeros(count), WIDE * np.eye(count), 1.4, 0.6, 0.25, 0.25, 0.6, weight=2.0)
@@ -102,7 +102,7 @@ def tables(without: str | None = None) -> dict[str, dict[str, tuple[float, float
     for kind, parts in recorded().items():
         mean, spread = between([part for name, part in parts.items() if name != without])
         own = dict(zip(names[kind], zip(mean.tolist(), spread.tolist(), strict=True), strict=True))
-        result[kind] = own | {"carried": CARRIED}
+        result[kind] = own | dict.fromkeys(prior.POSITIVE, CARRIED)
     return result
 
 

@@ -269,7 +269,7 @@ class JudgingState:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self.scorer.matcher, self._marker, self.collection, self.scorer.carried_weight)
+        return Explainer(self.scorer.matcher, self._marker, self.collection, self.scorer.worth_of_carried)
 
     @cached_property
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:

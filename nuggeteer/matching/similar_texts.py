@@ -33,6 +33,7 @@ from nuggeteer.pairs import ragged
 
 DEFAULT = Match()
 RIDGE = 0.3
+LEVEL = 1.0  # the variance of the level that all texts of a question share
 LARGEST = 1500  # judged texts of a question that are compared with; more would take the cube of time
 PATTERNS = 32  # sets of texts, of a question, of which groups are left out
 SLICE = 256  # texts whose predictions are worked out at once
@@ -111,13 +112,13 @@ class JudgedTexts:
         result = np.zeros(self.yes.shape)
         for nuggets, own_texts, inverse in self._kernel.inverses(PATTERNS):
             yes, of_text = self.yes[own_texts[:, None], nuggets], groups[own_texts]
-            of_yes, of_all = inverse @ yes, inverse.sum(axis=1)
+            weights, of_all = inverse @ (yes - 0.5), inverse.sum(axis=0)
             for own in range(len(names)):
                 left = np.flatnonzero(of_text == own)
-                if others := (len(own_texts) - len(left)) * bool(len(left)):
-                    base = (yes.sum(axis=0) - yes[left].sum(axis=0) + 0.5) / (others + 1)
-                    off = np.linalg.solve(inverse[left[:, None], left], of_yes[left] - of_all[left, None] * base)
-                    result[own_texts[left][:, None], nuggets] = yes[left] - base - off
+                if 0 < len(left) < len(own_texts):
+                    off = np.linalg.solve(inverse[left[:, None], left], weights[left])
+                    level = LEVEL * (weights.sum(axis=0) - of_all[left] @ off)
+                    result[own_texts[left][:, None], nuggets] = yes[left] - 0.5 - off - level
         return result
 
     def _as_vectors(self, texts: Sequence[Grams]) -> csr_array:
@@ -142,14 +143,17 @@ class JudgedTexts:
 
     @cached_property
     def regression(self) -> Vector:
-        """Kernel ridge regression of the verdicts, less the base rate, on the judged texts: judged texts × nuggets. Of
-        each nugget by the texts that were judged for it."""
-        base = (self.yes.sum(axis=0) + 0.5) / (self.decided.sum(axis=0) + 1)
-        return self._kernel.solve(self.yes - self.decided * base)
+        """Kernel ridge regression of the verdicts on the judged texts: judged texts × nuggets. Of each nugget by the
+        texts that were judged for it.
+
+        A level that all texts share is fitted beside it and left out: how often a nugget is found at all is its effect
+        in the model. Otherwise the little that texts on one subject have in common would say it once more; and in a
+        text whose own verdict is left out it would say the opposite, because the others have one yes less."""
+        return self._kernel.solve(self.decided * (self.yes - 0.5))
 
     @cached_property
     def _kernel(self) -> _Kernel:
-        kernel = (self.vectors @ self.vectors.T).toarray()
+        kernel = (self.vectors @ self.vectors.T).toarray() + LEVEL
         kernel[np.diag_indices_from(kernel)] += RIDGE
         return _Kernel(kernel, self.decided > 0)
 

@@ -15,7 +15,7 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Run, Vector
+from nuggeteer.records import AnswerKey, Ints, Run
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, answer_key, forms_and_lengths
 from nuggeteer.scoring.units import BestPairs, names_of
@@ -23,8 +23,6 @@ from nuggeteer.text import verdict_form
 from nuggeteer.thresholds.model import AnswerSet, Build, Evidence, Keys, Units, size_of
 from nuggeteer.thresholds.prior import Prior, prior_for
 from nuggeteer.thresholds.rows import joined, key_of
-
-LITTLE = 0.2  # of log odds by the regression, before they are weighed
 
 
 def builds_of(collection: Collection, known: VerdictIndex) -> tuple[tuple[Build, ...], Ints]:
@@ -64,26 +62,20 @@ def marked(collection: Collection, known: VerdictIndex) -> tuple[MarkedSpan, ...
     return tuple(found)
 
 
-def beyond_little(carried: Vector) -> Vector:
-    """Of what a regression on others' texts carries over, what is beyond the little that all texts have in common.
-
-    That little says how many others have the nugget, which the nugget's effect knows as well: whichever system has it
-    sees it more rarely in the others. So a model would learn that it speaks against a nugget, and believe the opposite
-    of a judged text in slightly other words."""
-    return np.asarray(np.sign(carried) * np.maximum(np.abs(carried) - LITTLE, 0.0))
-
-
 def gather_evidence(
     collection: Collection,
     matcher: Matcher,
     known: VerdictIndex,
     jobs: int = 1,
     by: Literal["answer", "response"] = "answer",
+    carried_over: bool = True,
 ) -> Evidence:
     """All that humans decided. What was judged of an answer is one unit, which has the nugget if some of its responses
     do: a yes settles a nugget and a no does not, so settled nuggets alone would mostly be those that were found. By
-    response, each judged text is a unit of its own, as the paper has it, and nothing is carried over to it: models are
-    compared, and guesses checked, on systems that are left out."""
+    response, each judged text is a unit of its own, as the paper has it.
+
+    Verdicts on other systems' texts are carried over to each unit, as they will be to the answers of a build that
+    nobody read. Whoever leaves out systems afterwards wants nothing carried over: it might be theirs."""
     key = collection.key
     builds, build = builds_of(collection, known)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
@@ -94,12 +86,10 @@ def gather_evidence(
     of_text = build * len(key.questions) + known.question if by == "answer" else np.arange(len(known.texts))
     answer = np.unique(of_text, return_inverse=True)[1]
     carried = None
-    if matcher.uses_judgements and by == "answer":
+    if matcher.uses_judgements and carried_over:
         runs = [builds[number].run for number in build.tolist()]
         carried = matcher.left_out(known.texts, known.question, runs)
         carried = None if carried is None else np.nan_to_num(carried)
-        if carried is not None and matcher.scores_overlap:
-            carried = beyond_little(carried)
     names = names_of(matches.names, matcher.judges)
     cell = answer[row[pair]] * len(key.nuggets) + nugget[pair]
     own = BestPairs.of(cell, pair, matches.scores, carried, matcher.opinions(known.texts, known.question))

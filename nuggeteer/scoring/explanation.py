@@ -19,18 +19,18 @@ LONGEST = 300  # words of texts that are compared word by word; the time grows w
 
 
 class Explainer:
-    """Explains the scores of a collection's matcher, if the matcher has explanations. `carried_weight` tells what log
-    odds that are carried over are multiplied by."""
+    """Explains the scores of a collection's matcher, if the matcher has explanations. `worth` tells what carried-over
+    evidence adds to the log odds."""
 
     def __init__(
         self,
         matcher: Matcher,
         marker: Marker,
         collection: Collection,
-        carried_weight: Callable[[], float] = lambda: 1.0,
+        worth: Callable[[float], float] = float,
     ) -> None:
         self._matcher, self._marker, self._collection = matcher, marker, collection
-        self._carried_weight = carried_weight
+        self._worth = worth
         self._written: tuple[int, dict[str, str]] = -1, {}  # of the question explained last
         self._whole: dict[tuple[str, int], Explanation | None] = {}
 
@@ -52,7 +52,8 @@ class Explainer:
     def _weighed(self, found: Explanation) -> tuple[WordEvidence, ...]:
         if found.unit != LOG_ODDS:
             return found.words
-        weight = self._carried_weight()
+        carried = sum(word.weight for word in found.words)
+        weight = self._worth(carried) / carried if carried else 0.0
         return tuple(word._replace(weight=word.weight * weight) for word in found.words)
 
     def _as_written(self, similar: SimilarText, text: str, nugget: int) -> SimilarText:

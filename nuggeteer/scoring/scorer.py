@@ -32,6 +32,7 @@ from nuggeteer.scoring.matched_run import MatchedRun, read
 from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
+from nuggeteer.scoring.units import hint_and_rest
 from nuggeteer.scoring.word_weights import keep, remembered
 from nuggeteer.settings import IntervalMethod, Match
 from nuggeteer.statistics.intervals import DRAWS, question_draws
@@ -178,11 +179,14 @@ class Scorer(Shown):
         """Explains guesses."""
         from nuggeteer.scoring.explanation import Explainer
 
-        return Explainer(self.matcher, self.marker, self.collection, self.carried_weight)
+        return Explainer(self.matcher, self.marker, self.collection, self.worth_of_carried)
 
-    def carried_weight(self) -> float:
-        """What log odds that are carried over are worth on this collection."""
-        return self.model.weight("carried") if isinstance(self.model, SmoothFit) else 0.0
+    def worth_of_carried(self, carried: float) -> float:
+        """What is carried over, in log odds of this collection."""
+        if not isinstance(self.model, SmoothFit):
+            return 0.0
+        hint, rest = hint_and_rest(np.asarray(carried))
+        return float(self.model.weight("hint") * hint + self.model.weight("carried") * rest)
 
     @cached_property
     def noise(self) -> VerdictNoise:
@@ -289,7 +293,7 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
     )
     matcher = make(material(collection, known))
-    evidence = gather_evidence(collection, matcher, known, jobs, "response")
+    evidence = gather_evidence(collection, matcher, known, jobs, "response", carried_over=False)
     compared, chosen = compare(evidence, prior_of(matcher))
     groups = len(np.unique(evidence.group))
     return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)

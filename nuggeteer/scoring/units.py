@@ -20,6 +20,7 @@ from nuggeteer.thresholds.model import Keys
 from nuggeteer.thresholds.prior import INTERCEPT, OF_ANSWERS, READ_IT, SAYS_YES
 from nuggeteer.thresholds.public_prior import JUDGE
 
+LITTLE = 0.2  # of log odds that the regression on judged texts carries over, before they are weighed
 LONGEST, SHORTEST = 2.0, -1.5  # sizes: of other lengths public data says nothing
 MOST = 16  # pieces of an answer: those with the smallest numbers, so that like answers have like pieces
 FEW = 8  # responses of an answer that are cut into sentences
@@ -58,9 +59,16 @@ class BestPairs:
     def clues(self, words: Vector, size: Vector) -> Vector:
         """cells × clues, in the order of `names_of`. `words` and `size` are those of the best pairs."""
         size = np.clip(size.astype(float), SHORTEST, LONGEST)
-        own = np.stack([np.log(self.count), size, self.carried], axis=1)
+        own = np.stack([np.log(self.count), size, *hint_and_rest(self.carried)], axis=1)
         unread = 1 - self.opinions[:, ::2].sum(axis=1, keepdims=True)
         return np.concatenate([unread, words, own, self.opinions], axis=1, dtype=np.float32)
+
+
+def hint_and_rest(carried: Vector) -> tuple[Vector, Vector]:
+    """What is carried over, up to a little and beyond it. Likeness to many texts a little and to one text a lot are
+    different things, and a collection that has only one of them says nothing of what the other is worth."""
+    hint = np.clip(carried, -LITTLE, LITTLE)
+    return hint, carried - hint
 
 
 def _said(opinions: Vector | None, pair: Ints, begin: Ints) -> Vector:

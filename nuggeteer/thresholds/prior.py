@@ -21,7 +21,10 @@ from nuggeteer.thresholds.model import Matrix
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, JUDGE, SPREADS
 
 INTERCEPT: Final = "one"
-OF_ANSWERS: Final = ("responses", "size", "carried")
+OF_ANSWERS: Final = ("responses", "size", "hint", "carried")
+# Likeness to texts that have a nugget never speaks against it. The likelihood alone may say so: where one answer has a
+# nugget, fewer of the others do.
+POSITIVE: Final = ("hint", "carried")
 # The clues of a usual answer. The level is that of such an answer, so that it says little of the weights.
 USUAL: Final = {
     "window": 0.4,
@@ -60,6 +63,11 @@ class Prior(Shown):
         return f"prior({','.join(self.names)};{','.join(f'{value:.4g}' for value in values)})"
 
     @property
+    def positive(self) -> list[int]:
+        """The places of the clues whose weights are positive."""
+        return [self.names.index(name) for name in POSITIVE if name in self.names]
+
+    @property
     def spreads(self) -> tuple[float, float, float, float, float]:
         return self.nugget, self.question, self.system, self.build, self.answer
 
@@ -78,7 +86,7 @@ def prior_for(names: Sequence[str], scores_overlap: bool) -> Prior:
     for i, name in enumerate(names):
         level[i] = name == INTERCEPT or name.endswith(READ_IT)
         if name in public:
-            of_others = name == "carried" and not scores_overlap
+            of_others = name in ("hint", "carried") and not scores_overlap
             mean[i], spread[i] = LOG_ODDS if of_others else public[name]
             spread[i] *= 1.0 if scores_overlap else np.sqrt(DOUBT)
         else:

@@ -145,8 +145,9 @@ class _Core:
     def __init__(self, prior: Prior, systems: int, builds: int) -> None:
         self.clues, self.systems, self.builds = len(prior.b), systems, builds
         self.size = self.clues + systems + builds
-        self._b_precision = np.linalg.inv(prior.b_covariance)
+        self._b_covariance, self._b_precision = prior.b_covariance, np.linalg.inv(prior.b_covariance)
         self._b = prior.b
+        self._positive = prior.positive
         self.mean: Vector = np.zeros(self.size)
         self.covariance: Matrix = np.eye(self.size)
         self.log_normaliser = 0.0
@@ -180,6 +181,21 @@ class _Core:
         self.log_normaliser = 0.5 * (
             log_prior - float(np.linalg.slogdet(precision)[1]) + float(told @ self.mean) - at_prior
         )
+        for clue in self._positive:
+            self._be_positive(clue)
+
+    def _be_positive(self, clue: int) -> None:
+        """Make the posterior that of a weight which is known to be positive: normal, with the moments of what is left
+        of it above 0."""
+        spread = np.sqrt(self.covariance[clue, clue])
+        ratio = self.mean[clue] / spread
+        log_above = float(scipy.special.log_ndtr(ratio))
+        rise = np.exp(-0.5 * ratio**2 - log_above) / np.sqrt(2 * np.pi)
+        per = self.covariance[clue] / spread
+        self.mean = self.mean + per * rise
+        self.covariance = self.covariance - np.outer(per, per) * rise * (ratio + rise)
+        prior = self._b[clue] / np.sqrt(self._b_covariance[clue, clue])
+        self.log_normaliser += log_above - float(scipy.special.log_ndtr(prior))
 
     def of_batch(self, batch: _Batch) -> tuple[Vector, Matrix, Matrix]:
         """b, the means of s = v + w of a batch's answers, and the covariance of b and s by question."""

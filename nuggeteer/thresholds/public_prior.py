@@ -12,6 +12,7 @@ BY_WORDS: Final[dict[str, tuple[float, float]]] = {
     "numbers": (-0.849, 0.734),
     "responses": (0.755, 0.517),
     "size": (0.444, 0.791),
+    "hint": (4.0, 3.0),
     "carried": (4.0, 3.0),
 }
 BY_SCORE: Final[dict[str, tuple[float, float]]] = {
@@ -20,6 +21,7 @@ BY_SCORE: Final[dict[str, tuple[float, float]]] = {
     "score": (2.017, 2.505),
     "responses": (0.817, 0.566),
     "size": (0.182, 0.596),
+    "hint": (4.0, 3.0),
     "carried": (4.0, 3.0),
 }
 JUDGE: Final[dict[str, tuple[float, float]]] = {"weight": (1.9, 0.7), "level": (-0.5, 0.9), "correlation": (0.44, 0.0)}

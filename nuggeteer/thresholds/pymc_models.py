@@ -177,8 +177,14 @@ def _smooth(evidence: Evidence, prior: Prior) -> pm.Model:
     nugget = evidence.nugget
     of = (nugget, evidence.question_of_nugget[nugget], places.system, places.build, places.answer)
     root = np.linalg.cholesky(prior.b_covariance)
+    positive = prior.positive
+    spread_of = np.sqrt(np.diag(prior.b_covariance))
     with pm.Model() as model:
-        b = pm.Deterministic("b", prior.b + pt.dot(root, pm.Normal("b_raw", shape=len(prior.b))))
+        b = prior.b + pt.dot(root, pm.Normal("b_raw", shape=len(prior.b)))
+        if positive:  # which go with no other weight
+            above = pm.TruncatedNormal("above", prior.b[positive], spread_of[positive], lower=0, shape=len(positive))
+            b = pt.set_subtensor(b[positive], above)
+        b = pm.Deterministic("b", b)
         logit = pt.dot(evidence.units.clues.astype(float), b)
         for name, spread, size, which in zip(SPREADS, prior.spreads, sizes, of, strict=True):
             # As much as `weight` observed effects would say of the spread.

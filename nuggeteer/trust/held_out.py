@@ -25,7 +25,9 @@ class HeldOutGuesses:
     def __init__(self, scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> None:
         self.scorer = scorer
         known: VerdictIndex = scorer.known
-        self.evidence = gather_evidence(scorer.collection, scorer.matcher, known, scorer.jobs, "response")
+        self.evidence = gather_evidence(
+            scorer.collection, scorer.matcher, known, scorer.jobs, "response", carried_over=False
+        )
         self.decided = np.flatnonzero(known.taught != UNKNOWN)
         counts = scorer.key.counts[known.question]
         self._begin, _ = ragged(scorer.key.offsets[known.question], counts)

@@ -76,7 +76,9 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
             return _trust(stored["trust"])
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response")
+    evidence = gather_evidence(
+        scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response", carried_over=False
+    )
     if not len(evidence):
         return None
     judged = len(np.unique(evidence.nugget))

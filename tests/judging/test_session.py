@@ -674,7 +674,9 @@ def test_what_spoke_for_a_guess_is_shown_with_it_and_not_before(learned):
     state, card = session.state, session.card()
     assert card.explanation.unit == "log odds"
     best = state.run(0).texts[state.best_response(0, session.nugget)]
-    alone, weight = state.scorer.matcher.explain(best, session.nugget).words, state.scorer.carried_weight()
+    alone = state.scorer.matcher.explain(best, session.nugget).words
+    carried = sum(word.weight for word in alone)
+    weight = state.scorer.worth_of_carried(carried) / carried
     assert card.explanation.words == tuple(word._replace(weight=word.weight * weight) for word in alone)
     lines = [line.plain for line in notes(card, 78)]
     assert any(line.startswith("  words: ") or line.startswith("  lacking: ") for line in lines)

@@ -67,7 +67,8 @@ def test_the_first_yes_speaks_for_a_text_that_says_it_in_other_words(night):
 
 def carried_by(matched):
     """What is carried over to each nugget that is guessed."""
-    return np.where(matched.best >= 0, matched.clues[:, matched.names.index("carried")], np.nan)
+    clues = sum(matched.clues[:, matched.names.index(name)] for name in ("hint", "carried"))
+    return np.where(matched.best >= 0, clues, np.nan)
 
 
 def test_what_was_judged_is_carried_over_to_texts_like_it(night):

@@ -8,8 +8,9 @@ import pytest
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.memory import make_run
 from nuggeteer.collection.sample import copy_sample
-from nuggeteer.scoring.evidence import LITTLE, beyond_little, gather_evidence
+from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.trust.crossval import without
 
 NUGGETS = [{"qid": "q", "nugget": n, "text": t} for n, t in (("1", "a red fox"), ("2", "two birds"))]
 TEXTS = ["a red fox came", "it rained", "two birds sang", "nothing more"]
@@ -47,6 +48,26 @@ def test_what_is_asked_of_a_run_has_the_clues_that_it_had_as_evidence(collect):
     assert evidence.units.answers.key.tolist() == units.answers.key.tolist()
 
 
+@pytest.mark.parametrize("system", ["aurora", "dune"])
+def test_others_verdicts_say_as_much_of_a_judged_answer_as_of_one_that_nobody_judged(scorer, system):
+    """What is carried over to a system as evidence is what would be if the system had not been judged. With a part of
+    it left out on one side, ten runs of TREC TS 2014 were guessed 0.08 too high."""
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known)
+    other = Scorer(without(scorer.collection, system))
+    matched = other.read(system)
+    units = evidence.units
+    own = [number for number, build in enumerate(units.answers.builds) if build.run == system]
+    of_system = np.isin(units.answers.build[units.answer], own)
+    nuggets = units.nugget[of_system]
+    open_ = matched.open_nuggets[nuggets]
+    assert open_.mean() > 0.9
+    asked = matched.units(other.key, nuggets[open_])
+    carried = [scorer.model.names.index(name) for name in ("hint", "carried")]
+    found = units.clues[of_system][open_][:, carried]
+    assert np.abs(found).max() > 0.1
+    np.testing.assert_allclose(found, asked.clues[:, carried], atol=2e-4)
+
+
 def test_an_answer_that_says_nothing_has_nothing(scorer):
     """In a collection where each judged answer has several responses."""
     collection, key = scorer.collection, scorer.key
@@ -69,19 +90,8 @@ def test_judged_answers_in_slightly_other_words_are_believed_as_they_were_judged
     assert chance[open_ & true].mean() > chance[open_ & ~true].mean() + 0.25
 
 
-def test_the_little_that_all_texts_have_in_common_teaches_nothing(scorer):
-    matcher, run = scorer.matcher, scorer.collection.run("build-103")
-    carried = matcher.carried(run.normalised_texts, run.question)
-    clue = beyond_little(carried)
-    np.testing.assert_array_equal(clue[np.abs(carried) <= LITTLE], 0)
-    much = np.abs(carried) > LITTLE
-    assert 0 < much.mean() < 0.5
-    np.testing.assert_allclose(np.abs(carried[much]) - np.abs(clue[much]), LITTLE)
-    assert (np.sign(clue[much]) == np.sign(carried[much])).all()
-
-
-def test_by_response_each_judged_text_is_a_unit_to_which_nothing_is_carried_over(scorer):
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
+def test_by_response_each_judged_text_is_a_unit_to_which_nothing_need_be_carried_over(scorer):
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response", carried_over=False)
     texts, own = len(scorer.known.texts), evidence.units
     assert len(np.unique(own.answer)) <= texts
     names = scorer.read("build-103").names

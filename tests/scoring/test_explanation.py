@@ -199,9 +199,12 @@ def test_the_words_add_up_to_what_similar_texts_add(explained):
 def test_words_weigh_what_they_are_worth_on_this_collection(explained, learned):
     scorer, cases = explained
     text, nugget, found = cases[0]
-    twice = Explainer(scorer.matcher, scorer.marker, learned, lambda: 2.0)(text, nugget)
-    assert [word.weight for word in twice.words] == [2 * word.weight for word in found.words]
-    assert scorer.carried_weight() == scorer.model.b[scorer.model.names.index("carried")]
+    twice = Explainer(scorer.matcher, scorer.marker, learned, lambda carried: 2 * carried)(text, nugget)
+    assert [word.weight for word in twice.words] == pytest.approx([2 * word.weight for word in found.words])
+    little, much = (scorer.model.b[scorer.model.names.index(name)] for name in ("hint", "carried"))
+    for carried in (-0.5, -0.1, 0.15, 0.7):
+        beyond = np.sign(carried) * max(abs(carried) - 0.2, 0)
+        assert scorer.worth_of_carried(carried) == pytest.approx(little * (carried - beyond) + much * beyond)
 
 
 def test_the_judged_responses_are_the_nearest(explained):

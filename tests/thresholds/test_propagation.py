@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from nuggeteer.thresholds.model import AnswerSet, Build, Units
 from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.propagation import ROUNDS, enough_of, fit_smooth
-from tests.thresholds.worlds import SPREADS, World, covariance, world
+from tests.thresholds.worlds import SPREADS, World, covariance, evidence_of, world
 
 # Two clues; as a collection has them.
 PRIOR = Prior(("one", "window"), np.array([-0.8, 3.0]), np.array([[1.0, -0.4], [-0.4, 2.0]]), 1.2, 0.7, 0.3, 0.4, 0.8)
@@ -306,3 +306,27 @@ def test_of_much_evidence_each_build_keeps_as_much_as_any_other(most):
     own = np.bincount(build[kept], minlength=4)
     share = max(s for s in range(100) if np.minimum(sizes, s).sum() <= most)
     assert own.tolist() == np.minimum(sizes, share).tolist()
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.0, -2.0])
+def test_a_weight_that_cannot_be_negative_is_not(weight):
+    """Where effects are next to nothing, the model is a logistic regression: by brute force on a grid of the weights'
+    values, all above 0 of the second. Of the names of the prior's clues, `carried` says so."""
+    tiny = dict.fromkeys(("nugget", "question", "system", "build", "answer"), 1e-3)
+    prior = Prior(("one", "carried"), np.array([-0.5, 1.0]), np.diag([1.0, 1.5**2]), **tiny, weight=1e12)
+    rng = np.random.default_rng(0)
+    clue = rng.normal(size=60)
+    evidence = evidence_of(clue, rng.random(60) < expit(-0.3 + weight * clue), np.arange(60))
+    fit = fit_smooth(evidence, prior)
+    level, slope = np.meshgrid(np.linspace(-4, 4, 401), np.linspace(0, 9, 3601), indexing="ij")
+    log_mass = -0.5 * ((level + 0.5) ** 2 + ((slope - 1) / 1.5) ** 2)
+    for value, yes in zip(clue, evidence.yes, strict=True):
+        log_mass += log_expit(np.where(yes, 1, -1) * (level + slope * value))
+    mass = np.exp(log_mass - log_mass.max())
+    mass /= mass.sum()
+    for place, values in enumerate((level, slope)):
+        mean = (mass * values).sum()
+        spread = np.sqrt((mass * (values - mean) ** 2).sum())
+        assert fit.b[place] == pytest.approx(mean, abs=0.1 * spread)
+        assert np.sqrt(fit.core_covariance[place, place]) == pytest.approx(spread, rel=0.1)
+    assert fit.weight("carried") > 0
