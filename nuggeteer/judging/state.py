@@ -19,7 +19,7 @@ from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.reading import Pace, pace_of
 from nuggeteer.judging.suggest import MOST, ReadingCard, ReadingOrder, outcomes_of
 from nuggeteer.matching.base import Explanation
-from nuggeteer.matching.marks import Marker, Span
+from nuggeteer.matching.marks import Span
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Run, Vector, number_or_none
 from nuggeteer.scoring.explanation import Explainer
@@ -244,10 +244,6 @@ class JudgingState:
         first = int(self.key.offsets[self.key.question[nugget]])
         return int(self.matched_runs[side].begin[response]) + nugget - first
 
-    @cached_property
-    def _marker(self) -> Marker:
-        return Marker(self.scorer.ngrams, few=True)
-
     @property
     def _marks_basis(self) -> tuple[object, ...]:
         """What the marks depend on."""
@@ -257,7 +253,7 @@ class JudgingState:
     def marks(self, text: str, nugget: int) -> tuple[Span, ...]:
         """The spans of the words that made the match score."""
         if (nugget, text) not in self._marked:
-            self._marked[nugget, text] = self._marker(text, nugget)
+            self._marked[nugget, text] = self.scorer.marker(text, nugget)
         return self._marked[nugget, text]
 
     def explanation(self, text: str, nugget: int) -> Explanation | None:
@@ -269,7 +265,7 @@ class JudgingState:
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self.scorer.matcher, self._marker, self.collection, self.scorer.worth_of_carried)
+        return Explainer(self.scorer.matcher, self.scorer.marker, self.collection, self.scorer.worth_of_carried)
 
     @cached_property
     def _examples(self) -> dict[tuple[str, str], dict[str, str]]:

@@ -27,9 +27,9 @@ import numpy.typing as npt
 from msgspec import structs
 
 from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Matches, Material
-from nuggeteer.matching.ngram import Gram, GramTables, NgramMatcher
+from nuggeteer.matching.ngram import Gram, GramWeights, NgramMatcher
 from nuggeteer.pairs import ragged
-from nuggeteer.records import Nugget, Vector
+from nuggeteer.records import Vector
 from nuggeteer.text import words
 
 
@@ -125,8 +125,8 @@ class ResponseNgrams(NgramMatcher):
     def signature(self) -> str:
         return f"{super().signature}+informative:responses"
 
-    def _tables_of(self, nuggets: Sequence[Nugget | None]) -> GramTables:
-        return GramTables(self.key, self._described(nuggets), self.settings.n, self._idf, carriers=self._carriers)
+    def _weights(self, question: int, nuggets: Sequence[Sequence[Sequence[Gram]]]) -> GramWeights:
+        return GramWeights(nuggets, self._idf, carriers=self._carriers[question])
 
     @cached_property
     def _carriers(self) -> list[dict[Gram, Set[int]]]:

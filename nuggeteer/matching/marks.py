@@ -24,10 +24,10 @@ _word = re.compile(r"\w+")
 
 
 class Marker:
-    """Finds the words of a text that the matcher counted; of `few` questions at a time, if somebody reads them."""
+    """Finds the words of a text that the matcher counted."""
 
-    def __init__(self, matcher: NgramMatcher, few: bool = False) -> None:
-        self._matcher, self._few = matcher, few
+    def __init__(self, matcher: NgramMatcher) -> None:
+        self._matcher = matcher
         self._grams: dict[int, tuple[set[Gram], set[str]]] = {}
 
     def __call__(self, text: str, nugget: int) -> tuple[Span, ...]:
@@ -51,7 +51,7 @@ class Marker:
     def _telling(self, nugget: int) -> set[Gram]:
         """The nugget's n-grams that have enough weight in its match score."""
         found: set[Gram] = set()
-        for weights in self._matcher.shares(nugget, self._few):
+        for weights in self._matcher.shares(nugget):
             least = TELLING * sum(weights.values()) / max(len(weights), 1)
             found |= {gram for gram, weight in weights.items() if weight > 0 and weight >= least}
         return found

@@ -19,7 +19,7 @@ level n is a word after one of level n − 1: a trie, which is held in sorted ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 
@@ -41,6 +41,36 @@ STOP = -2
 NOBODY: Set[int] = frozenset()
 
 
+class GramWeights:
+    """What the n-grams of a question's descriptions weigh: W·I."""
+
+    def __init__(
+        self,
+        nuggets: Sequence[Sequence[Sequence[Gram]]],
+        idf: Idf | None,
+        informative: bool = True,
+        carriers: Mapping[Gram, Set[int]] | None = None,
+    ) -> None:
+        """`nuggets` are the question's, each with the n-grams of its descriptions. `carriers` says which nuggets of the
+        key count as having an n-gram, if not those whose descriptions have it."""
+        self.having = Counter(chain.from_iterable(set(chain.from_iterable(own)) for own in nuggets))
+        self._size, self._carriers = len(nuggets), carriers
+        words = {word for gram in self.having for word in gram}
+        of_word = dict.fromkeys(words, 1.0) if idf is None else {word: idf[word] for word in words}
+        self._weight = {
+            gram: (1 - (others - 1) / len(nuggets) if informative and carriers is None else 1.0)
+            * (1.0 if idf is None else sum((of_word[word] for word in gram), 0.0))
+            for gram, others in self.having.items()
+        }
+
+    def of(self, nugget: int, grams: Iterable[Gram]) -> Mapping[Gram, float]:
+        """Of the n-grams of a description of one of its nuggets, by its position in the key."""
+        if self._carriers is None:
+            return {gram: self._weight[gram] for gram in grams}
+        others = {gram: len(self._carriers.get(gram, NOBODY) - {nugget}) for gram in grams}
+        return {gram: self._weight[gram] * (1 - count / self._size) for gram, count in others.items()}
+
+
 class GramTables:
     """`vocabulary` has the numbers of each question's words, `tries` the codes of each level's n-grams in order.
 
@@ -52,12 +82,10 @@ class GramTables:
         key: AnswerKey,
         descriptions: Sequence[Sequence[Sequence[Gram]]],
         n: int,
-        idf: Idf | None,
-        informative: bool = True,
-        carriers: Sequence[Mapping[Gram, Set[int]]] | None = None,
+        weights: Callable[[int, Sequence[Sequence[Sequence[Gram]]]], GramWeights],
     ) -> None:
-        """`descriptions` are empty for questions with which no text is matched. `carriers` says for each question which
-        nuggets count as having an n-gram, if not those whose descriptions have it."""
+        """`descriptions` are empty for questions with which no text is matched. `weights` weighs those of a
+        question."""
         per_nugget = np.array([len(own) for own in descriptions], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(per_nugget)])
         self._key, self.single = key, bool((per_nugget <= 1).all())
@@ -74,26 +102,15 @@ class GramTables:
         tries: list[list[int]] = [list(range(self.words)), *([] for _ in range(1, n))]
         # For each level: the number of an n-gram, a description that has it, and its weight there.
         entries: list[list[tuple[int, int, float]]] = [[] for _ in range(n)]
-        of_word: dict[str, float] = {}
         column = 0
         for question, (begin, end) in enumerate(pairwise(offsets)):
             nuggets = descriptions[begin:end]
             if not any(nuggets):
                 continue
-            having = Counter(chain.from_iterable(set(chain.from_iterable(own)) for own in nuggets))
-            if idf is not None:
-                of_word.update((word, idf[word]) for gram in having for word in gram if word not in of_word)
-            number = self._numbered(question, having, tries)
-            weight = {
-                gram: (1 - (others - 1) / len(nuggets) if informative and carriers is None else 1.0)
-                * (1.0 if idf is None else sum((of_word[word] for word in gram), 0.0))
-                for gram, others in having.items()
-            }
+            weight = weights(question, nuggets)
+            number = self._numbered(question, weight.having, tries)
             for nugget, grams in ((begin + i, grams) for i, own in enumerate(nuggets) for grams in own):
-                worth = weight
-                if carriers is not None:
-                    others = {gram: len(carriers[question].get(gram, NOBODY) - {nugget}) for gram in grams}
-                    worth = {gram: weight[gram] * (1 - others[gram] / len(nuggets)) for gram in grams}
+                worth = weight.of(nugget, grams)
                 for level in range(n):
                     own = sorted((number[gram], worth[gram]) for gram in grams if len(gram) == level + 1)
                     entries[level] += [(place, column, value) for place, value in own]
@@ -146,21 +163,6 @@ class GramTables:
         place = np.repeat(start[text], count) + weights.column[entry]
         return np.asarray(np.bincount(place, weights.value[entry], size), dtype=float)
 
-    def shares(self, question: int, column: int, grams: Sequence[Gram]) -> dict[Gram, float]:
-        """What each n-gram of a description adds to its score."""
-        vocabulary, number, result = self.vocabulary[question], dict[Gram, int](), dict[Gram, float]()
-        for level, trie in enumerate(self.tries):
-            own = [gram for gram in grams if len(gram) == level + 1]
-            places = [vocabulary[gram[-1]] for gram in own]
-            if level:
-                codes = [number[gram[:-1]] * self.words + word for gram, word in zip(own, places, strict=True)]
-                places = np.searchsorted(trie, codes).tolist()
-            number.update(zip(own, places, strict=True))
-            weights = self._weights[level].of_description(column)
-            result.update((gram, weights[place]) for gram, place in zip(own, places, strict=True))
-        total = float(self.total[column])
-        return {gram: weight / total for gram, weight in result.items()}
-
 
 class _Weights:
     """n-grams × descriptions, sparse: the entries of n-gram i begin at `begin[i]`."""
@@ -171,19 +173,6 @@ class _Weights:
         self.begin: Ints = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=grams))])
         self.column = np.array([column for _, column, _ in entries], dtype=np.int64)[order]
         self.value: Vector = np.array([value for _, _, value in entries], dtype=float)[order]
-
-    def of_description(self, column: int) -> dict[int, float]:
-        """The weights of the n-grams of a description, by their numbers."""
-        description, number, value = self._by_description
-        own = slice(*np.searchsorted(description, [column, column + 1]).tolist())
-        return dict(zip(number[own].tolist(), value[own].tolist(), strict=True))
-
-    @cached_property
-    def _by_description(self) -> tuple[Ints, Ints, Vector]:
-        """All entries in the order of descriptions: the description, the number of the n-gram and its weight."""
-        order = np.argsort(self.column, kind="stable")
-        number = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
-        return self.column[order], number[order], self.value[order]
 
 
 CHUNK = 1024  # texts scored at once: their arrays fit the processor's cache
@@ -205,6 +194,8 @@ class NgramMatcher(Matcher):
         self._bases: dict[int, str] = {}  # what the scores of a question depend on
         self._made = 0
         self._last: tuple[Ints, GramTables] | None = None
+        # The question whose descriptions were asked for last: their n-grams, and what these weigh.
+        self._weighed: tuple[int, list[list[list[Gram]]], GramWeights] | None = None
 
     @cached_property
     def _tables(self) -> GramTables:
@@ -230,7 +221,10 @@ class NgramMatcher(Matcher):
 
     def _tables_of(self, nuggets: Sequence[Nugget | None]) -> GramTables:
         """Tables of the key with these of its nuggets."""
-        return GramTables(self.key, self._described(nuggets), self.settings.n, self._idf, self.informative)
+        return GramTables(self.key, self._described(nuggets), self.settings.n, self._weights)
+
+    def _weights(self, question: int, nuggets: Sequence[Sequence[Sequence[Gram]]]) -> GramWeights:
+        return GramWeights(nuggets, self._idf, self.informative)
 
     def _described(self, nuggets: Sequence[Nugget | None]) -> list[list[list[Gram]]]:
         return [[self._grams(d) for d in nugget.descriptions] if nugget else [] for nugget in nuggets]
@@ -282,13 +276,15 @@ class NgramMatcher(Matcher):
         ]
         return Explanation(SHARE, tuple(sorted(evidence, key=lambda word: -abs(word.weight))))
 
-    def shares(self, nugget: int, alone: bool = False) -> list[dict[Gram, float]]:
-        """For each description of a nugget, its n-grams and how much each adds to the match score. `alone` says that
-        few other questions will be asked about."""
-        tables = self._only_for(self.key.question[nugget : nugget + 1]) if alone else self._tables
-        question, begin = int(self.key.question[nugget]), int(tables.nugget_begin[nugget])
-        descriptions = self.key.nuggets[nugget].descriptions
-        return [tables.shares(question, column, self._grams(d)) for column, d in enumerate(descriptions, begin)]
+    def shares(self, nugget: int) -> list[dict[Gram, float]]:
+        """For each description of a nugget, its n-grams and how much each adds to the match score."""
+        question = int(self.key.question[nugget])
+        if self._weighed is None or self._weighed[0] != question:
+            described = self._described(self.key.nuggets[slice(*self.key.offsets[question : question + 2])])
+            self._weighed = question, described, self._weights(question, described)
+        _, described, weights = self._weighed
+        of_each = [weights.of(nugget, grams) for grams in described[nugget - int(self.key.offsets[question])]]
+        return [{gram: weight / (sum(own.values()) or np.inf) for gram, weight in own.items()} for own in of_each]
 
     @property
     def form(self) -> Callable[[str], str]:

@@ -86,12 +86,17 @@ def test_texts_without_words_have_no_marks(collect, text):
     assert marker(collect)(text, 0) == ()
 
 
-def test_marks_of_few_questions_are_the_same(sample):
-    """From tables of one question at a time, to the bit."""
-    matcher, alone = (NgramMatcher(sample.key, Match(), background()) for _ in range(2))
-    for nugget in range(0, len(sample.key.nuggets), 7):
-        assert matcher.shares(nugget) == alone.shares(nugget, alone=True)
-    assert "_tables" not in vars(alone)
+def test_the_shares_of_the_n_grams_that_a_text_has_add_up_to_its_score(sample):
+    """Without the tables that scores come from."""
+    matcher, scored = (NgramMatcher(sample.key, Match(), background()) for _ in range(2))
+    run = sample.run("build-103")
+    scores = iter(scored.score(run.normalised_texts, run.question).tolist())
+    for text, question in zip(run.normalised_texts, run.question.tolist(), strict=True):
+        have = set(matcher._grams(text))
+        for nugget in range(*sample.key.offsets[question : question + 2].tolist()):
+            of_each = [sum(own[gram] for gram in own if gram in have) for own in matcher.shares(nugget)]
+            assert max(of_each) == pytest.approx(next(scores))
+    assert "_tables" not in vars(matcher)
 
 
 def test_what_is_remembered_of_texts_keeps_no_matcher(sample):
