@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from statistics import median
 from typing import Final
 
@@ -20,7 +22,7 @@ from nuggeteer.languages import WITHOUT_STOP_WORDS, Language
 from nuggeteer.records import AnswerKey, Run
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.settings import Match
-from nuggeteer.text import normalised, verdict_form
+from nuggeteer.text import verdict_form
 
 LEAST: Final = 3  # questions
 SHARE: Final = 0.1  # of the questions
@@ -44,6 +46,8 @@ _REFUSAL = re.compile(
 _DENIAL = re.compile(r"\b(?:it is|it's|this is) (?:not true|false|not the case|untrue|incorrect)\b|\bcontrary to\b")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|cannot|without|false|untrue|incorrect)\b|n't\b")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_END = re.compile(r"[.!?](?:\s|$)|\n")
+_WORD = re.compile(r"[\w'’]+")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,22 @@ class StrangeAnswers:
     what: str
     questions: tuple[int, ...]
     empty: bool = False
+
+
+class _Answer(str):
+    """An answer's normalised text. What several signs look at is worked out once."""
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        return [sentence for sentence in _SENTENCE.split(self) if sentence.strip()]
+
+    @cached_property
+    def length(self) -> int:
+        """In words."""
+        return len(self.split())
+
+
+Pair = tuple[_Answer, _Answer]  # last night's and tonight's
 
 
 def strange_night(key: AnswerKey, match: Match, old: MatchedRun, new: MatchedRun) -> tuple[StrangeAnswers, ...]:
@@ -98,46 +118,41 @@ def unread(found: Sequence[StrangeAnswers], new: MatchedRun) -> tuple[StrangeAns
     return tuple(one for one in found if judged[list(one.questions)].sum() < min(ENOUGH, len(one.questions)))
 
 
-def _text(run: Run, question: int) -> str:
-    return "\n".join(map(normalised, run.texts[slice(*run.offsets[question : question + 2])]))
+def _text(run: Run, question: int) -> _Answer:
+    return _Answer("\n".join(run.normalised_texts[slice(*run.offsets[question : question + 2])]))
 
 
 def _found(what: str, questions: tuple[int, ...], of: int) -> StrangeAnswers | None:
     return StrangeAnswers(what, questions) if len(questions) >= max(LEAST, SHARE * of) else None
 
 
-def _repeated(texts: dict[int, tuple[str, str]]) -> StrangeAnswers | None:
+def _repeated(texts: dict[int, Pair]) -> StrangeAnswers | None:
     before, after = (Counter(verdict_form(pair[side]) for pair in texts.values()) for side in (0, 1))
     often = {form for form, count in after.items() if count >= LEAST and count > 2 * before[form]}
     found = tuple(q for q, (_, new) in texts.items() if verdict_form(new) in often)
     return _found(f"{len(found)} answers say the same to different questions.", found, len(texts))
 
 
-def _more(
-    texts: dict[int, tuple[str, str]], has: Callable[[str], object], what: str, verb: str
-) -> StrangeAnswers | None:
+def _more(texts: dict[int, Pair], has: Callable[[_Answer], object], what: str, verb: str) -> StrangeAnswers | None:
     """Answers that have something that the answers before did not have."""
     found = tuple(q for q, (old, new) in texts.items() if has(new) and not has(old))
     return _found(f"{len(found)} answers {what}, and last night's {verb} not.", found, len(texts))
 
 
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
-
-
-def _refuses(text: str) -> bool:
+def _refuses(text: _Answer) -> bool:
     """Whether the first sentence says that there is no answer."""
-    return bool(_REFUSAL.search(_sentences(text)[0]))
+    return bool(_REFUSAL.search(text.sentences[0]))
 
 
-def _denies(text: str) -> bool:
+def _denies(text: _Answer) -> bool:
     """Whether most sentences are denied, or negations make a large part of the words."""
-    sentences = max(len(re.findall(r"[.!?](?:\s|$)|\n", text)), 1)
-    words = max(len(text.split()), 1)
-    return len(_DENIAL.findall(text)) >= 0.5 * sentences or (words >= 8 and len(_NEGATION.findall(text)) / words > 0.12)
+    sentences = max(len(_END.findall(text)), 1)
+    if len(_DENIAL.findall(text)) >= 0.5 * sentences:
+        return True
+    return text.length >= 8 and len(_NEGATION.findall(text)) / text.length > 0.12
 
 
-def _negated(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
+def _negated(changed: dict[int, Pair], of: int) -> StrangeAnswers | None:
     """Answers in which most sentences have a negation, where few of last night's had one; if there are many, and much
     fewer the other way round."""
     shares = {q: (_negations(old), _negations(new)) for q, (old, new) in changed.items()}
@@ -148,13 +163,12 @@ def _negated(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | N
     return _found(f"{len(more)} answers say not in most sentences, and last night's did not.", more, of)
 
 
-def _negations(text: str) -> float:
+def _negations(text: _Answer) -> float:
     """The share of sentences with a negation."""
-    sentences = _sentences(text)
-    return sum(bool(_NEGATION.search(sentence)) for sentence in sentences) / max(len(sentences), 1)
+    return sum(bool(_NEGATION.search(sentence)) for sentence in text.sentences) / max(len(text.sentences), 1)
 
 
-def _opened_alike(texts: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
+def _opened_alike(texts: dict[int, Pair], of: int) -> StrangeAnswers | None:
     """Answers most of whose sentences begin with the same words, also to other questions, where last night's did
     not."""
     before, after = ({q: _openings(pair[side]) for q, pair in texts.items()} for side in (0, 1))
@@ -169,17 +183,21 @@ def _opened_alike(texts: dict[int, tuple[str, str]], of: int) -> StrangeAnswers 
     return _found(what, found, of)
 
 
-def _openings(text: str) -> set[str]:
+def _openings(text: _Answer) -> set[str]:
     """The words with which most sentences begin."""
-    sentences = _sentences(text)
-    begun = Counter(" ".join(re.findall(r"[\w'’]+", one[:200])[:OPENING]).lower()[:60] for one in sentences)
-    return {words for words, count in begun.items() if words.count(" ") == OPENING - 1 and count > len(sentences) / 2}
+    begun = Counter(" ".join(islice(_words_in(one[:200]), OPENING)).lower()[:60] for one in text.sentences)
+    most = len(text.sentences) / 2
+    return {words for words, count in begun.items() if words.count(" ") == OPENING - 1 and count > most}
 
 
-def _shorter(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | None:
+def _words_in(text: str) -> Iterator[str]:
+    return (found[0] for found in _WORD.finditer(text))
+
+
+def _shorter(changed: dict[int, Pair], of: int) -> StrangeAnswers | None:
     if len(changed) < 0.5 * of or len(changed) < LEAST:
         return None
-    ratios = {q: len(new.split()) / max(len(old.split()), 1) for q, (old, new) in changed.items()}
+    ratios = {q: new.length / max(old.length, 1) for q, (old, new) in changed.items()}
     if median(ratios.values()) >= SHORTER:
         return None
     return StrangeAnswers(
@@ -187,7 +205,7 @@ def _shorter(changed: dict[int, tuple[str, str]], of: int) -> StrangeAnswers | N
     )
 
 
-def _another_language(changed: dict[int, tuple[str, str]], of: int, language: str) -> StrangeAnswers | None:
+def _another_language(changed: dict[int, Pair], of: int, language: str) -> StrangeAnswers | None:
     spoken = Language(language)
     usual = set() if language in WITHOUT_STOP_WORDS else spoken.stop_words()
 
@@ -195,10 +213,10 @@ def _another_language(changed: dict[int, tuple[str, str]], of: int, language: st
         words = spoken.find(text)
         return sum(word in usual for word in words) / max(len(words), 1)
 
-    def foreign(old: str, new: str) -> bool:
+    def foreign(old: _Answer, new: _Answer) -> bool:
         if _letters(new) != _letters(old):
             return True
-        return len(new.split()) >= 8 and share(old) >= USUAL and share(new) < RARE * USUAL
+        return new.length >= 8 and share(new) < RARE * USUAL and share(old) >= USUAL
 
     found = tuple(q for q, (old, new) in changed.items() if foreign(old, new))
     return _found(f"{len(found)} answers are in another language than last night's.", found, of)
@@ -212,7 +230,7 @@ def _letters(text: str) -> str:
     return letters.most_common(1)[0][0] if letters else ""
 
 
-def _unlike(changed: dict[int, tuple[str, str]], of: int, language: str) -> StrangeAnswers | None:
+def _unlike(changed: dict[int, Pair], of: int, language: str) -> StrangeAnswers | None:
     """Answers that have hardly a word in common with those of last night, or no more than answers to different
     questions have."""
     if len(changed) < 0.5 * of or len(changed) < LEAST:

@@ -208,6 +208,16 @@ def _share_of_question(spreads: Sequence[float], answers: int) -> float:
     return question**2 / (answer**2 + answers * question**2)
 
 
+@dataclass(frozen=True)
+class _DrawnQuestion:
+    """Draws of a question: t of its judged answers (answers × draws), its c, and the means of a of its judged
+    nuggets."""
+
+    answers: Matrix
+    question: Vector
+    nuggets: Matrix
+
+
 class SmoothDraws(Shown):
     """Joint draws of the core, the questions, the nuggets and the answers. What the draws of a question, a nugget, an
     answer or a build are made of belongs to it alone, so they are the same whatever else is asked."""
@@ -225,7 +235,7 @@ class SmoothDraws(Shown):
     def _set_core(self, core: Matrix) -> None:
         fit = self.fit
         self._core = core
-        self._last: tuple[int, Matrix, Vector] | None = None
+        self._last: tuple[int, _DrawnQuestion] | None = None
         self.b = np.ascontiguousarray(core[:, : len(fit.names)].T, dtype=np.float32)  # clues × draws
         self._levels = np.ascontiguousarray(fit.levels(core).T, dtype=np.float32)  # builds × draws
         self._systems = core[:, len(fit.names) : len(fit.names) + len(fit.systems)].T.astype(np.float32)
@@ -245,12 +255,16 @@ class SmoothDraws(Shown):
 
     def chances(self, units: Units) -> Matrix:
         """units × draws: the probability that the answer has the nugget."""
+        from threadpoolctl import threadpool_limits
+
         # Row by row, because the last bits of a product of matrices depend on the other rows.
         logit = np.stack([row @ self.b for row in units.clues.astype(np.float32)]) if len(units) else self._none
         answers, answer = np.unique(units.answer, return_inverse=True)
         nuggets, nugget = np.unique(units.nugget, return_inverse=True)
-        logit += self._answers(units.answers, answers)[answer]
-        logit += self._nuggets(nuggets)[nugget]
+        # The matrices are small: a second thread costs more than it brings, and may change the last bit.
+        with threadpool_limits(1):
+            logit += self._answers(units.answers, answers)[answer]
+            logit += self._nuggets(nuggets)[nugget]
         return np.asarray(scipy.special.expit(logit, out=logit))
 
     @property
@@ -282,10 +296,10 @@ class SmoothDraws(Shown):
             asked = int(answers.question[at])
             if asked in self._place:
                 part, i = self._place[asked]
-                t, c = self._question(asked)
-                place = np.flatnonzero(part.answer[i] == answers.key[at])
+                drawn = self._question(asked)
+                c, place = drawn.question, np.flatnonzero(part.answer[i] == answers.key[at])
                 if len(place):
-                    result[row] = t[place[0]]
+                    result[row] = drawn.answers[place[0]]
                     continue
             else:
                 c = np.float32(question) * self._normal(int(self.fit.question_key[asked]), 14)
@@ -316,15 +330,12 @@ class SmoothDraws(Shown):
                 part, i = self._place[asked]
                 place = np.flatnonzero(part.nugget[i] == nugget)
                 if len(place):
-                    j, t = int(place[0]), self._question(asked)[0]
-                    told = part.told[i, j] - part.weighed[i, j].astype(np.float32) @ self.b
-                    told -= part.information[i, j].astype(np.float32) @ t
-                    precision = part.precision[i, j]
-                    result[row] = told / precision + normal[row] / np.float32(np.sqrt(precision))
+                    j = int(place[0])
+                    spread = np.float32(1 / np.sqrt(part.precision[i, j]))
+                    result[row] = self._question(asked).nuggets[j] + spread * normal[row]
         return np.asarray(result)
 
-    def _question(self, question: int) -> tuple[Matrix, Vector]:
-        """t of the judged answers to a question (answers × draws), and c."""
+    def _question(self, question: int) -> _DrawnQuestion:
         if self._last is None or self._last[0] != question:
             part, i = self._place[question]
             builds, own = part.build[i], int(self.fit.question_key[question])
@@ -335,8 +346,13 @@ class SmoothDraws(Shown):
             answer = self.fit.spreads[4]
             share = _share_of_question(self.fit.spreads, len(builds))
             c = share * (t - s).sum(axis=0) + np.sqrt(share) * answer * self._normal(own, 14)
-            self._last = question, t.astype(np.float32), c.astype(np.float32)
-        return self._last[1:]
+            t = t.astype(np.float32)
+            # Of all its nuggets, whichever are asked for: the last bits of a product depend on the other rows.
+            told = part.told[i][:, None] - part.weighed[i].astype(np.float32) @ self.b
+            told -= part.information[i].astype(np.float32) @ t
+            nuggets = (told / part.precision[i][:, None]).astype(np.float32)
+            self._last = question, _DrawnQuestion(t, c.astype(np.float32), nuggets)
+        return self._last[1]
 
     def _normal(self, key: int, kind: int) -> Vector:
         return np.asarray(self._luck_rows.normal(joined(np.array([key]), kind))[0])
