@@ -20,11 +20,9 @@ all that goes with δ moves with it (`SmoothDraws.given`): both runs are drawn f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
 
 import numpy as np
 
-from nuggeteer.matching.similar_texts import GramReader, Grams
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
@@ -180,20 +178,13 @@ def _given(draws: SmoothDraws, seed: int, old: MatchedRun, new: MatchedRun, cont
 
 def _likeness(scorer: Scorer, old: MatchedRun, new: MatchedRun, changed: Bools) -> float:
     """The mean cosine of the words and pairs of words of two answers. It is told well enough by some of many."""
-    read = GramReader(scorer.material.idf, scorer.material.settings)
     cosines = []
     questions = np.flatnonzero(changed)
     for question in questions[:: len(questions) // COMPARED + 1].tolist():
-        one, other = (
-            read("\n".join(run.run.normalised_texts[slice(*run.run.offsets[question : question + 2])]))
-            for run in (old, new)
-        )
-        cosines.append(_cosine(one, other))
+        runs = (run.run.normalised_texts[slice(*run.run.offsets[question : question + 2])] for run in (old, new))
+        grams = scorer.material.grams.read(list(map("\n".join, runs)))
+        one, other = (slice(*grams.begin[i : i + 2]) for i in (0, 1))
+        _, here, there = np.intersect1d(grams.code[one], grams.code[other], True, return_indices=True)
+        # A sum in the order of codes: the change back is this change with the other sign, to the bit.
+        cosines.append(float((grams.share[one][here] * grams.share[other][there]).sum()))
     return float(np.mean(cosines))
-
-
-def _cosine(one: Grams, other: Grams) -> float:
-    # Sums that do not depend on their order, so that the change back is this change with the other sign to the bit.
-    product = fsum(weight * other[gram] for gram, weight in one.items() if gram in other)
-    lengths = fsum(w * w for w in one.values()) * fsum(w * w for w in other.values())
-    return product / lengths**0.5 if lengths else 0.0

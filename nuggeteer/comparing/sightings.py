@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -47,18 +47,23 @@ class Passage(Shown):
 class Sighting(Shown):
     """A nugget in the answer of one run, `contradicted` if the answer, by a verdict, says the opposite.
 
-    `passage` is the response that got the credit or, for a nugget that was not found, the best match; None if no
-    response has a marked word of it. `probability` is None if the model gives none. `why` makes the explanation of the
-    guess on the passage, if requested, with judged texts that are at least so similar: a page has thousands of
-    explanations, and shows them one after the other."""
+    `probability` is None if the model gives none. `look` finds the passage when somebody asks for it. `why` makes the
+    explanation of the guess on the passage, if requested, with judged texts that are at least so similar: a page has
+    thousands of explanations, and shows them one after the other."""
 
     found: bool
     known: bool
     probability: float | None
     score: float | None
-    passage: Passage | None
+    look: Callable[[], Passage | None] = field(compare=False)
     why: Callable[[float], Explanation | None] | None = field(default=None, compare=False)
     contradicted: bool = False
+
+    @cached_property
+    def passage(self) -> Passage | None:
+        """The response that got the credit or, for a nugget that was not found, the best match; None if no response has
+        a marked word of it."""
+        return self.look()
 
     @property
     def explanation(self) -> Explanation | None:
@@ -69,28 +74,30 @@ class Sighting(Shown):
 def sightings_of(marker: Marker, matched: MatchedRun, outcome: Outcome, shown: Ints) -> dict[int, Sighting]:
     """The sightings of these nuggets in the answers of a run, by their positions in the key."""
     run, nearest = matched.run, _nearest(matched, shown, len(outcome.found))
-    result = {}
-    for i in shown.tolist():
+
+    def look(i: int) -> Passage | None:
         response = int(outcome.response[i]) if outcome.found[i] else -1
         response = max(response, outcome.contradicted.get(i, -1))
         if response < 0 and (outcome.found[i] or outcome.best[i] > 0):
             response = int(nearest[i])
-        passage = None
-        if response >= 0:
-            text = run.texts[response]
-            rank = response - int(run.offsets[run.question[response]]) + 1
-            passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
-            if not (outcome.found[i] or passage.marks or i in outcome.contradicted):
-                passage = None
-        result[i] = Sighting(
+        if response < 0:
+            return None
+        text = run.texts[response]
+        rank = response - int(run.offsets[run.question[response]]) + 1
+        passage = Passage(text, marker(text, i), run.docid(response), rank, *run.context(response))
+        return passage if outcome.found[i] or passage.marks or i in outcome.contradicted else None
+
+    return {
+        i: Sighting(
             bool(outcome.found[i]),
             bool(outcome.known[i]),
             number_or_none(outcome.probability[i]),
             number_or_none(outcome.best[i]),
-            passage,
+            partial(look, i),
             contradicted=i in outcome.contradicted,
         )
-    return result
+        for i in shown.tolist()
+    }
 
 
 def of_groups(key: AnswerKey, outcome: Outcome, sightings: dict[int, Sighting]) -> dict[int, Sighting]:

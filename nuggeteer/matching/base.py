@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.idf import Idf
+from nuggeteer.matching.similar_texts import GramReader
 from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Vector
 from nuggeteer.settings import Match, Split
 
@@ -186,3 +187,8 @@ class Material:
     @cached_property
     def judged(self) -> Judged:
         return self.verdicts()
+
+    @cached_property
+    def grams(self) -> GramReader:
+        """The grams of texts, by which they are alike."""
+        return GramReader(self.idf, self.settings)

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
-from nuggeteer.matching.word_numbers import StemNumbers
+from nuggeteer.matching.word_numbers import UNKNOWN, NumberedWords
 from nuggeteer.pairs import ragged
 from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
 from nuggeteer.settings import Match
@@ -154,8 +154,8 @@ class ClueTables:
         return list(map(self._language.stem, self._language.find(normalised(text))))
 
     @cached_property
-    def _numbers(self) -> StemNumbers:
-        return StemNumbers(self._language, self.stem)
+    def _numbers(self) -> NumberedWords:
+        return NumberedWords(self._language, lambda word: self.stem.get(self._language.stem(word), UNKNOWN))
 
     def clues(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector:
         """For each normalised text and each nugget of its question, one after the other: pairs × CLUES."""

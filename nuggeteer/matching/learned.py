@@ -34,7 +34,7 @@ from nuggeteer.matching.base import (
 )
 from nuggeteer.matching.clues import CLUES, ClueTables
 from nuggeteer.matching.marks import as_written
-from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, GramReader, Grams, JudgedTexts
+from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, JudgedTexts
 from nuggeteer.pairs import ragged
 from nuggeteer.records import Ints, Vector
 from nuggeteer.text import normalised
@@ -50,9 +50,8 @@ class LearnedMatcher(Matcher):
     def __init__(self, material: Material) -> None:
         self._material, self._key = material, material.key
         self._language = Language(material.settings.language)
-        self._read = GramReader(material.idf, material.settings)
+        self._read = material.grams
         self._questions: dict[int, JudgedTexts] = {}
-        self._last_read: dict[str, Grams] = {}  # the judged texts of one question
         self._explained: _ExplainedQuestion | None = None
 
     @property
@@ -87,9 +86,8 @@ class LearnedMatcher(Matcher):
         with _one_thread():
             for number, rows in zip(numbers.tolist(), np.split(order, start)[1:], strict=True):
                 if number in self._judged_rows:
-                    about = self._question(number)  # which reads the judged texts
-                    grams = [self._last_read.get(texts[row]) or self._read(texts[row]) for row in rows.tolist()]
-                    predictions = about.predictions(grams)
+                    own = self._read.read([texts[row] for row in rows.tolist()])
+                    predictions = self._question(number).predictions(own)
                     result[begin[rows][:, None] + np.arange(predictions.shape[1])] = predictions
         return np.round(result, DIGITS)
 
@@ -173,9 +171,7 @@ class LearnedMatcher(Matcher):
         if number not in self._questions:
             rows = self._judged_rows[number]
             pairs = self._begin[rows][:, None] + np.arange(self._key.counts[number])
-            texts = [self._judged.texts[row] for row in rows.tolist()]
-            self._last_read = {text: self._read(text) for text in texts}
-            grams = list(map(self._last_read.__getitem__, texts))
+            grams = self._read.read([self._judged.texts[row] for row in rows.tolist()])
             self._questions[number] = JudgedTexts(grams, self._judged.decided[pairs], self._judged.yes[pairs])
         return self._questions[number]
 

@@ -9,27 +9,26 @@ of one question at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from operator import mul
+from hashlib import blake2b
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
+from nuggeteer.matching.word_numbers import NumberedWords
+from nuggeteer.pairs import ragged
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.settings import Match
+from nuggeteer.thresholds.rows import joined
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-from dataclasses import dataclass
-from itertools import islice
-
-from nuggeteer.pairs import ragged
 
 DEFAULT = Match()
 RIDGE = 0.3
@@ -38,17 +37,42 @@ LARGEST = 1500  # judged texts of a question that are compared with; more would 
 PATTERNS = 32  # sets of texts, of a question, of which groups are left out
 SLICE = 256  # texts whose predictions are worked out at once
 Grams = dict[str, float]  # of a text, with their weights
+Codes = npt.NDArray[np.uint64]  # of grams: numbers that two have in common once in 10¹⁹ times
+
+
+@dataclass(frozen=True)
+class GramsOfTexts:
+    """The grams of some texts, each once, in the order of their codes: those of text i begin at `begin[i]`."""
+
+    begin: Ints
+    code: Codes
+    weight: Vector
+
+    def of(self, rows: Ints) -> GramsOfTexts:
+        """The grams of some of the texts."""
+        begin, entry = ragged(self.begin[rows], np.diff(self.begin)[rows])
+        return GramsOfTexts(begin, self.code[entry], self.weight[entry])
+
+    @cached_property
+    def share(self) -> Vector:
+        """The weights of each text, scaled to length 1."""
+        owner = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        length = np.sqrt(np.bincount(owner, self.weight**2, len(self.begin) - 1))
+        return np.asarray(self.weight / np.where(length > 0, length, 1.0)[owner])
 
 
 class GramReader:
-    """The grams of texts."""
+    """The grams of texts, which are in the form in which texts are compared."""
 
     def __init__(self, idf: Idf | None, settings: Match = DEFAULT) -> None:
         self._idf, self._settings, language = idf, settings, Language(settings.language)
         self._forms, self._find = _StemWeights(idf, settings), language.find
+        self._words = NumberedWords(language, self._number)
+        self._new: list[tuple[int, float]] = []  # words that are not in the arrays yet
+        self._codes, self._weights = np.zeros(0, dtype=np.uint64), np.zeros(0)  # of stems, and of words, by number
 
     def __call__(self, text: str) -> Grams:
-        """`text` in the form in which texts are compared."""
+        """The grams of one text as they are written."""
         forms = list(map(self._forms.__getitem__, self._find(text)))
         stems, weights = [stem for stem, _ in forms], [weight for _, weight in forms]
         keys = [*stems, *map(" ".join, pairwise(stems))]
@@ -58,11 +82,48 @@ class GramReader:
             grams.update(zip(reversed(keys), reversed(values), strict=True))  # of several weights, a gram has the first
         return grams
 
+    def read(self, texts: Sequence[str]) -> GramsOfTexts:
+        """The grams of many texts at once."""
+        number, counts = self._words.of(texts)
+        if self._new:
+            codes, weights = zip(*self._new, strict=True)
+            self._codes = np.append(self._codes, np.array(codes, dtype=np.uint64))
+            self._weights = np.append(self._weights, weights)
+            self._new.clear()
+        code, weight = self._codes[number], self._weights[number]
+        text = np.repeat(np.arange(len(texts)), counts)
+        next_ = np.flatnonzero(text[1:] == text[:-1]) + 1
+        code = np.concatenate([code, joined(code[next_ - 1], code[next_])])
+        weight = np.concatenate([weight, (weight[next_ - 1] + weight[next_]) / 2])
+        text = np.concatenate([text, text[next_]])
+        order = np.lexsort((code, text))  # stable: of several weights, a gram has the first
+        code, text = code[order], text[order]
+        first = np.append(True, (np.diff(text) != 0) | (code[1:] != code[:-1]))[: len(code)]
+        begin = np.searchsorted(text[first], np.arange(len(texts) + 1))
+        return GramsOfTexts(begin, code[first], weight[order][first])
+
+    def _number(self, word: str) -> int:
+        stem, weight = self._forms[word]
+        self._new.append((_code(stem), weight))
+        return len(self._codes) + len(self._new) - 1
+
     def __reduce__(self) -> tuple[type[GramReader], tuple[Idf | None, Match]]:
         return GramReader, (self._idf, self._settings)  # a stemmer does not travel to workers
 
     def stem(self, word: str) -> str:
         return self._forms[word][0]
+
+
+def _code(stem: str) -> int:
+    return int.from_bytes(blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def codes_of(grams: Iterable[str]) -> Codes:
+    """The codes of grams as they are written: stems have no spaces."""
+    stems = [list(map(_code, gram.split(" "))) for gram in grams]
+    one, last = (np.array([own[at] for own in stems], dtype=np.uint64) for at in (0, -1))
+    single = np.array([len(own) == 1 for own in stems], dtype=bool)
+    return np.where(single, one, joined(one, last))
 
 
 class _StemWeights(dict[str, tuple[str, float]]):
@@ -82,25 +143,32 @@ class _StemWeights(dict[str, tuple[str, float]]):
 class JudgedTexts:
     """The texts of a question that humans judged for its nuggets. `yes` and `decided` are texts × nuggets."""
 
-    def __init__(self, texts: Sequence[Grams], decided: Bools, yes: Bools) -> None:
+    def __init__(self, texts: GramsOfTexts, decided: Bools, yes: Bools) -> None:
         carrying = np.any(yes & decided, axis=1)
         self.rows = np.sort(np.argsort(~carrying, kind="stable")[:LARGEST])  # those that carry something first
         self.decided = decided[self.rows].astype(float)
         self.yes = (yes & decided)[self.rows].astype(float)
-        # In an order of their own, so that sums over grams do not depend on the order of verdicts.
-        grams = sorted({gram for row in self.rows.tolist() for gram in texts[row]})
-        self.number = {gram: number for number, gram in enumerate(grams)}
-        self.vectors = self._as_vectors([texts[row] for row in self.rows.tolist()])
+        judged = texts.of(self.rows)
+        # In the order of their codes, so that sums over grams do not depend on the order of verdicts.
+        self._codes = np.unique(judged.code)
+        self.vectors = self._as_vectors(judged)
 
     @property
     def judged(self) -> Bools:
         """The nuggets that have a verdict on some text."""
         return np.asarray(self.decided.any(axis=0))
 
-    def predictions(self, texts: Sequence[Grams]) -> Vector:
+    def predictions(self, texts: GramsOfTexts) -> Vector:
         """texts × nuggets: how much likelier than usual their likeness to judged texts makes a yes."""
-        parts = [self._as_vectors(texts[i : i + SLICE]) for i in range(0, len(texts), SLICE)]
+        vectors = self._as_vectors(texts)
+        parts = [vectors[i : i + SLICE] for i in range(0, vectors.shape[0], SLICE)]
         return np.concatenate([_times((part @ self.vectors.T).toarray(), self.regression) for part in parts])
+
+    def places(self, codes: Codes) -> Ints:
+        """The places of grams in `vectors`, −1 for those that no judged text has."""
+        place = np.searchsorted(self._codes, codes)
+        place[place == len(self._codes)] = 0
+        return np.where(self._codes[place] == codes, place, -1) if len(self._codes) else np.full(len(codes), -1)
 
     def left_out(self, group: Sequence[str]) -> Vector:
         """The predictions for the judged texts if nobody had judged the texts of their group: texts × nuggets; 0 where
@@ -121,25 +189,15 @@ class JudgedTexts:
                     result[own_texts[left][:, None], nuggets] = yes[left] - 0.5 - off - level
         return result
 
-    def _as_vectors(self, texts: Sequence[Grams]) -> csr_array:
+    def _as_vectors(self, texts: GramsOfTexts) -> csr_array:
         """texts × grams, of length 1 each; grams that no judged text has only count for the length."""
         from scipy.sparse import csr_array
 
-        columns: list[int] = []
-        values: list[float] = []
-        norms, ends = [], [0]
-        for grams in texts:
-            weights = grams.values()
-            norms.append(sum(map(mul, weights, weights)) ** 0.5 or 1.0)
-            known = [gram for gram in grams if gram in self.number]
-            columns.extend(map(self.number.__getitem__, known))
-            values.extend(map(grams.__getitem__, known))
-            ends.append(len(columns))
-        shape = (len(texts), len(self.number))
-        weight = np.array(values) / np.repeat(norms, np.diff(ends))
-        result = csr_array((weight, np.array(columns, dtype=np.int32), np.array(ends)), shape=shape)
-        result.sort_indices()
-        return result
+        place = self.places(texts.code)
+        known = place >= 0
+        ends = np.append(0, np.cumsum(known))[texts.begin]
+        shape = (len(texts.begin) - 1, len(self._codes))
+        return csr_array((texts.share[known], place[known].astype(np.int32), ends), shape=shape)
 
     @cached_property
     def regression(self) -> Vector:
@@ -239,30 +297,28 @@ class Breakdowns:
         self._rows = judged.rows.tolist()
         # nuggets × judged texts: 1 is a yes, 0 a no, −1 nothing.
         self._verdicts: list[list[int]] = np.where(judged.decided > 0, judged.yes, -1).T.astype(int).tolist()
-        self._number, self._grams = judged.number, list(judged.number)
-        self._judged = judged.vectors.tocsc()
+        self._places, self._judged = judged.places, judged.vectors.tocsc()
         self._worth = np.asarray(judged.vectors.T @ judged.regression)  # grams × nuggets: what having a gram adds
 
     def compare(self, text: Grams) -> ComparedText:
         """A text compared with the judged texts of the question."""
-        numbers, weights = self._as_vector(text)
+        numbers, weights, grams = self._as_vector(text)
         begin, end = self._judged.indptr[numbers], self._judged.indptr[numbers + 1]
         _, entry = ragged(begin, end - begin)
         products = self._judged.data[entry] * np.repeat(weights, end - begin)
         similarity = np.asarray(np.bincount(self._judged.indices[entry], products, len(self._rows)), dtype=float)
         near = np.flatnonzero(similarity > 0)
         near = near[np.argsort(-similarity[near], kind="stable")]
-        grams = list(map(self._grams.__getitem__, numbers.tolist()))
         return ComparedText(grams, numbers, weights, similarity, near.tolist())
 
-    def _as_vector(self, text: Grams) -> tuple[Ints, Vector]:
-        """The numbers of a text's grams that judged texts have, in order, and their weights in a vector of length 1."""
-        all_ = text.values()
-        norm = sum(map(mul, all_, all_)) ** 0.5 or 1.0
-        known = [gram for gram in text if gram in self._number]
-        numbers = np.array([self._number[gram] for gram in known], dtype=np.int64)
-        order = np.argsort(numbers)
-        return numbers[order], np.array([text[gram] for gram in known], dtype=float)[order] / norm
+    def _as_vector(self, text: Grams) -> tuple[Ints, Vector, list[str]]:
+        """The numbers of a text's grams that judged texts have, in order; their weights in a vector of length 1; and
+        the grams."""
+        grams, weights = list(text), np.array(list(text.values()), dtype=float)
+        numbers = self._places(codes_of(grams))
+        order = np.argsort(numbers, kind="stable")[int((numbers < 0).sum()) :]
+        length = float(np.sqrt((weights**2).sum())) or 1.0
+        return numbers[order], weights[order] / length, [grams[i] for i in order.tolist()]
 
     def breakdown(self, text: ComparedText, nugget: int) -> Breakdown:
         """What a text says about a nugget of this question, and which judged texts speak for it."""

@@ -7,9 +7,9 @@ times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -107,21 +107,20 @@ def _found(written: Sequence[str]) -> _FoundWords:
     return _FoundWords(result, whole, start, length, counts)
 
 
-class StemNumbers:
-    """The numbers that some stems have, for the words of many texts at once. A word is stemmed once.
+class NumberedWords:
+    """The numbers that `number` gives words, for the words of many texts at once. It is asked once a word.
 
     What is known of a word is found by the first bits of its hash; of two words with the same bits, the second is
     looked up in a dictionary each time."""
 
-    def __init__(self, language: Language, stems: Mapping[str, int]) -> None:
-        self._language, self._stems = language, stems
+    def __init__(self, language: Language, number: Callable[[str], int]) -> None:
+        self._language, self._number_of = language, number
         self._numbers: dict[int, int] = {}  # by hash
         self._hash_at = np.zeros(1 << TABLE, dtype=np.uint64)
         self._number_at = np.full(1 << TABLE, UNKNOWN, dtype=np.int64)
 
     def of(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """The number of each word's stem, one after the other, UNKNOWN if it has none; and how many words each text
-        has."""
+        """The number of each word, one after the other; and how many words each text has."""
         if not self._language.english:
             return self._one_by_one(texts)
         found = _found([text if text.isascii() else " ".join(find_words(matching_form(text))) for text in texts])
@@ -139,7 +138,7 @@ class StemNumbers:
 
     def _number(self, own: int, found: _FoundWords, number: int) -> int:
         if own not in self._numbers:
-            self._numbers[own] = self._stems.get(self._language.stem(found.word(number)), UNKNOWN)
+            self._numbers[own] = self._number_of(found.word(number))
             place = own >> (64 - TABLE)
             if not self._hash_at[place]:
                 self._hash_at[place], self._number_at[place] = own, self._numbers[own]
@@ -150,14 +149,9 @@ class StemNumbers:
         for text in texts:
             words = self._language.find(text)
             lengths.append(len(words))
-            numbers += [self._word(word) for word in words]
+            numbers += map(self._by_word, words)
         return np.array(numbers, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
-    def _word(self, word: str) -> int:
-        if word not in self._by_word:
-            self._by_word[word] = self._stems.get(self._language.stem(word), UNKNOWN)
-        return self._by_word[word]
-
     @cached_property
-    def _by_word(self) -> dict[str, int]:
-        return {}
+    def _by_word(self) -> Callable[[str], int]:
+        return cache(self._number_of)

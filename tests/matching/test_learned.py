@@ -125,16 +125,16 @@ def test_what_is_carried_is_the_regression_on_the_question_s_verdicts(sample):
     scorer, run = Scorer(sample), sample.run("build-103")
     key, known = scorer.key, scorer.known
     carried = scorer.matcher.carried(run.normalised_texts, run.question)
-    read = GramReader(scorer.material.idf, scorer.material.settings)
+    reader = GramReader(scorer.material.idf, scorer.material.settings)
     begin = scorer.read(run).begin
     for question in np.unique(run.question).tolist():
         rows = np.flatnonzero(known.question == question)
         if not len(rows):
             continue
         states = known([known.texts[i] for i in rows], known.question[rows]).reshape(len(rows), -1)
-        about = JudgedTexts([read(known.texts[i]) for i in rows], states != UNKNOWN, states == YES)
+        about = JudgedTexts(reader.read([known.texts[i] for i in rows]), states != UNKNOWN, states == YES)
         own = np.flatnonzero(run.question == question)
-        expected = about.predictions([read(run.normalised_texts[i]) for i in own])
+        expected = about.predictions(reader.read([run.normalised_texts[i] for i in own]))
         for row, values in zip(own, expected, strict=True):
             np.testing.assert_allclose(carried[begin[row] : begin[row + 1]], values, atol=6e-5)
     assert np.abs(carried).max() > 0.3

@@ -458,6 +458,6 @@ def test_a_response_that_is_a_whole_record_has_no_surroundings():
     [(True, 0.0, "nothing like it"), (False, 0.02, "nothing like it"), (False, 0.29, "none of its words, but perhaps")],
 )
 def test_an_answer_is_not_said_to_have_nothing_like_it_beside_a_probability(known, probability, words):
-    sighting = Sighting(found=False, known=known, probability=probability, score=0.0, passage=None)
+    sighting = Sighting(found=False, known=known, probability=probability, score=0.0, look=lambda: None)
     assert absence(sighting).startswith(words)
     assert absence(sighting, answered=False) == "no answer"
