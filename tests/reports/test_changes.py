@@ -47,7 +47,7 @@ def sample(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def builds(sample):
-    return diff(sample, "build-101", "build-103")
+    return diff(sample, "build-102", "build-103")
 
 
 @pytest.fixture(scope="module")
@@ -409,7 +409,7 @@ def test_the_json_has_the_keys_that_scripts_read(builds):
     """The contract, written down here again."""
     data = json.loads(json.dumps(report.as_json(builds, rule(builds, most=0, sure=0.5)), allow_nan=False))
     assert set(data) >= {"old", "new", "delta", "gained", "lost"}
-    assert (data["old"], data["new"]) == ("build-101", "build-103")
+    assert (data["old"], data["new"]) == ("build-102", "build-103")
     assert set(data["delta"]) == {"f3", "recall", "precision", "pyramid_f3", "macro_f3"}
     assert all(set(delta) >= {"value", "low", "high", "p"} for delta in data["delta"].values())
     keys = {"qid", "nugget", "importance", "probability", "source", "text"}
