@@ -192,7 +192,7 @@ def suggest(
 ) -> list[Suggestion]:
     """The next `count` verdicts for a run's score, or for its difference from the run `against`, those of a card
     together; the last card is whole. None where all is known, and from a model that cannot say how sure it is."""
-    if scorer.draws is None or (matched.decided and (against is None or against.decided)):
+    if (matched.decided and (against is None or against.decided)) or scorer.draws is None:  # which fits the model
         return []
     cards = first_cards(ReadingOrder(scorer, matched, measure, against).cards, count)
     return [suggestion for card in cards for suggestion in card.suggestions]

@@ -294,9 +294,9 @@ def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     )
     matcher = make(material(collection, known))
     evidence = gather_evidence(collection, matcher, known, jobs, "response", carried_over=False)
-    compared, chosen = compare(evidence, prior_of(matcher))
+    found = compare(evidence, prior_of(matcher))
     groups = len(np.unique(evidence.group))
-    return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(compared), chosen)
+    return Thresholds(len(evidence), int(evidence.yes.sum()), groups, tuple(found.models), found.chosen)
 
 
 def material(collection: Collection, known: VerdictIndex) -> Material:

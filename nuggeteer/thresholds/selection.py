@@ -74,13 +74,23 @@ def models(prior: Prior) -> dict[str, ModelCandidate]:
     return {candidate.name: candidate for candidate in candidates}
 
 
-def compare(evidence: Evidence, prior: Prior) -> tuple[list[ComparedModel], str]:
-    """All models fitted to the same evidence, and the name of the best one."""
+@dataclass(frozen=True)
+class Comparison:
+    """The models and the name of the best one; and of each model the chance that it gives each pair when fitted without
+    the group of the pair. None if nothing could be left out."""
+
+    models: list[ComparedModel]
+    chosen: str
+    held_out: dict[str, Vector] | None
+
+
+def compare(evidence: Evidence, prior: Prior) -> Comparison:
+    """All models fitted to the same evidence."""
     folds = folds_of(evidence)
     parts = [evidence, *(evidence.only(~out) for out in folds)]
     candidates = models(prior)
     begun, seconds = dict[str, list[Fit]](), dict[str, float]()  # of the models that others begin with
-    compared = []
+    compared, held_out = [], dict[str, Vector]()
     for name, candidate in candidates.items():
         earlier, start = begun.get(candidate.begins_with, []), time.perf_counter()
         fits = [candidate.fit(evidence, *earlier[:1])]
@@ -88,13 +98,19 @@ def compare(evidence: Evidence, prior: Prior) -> tuple[list[ComparedModel], str]
         fits += [candidate.fit(part, *earlier[i : i + 1]) for i, part in enumerate(parts[1:], 1)]
         if any(one.begins_with == name for one in candidates.values()):
             begun[name] = fits
-        log10_evidence, log_score = float(fits[0].log10_evidence), _log_score(fits[1:], evidence, folds)
-        compared.append(ComparedModel(name, candidate.own_parameters, log10_evidence, log_score, seconds[name]))
+        log_score = None
+        if folds:
+            chance = held_out[name] = np.zeros(len(evidence))
+            for fit, out in zip(fits[1:], folds, strict=True):
+                chance[out] = fit.probability(evidence.only(out).units)
+            log_score = float(np.log(np.where(evidence.yes, chance, 1 - chance)).mean())
+        own = candidate.own_parameters, float(fits[0].log10_evidence), log_score, seconds[name]
+        compared.append(ComparedModel(name, *own))
     if folds:
         best = max(compared, key=lambda model: model.log_score if model.log_score is not None else -np.inf)
     else:
         best = max(compared, key=lambda model: model.log10_evidence)
-    return compared, best.name
+    return Comparison(compared, best.name, held_out if folds else None)
 
 
 def folds_of(evidence: Evidence) -> list[Bools]:
@@ -103,15 +119,3 @@ def folds_of(evidence: Evidence) -> list[Bools]:
     if len(present) < 2:
         return []
     return [np.isin(evidence.group, present[fold::FOLDS]) for fold in range(min(FOLDS, len(present)))]
-
-
-def _log_score(fits: list[Fit], evidence: Evidence, folds: list[Bools]) -> float | None:
-    """`fits` are to what is not in each of the folds."""
-    if not folds:
-        return None
-    total = 0.0
-    for model, out in zip(fits, folds, strict=True):
-        left = evidence.only(out)
-        chance = model.probability(left.units)
-        total += float(np.log(np.where(left.yes, chance, 1 - chance)).sum())
-    return total / len(evidence)

@@ -22,10 +22,8 @@ from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
-from nuggeteer.settings import Threshold
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.prior import Prior
-from nuggeteer.thresholds.selection import ComparedModel, Fit, compare, folds_of, models
+from nuggeteer.thresholds.selection import ComparedModel, compare
 
 FORMAT = "nuggeteer reliability 1"
 NAME = "reliability"
@@ -85,12 +83,14 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     if judged > NUGGETS or len(evidence) > PAIRS:
         evidence = evidence.only(some_nuggets(evidence))
     notify(f"Comparing the threshold models on {len(evidence):,} judged pairs; it is remembered until these change.")
-    models, chosen = compare(evidence, prior)
+    found = compare(evidence, prior)
     thresholds = Thresholds(
-        len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(models), chosen
+        len(evidence), int(evidence.yes.sum()), len(np.unique(evidence.group)), tuple(found.models), found.chosen
     )
-    fit = fitting_of(settings, prior)
-    result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, fit and held_out(evidence, fit))
+    # None of a model without chances, and of a user's own.
+    chance = (found.held_out or {}).get(settings.model)
+    guesses = None if chance is None else reliability(chance, evidence.yes)
+    result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, guesses)
     body = orjson.dumps({"basis": basis, "trust": asdict(result)})
     with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
         write_cache(scorer.collection.root, NAME, body)
@@ -103,24 +103,6 @@ def some_nuggets(evidence: Evidence) -> Bools:
     order = np.random.Generator(np.random.PCG64(0)).permutation(np.flatnonzero(counts))[:NUGGETS]
     fitting = order[: max(int((counts[order].cumsum() <= PAIRS).sum()), 1)]
     return np.isin(evidence.nugget, fitting)
-
-
-def fitting_of(settings: Threshold, prior: Prior) -> Callable[[Evidence], Fit] | None:
-    """How the model of the settings is fitted: by our own engine. None if it gives no probabilities or is a user's
-    own."""
-    candidate = models(prior).get(settings.model)
-    return candidate.fit if candidate else None
-
-
-def held_out(evidence: Evidence, fit: Callable[[Evidence], Fit]) -> Reliability | None:
-    """A model's chances for each pair, fitted without the group of the pair."""
-    folds = folds_of(evidence)
-    if not folds:
-        return None
-    chance = np.zeros(len(evidence))
-    for out in folds:
-        chance[out] = fit(evidence.only(~out)).probability(evidence.only(out).units)
-    return reliability(chance, evidence.yes)
 
 
 def reliability(chance: Vector, yes: Bools) -> Reliability:

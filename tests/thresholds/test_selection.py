@@ -34,14 +34,17 @@ def test_evidence_finds_the_model_that_made_the_data(seed, per_nugget, truth):
 
 
 def test_the_chosen_model_has_the_best_held_out_score():
-    compared, chosen = compare(from_steps(3, True, nuggets=8), PRIOR)
+    found = compare(from_steps(3, True, nuggets=8), PRIOR)
+    compared, chosen = found.models, found.chosen
     scores = {one.name: one.log_score for one in compared}
     assert scores[chosen] == max(scores.values())
     assert scores["coin"] == min(scores.values())
 
 
 def test_with_one_group_nothing_is_left_out_and_evidence_decides():
-    compared, chosen = compare(from_steps(4, False, groups=1, nuggets=8), PRIOR)
+    found = compare(from_steps(4, False, groups=1, nuggets=8), PRIOR)
+    compared, chosen = found.models, found.chosen
+    assert found.held_out is None
     assert all(one.log_score is None for one in compared)
     assert chosen == max(compared, key=lambda one: one.log10_evidence).name
 
@@ -59,7 +62,7 @@ def test_the_coins_evidence_is_that_of_a_beta_binomial():
 
 def test_a_model_that_begins_with_the_fit_of_another_is_the_same_as_by_itself():
     evidence = from_steps(6, True, nuggets=8)
-    compared, _ = compare(evidence, PRIOR)
+    compared = compare(evidence, PRIOR).models
     found = {one.name: one for one in compared}
     alone = models(PRIOR)["pooled"].fit(evidence)
     assert found["pooled"].log10_evidence == alone.log10_evidence

@@ -49,7 +49,7 @@ def test_chances_that_are_right_make_a_small_error_and_wrong_ones_a_large_one():
 def test_no_pair_is_given_a_chance_by_a_fit_that_saw_its_system(folder):
     """Each group by hand: fitted without it, asked of it. The sample has five, which is one a fold."""
     scorer = Scorer(read_collection(folder))
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response", carried_over=False)
     chance = np.zeros(len(evidence))
     for group in np.unique(evidence.group):
         own = evidence.group == group
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_made_anew(sample, tmp_path, damage):
 def test_of_many_judgements_some_nuggets_are_taken_whole(folder, monkeypatch):
     monkeypatch.setattr(reliability, "PAIRS", 500)
     scorer = Scorer(read_collection(folder))
-    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response")
+    evidence = gather_evidence(scorer.collection, scorer.matcher, scorer.known, by="response", carried_over=False)
     kept = reliability.some_nuggets(evidence)
     assert 400 < kept.sum() <= 500
     some = np.unique(evidence.nugget[kept])
