@@ -18,8 +18,7 @@ import prior
 from msgspec import structs
 
 from nuggeteer.collection.folder import Collection, read_collection
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Judgement, Vector
+from nuggeteer.records import Bools, Judgement, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised

@@ -20,8 +20,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.matching import idf as idf_tables
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised

@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nuggeteer.collection.checking import check
     from nuggeteer.collection.convert import convert_into, convert_out
     from nuggeteer.collection.doctor import Finding, examine
-    from nuggeteer.collection.folder import Collection, check, read_collection
+    from nuggeteer.collection.folder import Collection, read_collection
     from nuggeteer.collection.log import read_log
     from nuggeteer.collection.memory import make_collection, make_run
     from nuggeteer.collection.names import find_collection

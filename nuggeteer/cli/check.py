@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.collection.folder import check
+    from nuggeteer.collection.checking import check
     from nuggeteer.collection.names import find_collection
     from nuggeteer.display import counted
     from nuggeteer.reports import problems

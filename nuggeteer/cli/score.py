@@ -106,7 +106,6 @@ def run(args: argparse.Namespace) -> int:
     recorded = []
     if args.record:
         from nuggeteer.history.store import History
-        from nuggeteer.reports import recording
 
         history = History.of(collection.root)
         output.warn(history.problems)
@@ -133,6 +132,6 @@ def run(args: argparse.Namespace) -> int:
             if args.nuggets:
                 scores.draw_nuggets(out, result, run_score)
         if args.record:
-            recording.draw(out, recorded, str(history.path))
+            scores.draw_recorded(out, recorded, str(history.path))
         output.sign(args, result.signature)
     return 0

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from nuggeteer.collection.checking import check
 from nuggeteer.collection.convert import counts_of
-from nuggeteer.collection.folder import check
 from nuggeteer.collection.foreign import FORMATS, Format, recognised
 from nuggeteer.collection.names import find_collection, holds_key, run_files
 from nuggeteer.collection.own_files import OWN_FILES, Step, own_kind

@@ -1,13 +1,12 @@
 """A collection: one folder read into memory, with its problems.
 
-Reading and checking share their code. Reading stops at errors, which would make a score wrong, and keeps the
-warnings. `check` reads every file, including all runs, and returns all problems.
+Reading stops at errors, which would make a score wrong, and keeps the warnings.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,23 +17,15 @@ from nuggeteer.collection.answer_key import read_key
 from nuggeteer.collection.contradictions import (
     contradicted_answers,
     contradictions,
-    idle_retractions,
-    near_contradictions,
-    set_aside,
-    unknown_runs,
 )
-from nuggeteer.collection.manifest import alike_tags, read_manifest, runs_without_file
+from nuggeteer.collection.manifest import read_manifest
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
-from nuggeteer.collection.proposals import read_proposals
 from nuggeteer.collection.runs import read_run
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import InputError, Problem
-from nuggeteer.formats.audits import read_audit
 from nuggeteer.formats.jsonl import bare_name, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
-from nuggeteer.formats.matches import read_matches
 from nuggeteer.formats.settings import read_settings
-from nuggeteer.matching.idf import read_table
 from nuggeteer.records import AnswerKey, Judgement, Run, RunInfo
 from nuggeteer.settings import Settings
 from nuggeteer.text import verdict_form
@@ -77,11 +68,11 @@ class Collection(Shown):
     @cached_property
     def run_names(self) -> tuple[str, ...]:
         """The runs in the folder, those of the manifest first and in its order."""
-        present = self._run_files
+        present = self.files_of_runs
         return (*(name for name in self.manifest if name in present), *sorted(present.keys() - set(self.manifest)))
 
     @cached_property
-    def _run_files(self) -> dict[str, Path]:
+    def files_of_runs(self) -> dict[str, Path]:
         return run_files(self.root)
 
     @cached_property
@@ -152,26 +143,26 @@ class Collection(Shown):
         path = self._located(name)
         if path not in self._runs:
             problems: list[Problem] = []
-            self._runs[path] = self._read_run(path, problems, named=name not in self.run_names)
+            self._runs[path] = self.read_run_file(path, problems, named=name not in self.run_names)
             self.problems.extend(_or_stop(problems))
         return self._runs[path]
 
     def _located(self, name: str) -> Path:
-        path = find_run(name, self.root, self._run_files)
+        path = find_run(name, self.root, self.files_of_runs)
         if path is None:
             raise no_run(name, self.root, self.run_names)
         return path
 
-    def _read_run(self, path: Path, problems: list[Problem], named: bool) -> Run:
+    def read_run_file(self, path: Path, problems: list[Problem], named: bool) -> Run:
         """The run in a file, which the user may have `named` and may then be anywhere."""
         root = None if named else self.root
-        if self._run_files.get(bare_name(path)) == path:
+        if self.files_of_runs.get(bare_name(path)) == path:
             stored(path, problems)
         return read_run(path, self._info(bare_name(path)), self.key, self.settings.answers.split, problems, root)
 
     def has_run(self, name: str) -> bool:
         """Whether there is a run of that name, or a file."""
-        return find_run(name, self.root, self._run_files) is not None
+        return find_run(name, self.root, self.files_of_runs) is not None
 
     @cached_property
     def _runs(self) -> dict[Path, Run]:
@@ -193,7 +184,7 @@ class Collection(Shown):
 def read_collection(root: Path | str, allow_empty: bool = False) -> Collection:
     """Read a collection; raises `InputError` on anything that would make a score wrong."""
     problems: list[Problem] = []
-    collection, _ = _read(Path(root), problems)
+    collection, _ = read_files(Path(root), problems)
     collection.problems[:] = _or_stop(problems)
     return replace(collection, allow_empty=allow_empty)
 
@@ -203,56 +194,20 @@ def as_collection(given: Collection | Path | str) -> Collection:
     return given if isinstance(given, Collection) else read_collection(given)
 
 
-def check(root: Path | str) -> list[Problem]:
-    """All problems in any file of a collection, in the order of files and lines."""
-    problems: list[Problem] = []
-    collection, entries = _read(Path(root), problems)
-    judged = {(j.qid, verdict_form(j.text)) for j in collection.judgements if j.scope == "response"}
-    for path in [collection._run_files[name] for name in collection.run_names]:
-        run = collection._read_run(path, problems, named=False)
-        for question, text in zip(run.question.tolist(), run.texts, strict=True) if judged else ():
-            judged.discard((collection.key.questions[question].qid, verdict_form(text)))
-    _check_texts_of_judgements(collection, judged, problems)
-    _check_judgements(collection, entries, problems)
-    problems.extend(runs_without_file(collection.root / "runs.jsonl", collection.run_names))
-    problems.extend(alike_tags(collection.root / "runs.jsonl", collection.manifest))
-    if table := collection.settings.match.table:
-        try:
-            read_table(table, collection.settings.match.language)
-        except InputError as error:
-            problems.extend(error.problems)
-    read_proposals(collection.root, problems)
-    for path in sorted((collection.root / "judgements" / "audits").glob("*.jsonl")):
-        try:
-            read_audit(path)
-        except InputError as error:
-            problems.extend(error.problems)
-    if collection.settings.match.matcher == "external":
-        read_matches(Path(collection.settings.match.external), collection.key, problems)
-    for named in collection.judges:
-        if named.endswith(".jsonl"):
-            read_matches(Path(named), collection.key, problems)
-    problems = _named(problems)
-    order: dict[str, int] = {}
-    for problem in problems:
-        order.setdefault(problem.file, len(order))
-    return sorted(problems, key=lambda p: (order[p.file], p.line or 0))
-
-
 def _or_stop(problems: list[Problem]) -> list[Problem]:
     if any(p.severity == "error" for p in problems):
-        raise InputError(_named(problems))
+        raise InputError(with_formats(problems))
     return problems
 
 
-def _named(problems: list[Problem]) -> list[Problem]:
+def with_formats(problems: list[Problem]) -> list[Problem]:
     """The problems, but a file of another project is one problem, which names its format."""
     from nuggeteer.collection.foreign import name_formats  # which reads many formats
 
     return name_formats(problems) if any(p.severity == "error" for p in problems) else problems
 
 
-def _read(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
+def read_files(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:
     require_collection(root)
     try:
         settings = read_settings(root / "nuggeteer.toml")
@@ -312,21 +267,3 @@ def _read_judgements(folder: Path, key: AnswerKey, problems: list[Problem]) -> l
             problems.append(Problem(file, line, wrong, remedy))
         entries.append(entry)
     return entries
-
-
-def _check_texts_of_judgements(collection: Collection, unseen: Set[tuple[str, str]], problems: list[Problem]) -> None:
-    """A verdict whose text is in none of the runs is still good, yet often a sign of an edited text."""
-    absent = sum(j.scope == "response" and (j.qid, verdict_form(j.text)) in unseen for j in collection.judgements)
-    if absent:
-        what = f"{absent} judged texts are in none of the runs"
-        remedy = "fine for old builds' answers; else check that no text was edited"
-        problems.append(Problem(str(collection.root / "judgements"), None, what, remedy, "warning"))
-
-
-def _check_judgements(collection: Collection, entries: list[Anything], problems: list[Problem]) -> None:
-    verdicts = unretracted(entries)
-    as_truth = collection.settings.judgements.as_truth
-    problems.extend(near_contradictions([v for v in verdicts if counts_as_known(v.record, as_truth)]))
-    problems.extend(idle_retractions(entries, verdicts))
-    problems.extend(unknown_runs(verdicts, {*collection.run_names, *collection.manifest}))
-    problems.extend(set_aside(collection.root / "judgements"))

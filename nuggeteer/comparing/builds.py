@@ -23,8 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector, ragged
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer

@@ -86,6 +86,11 @@ class Matcher(ABC):
         """The judges that say something of some pairs."""
         return ()
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """What identifies what each of the judges says."""
+        return ()
+
     def opinions(self, texts: Sequence[str], question: npt.NDArray[np.signedinteger]) -> Vector | None:
         """What judges say of each pair, in the order of scores: pairs × 2 · judges, whether each said anything and,
         from −1 to 1, how much of a yes it was. None if there are no judges."""

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from nuggeteer.errors import NuggeteerError, did_you_mean
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Material
-from nuggeteer.matching.panel import with_judges
 from nuggeteer.records import Vector
 from nuggeteer.settings import ALLOWED_MATCHERS, MATCHERS, installed_matchers, users_own
 
@@ -27,7 +26,11 @@ def make(material: Material) -> Matcher:
     """The matcher that the settings name. If the settings ask for it, marked words and judged responses are further
     descriptions, and judges' verdicts are evidence."""
     matcher = _described(material)
-    return with_judges(matcher, material) if material.settings.judges else matcher
+    if not material.settings.judges:
+        return matcher
+    from nuggeteer.matching.panel import with_judges
+
+    return with_judges(matcher, material)
 
 
 def _described(material: Material) -> Matcher:

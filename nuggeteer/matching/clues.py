@@ -32,8 +32,7 @@ import numpy.typing as npt
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.word_numbers import UNKNOWN, NumberedWords
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
+from nuggeteer.records import AnswerKey, Ints, Nugget, Vector, ragged
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 

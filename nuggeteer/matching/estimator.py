@@ -23,8 +23,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Matches, Material
 from nuggeteer.matching.clues import CLUES
 from nuggeteer.matching.learned import LearnedMatcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, ragged
 from nuggeteer.thresholds.model import size_of
 
 FEATURES: Final = (*CLUES, "size", "carried")

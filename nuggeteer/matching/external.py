@@ -19,8 +19,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.remembered import Remembered
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Vector
+from nuggeteer.records import Vector, ragged
 
 
 def make(material: Material) -> Remembered:

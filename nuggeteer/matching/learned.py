@@ -35,8 +35,7 @@ from nuggeteer.matching.base import (
 from nuggeteer.matching.clues import CLUES, ClueTables
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, JudgedTexts
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Ints, Vector
+from nuggeteer.records import Ints, Vector, ragged
 from nuggeteer.text import normalised
 
 DIGITS = 4  # of predictions: the last bits of a product depend on what else is asked at once

@@ -28,8 +28,7 @@ from msgspec import structs
 
 from nuggeteer.matching.base import Explanation, Judged, MarkedSpan, Matcher, Matches, Material
 from nuggeteer.matching.ngram import Gram, GramWeights, NgramMatcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Vector
+from nuggeteer.records import Vector, ragged
 from nuggeteer.text import words
 
 

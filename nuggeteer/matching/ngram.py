@@ -31,8 +31,7 @@ from nuggeteer.matching.base import SHARE, Explanation, Matcher, Material, WordE
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.word_numbers import UNKNOWN, WordNumbers
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Nugget, Vector
+from nuggeteer.records import AnswerKey, Ints, Nugget, Vector, ragged
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
 

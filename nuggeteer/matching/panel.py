@@ -23,8 +23,7 @@ from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Matches, Material
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Judgement, Vector
+from nuggeteer.records import AnswerKey, Judgement, Vector, ragged
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form_of_normalised, words
 
@@ -117,6 +116,10 @@ class Panel(Matcher):
     @property
     def judges(self) -> tuple[str, ...]:
         return tuple(judge.name for judge in self.heard)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        return tuple(judge.digest for judge in self.heard)
 
     def score(self, texts: Sequence[str], question: npt.NDArray[np.int32], jobs: int = 1) -> Vector:
         return self.matcher.score(texts, question, jobs)

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.matching.base import Matcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Vector
+from nuggeteer.records import AnswerKey, Vector, ragged
 
 
 class Remembered(Matcher):

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from nuggeteer.languages import Language
 from nuggeteer.matching.idf import Idf
 from nuggeteer.matching.word_numbers import NumberedWords
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, ragged
 from nuggeteer.settings import Match
 from nuggeteer.thresholds.rows import joined
 

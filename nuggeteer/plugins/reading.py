@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.comparing.sightings import explained, sightings_of
 from nuggeteer.errors import NoSuchName, NuggeteerError, did_you_mean

@@ -37,7 +37,7 @@ from nuggeteer.reports.model import (
     copied,
 )
 from nuggeteer.reports.passages import beginning
-from nuggeteer.reports.recording import RecordedBuild
+from nuggeteer.reports.scores import RecordedBuild
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import About
 

@@ -41,13 +41,21 @@ from nuggeteer.reports.model import (
     copied,
     file_name,
 )
-from nuggeteer.reports.recording import RecordedBuild
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.scoring.scores import RunScore, Scores
 
 if TYPE_CHECKING:  # most results have none of these
     from nuggeteer.history.recording import RecordedRun
     from nuggeteer.judging.audits.audit import AuditResult
+
+
+class RecordedBuild(Part):
+    """A build that was recorded."""
+
+    run: str
+    build: Count
+    new: Annotated[bool, about("false if the build was recorded before.")]
+    copies: Annotated[Count, about("Other builds with the same run and responses.")]
 
 
 class AnswerScores(Part, kw_only=True):
@@ -344,3 +352,20 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
 
 def key_size(key: AnswerKey) -> str:
     return f"{len(key.questions)} questions, {len(key.nuggets)} nuggets"
+
+
+def draw_recorded(out: Console, done: Sequence[RecordedRun], file: str) -> None:
+    """The builds that were recorded now, and those that were already recorded."""
+    out.print()
+    for recorded in done:
+        if recorded.new and recorded.copies:
+            before = counted(recorded.copies, "build")
+            what = f"recorded as a new build, although {before} before it had the same responses"
+        elif recorded.new:
+            what = "recorded"
+        else:
+            what = "already recorded, with the same label, responses and signature; "
+            what += f"{', '.join(recorded.added)} added; " if recorded.added else ""
+            what += "if this is a new build, give it another --label"
+        out.print(plain(f"{recorded.run}: {what}"))
+    out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)

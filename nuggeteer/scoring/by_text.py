@@ -14,8 +14,7 @@ from nuggeteer.matching.base import Material
 from nuggeteer.matching.pourpre import make
 from nuggeteer.measures import Measure
 from nuggeteer.measures.by_text import ROUGE, credited_f
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Ints, Nugget, Run, Vector
+from nuggeteer.records import Ints, Nugget, Run, Vector, ragged
 
 
 def values_by_text(

@@ -14,8 +14,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.matching.base import Judged, MarkedSpan, Matcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Ints, Run
+from nuggeteer.records import AnswerKey, Ints, Run, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.matched_run import MatchedRun, answer_key, forms_and_lengths
 from nuggeteer.scoring.units import BestPairs, names_of

@@ -34,8 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.formats.sentences import responses_in
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Judgement, Run, Vector, ragged
 from nuggeteer.settings import Split
 from nuggeteer.text import likeliest, normalised, verdict_form, verdict_form_of_normalised, words
 

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.matching.base import Matcher
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, ragged
 from nuggeteer.scoring.known import PARTLY, UNKNOWN, YES, States, VerdictIndex, settle
 from nuggeteer.scoring.units import BestPairs, names_of, pieces_of
 from nuggeteer.scoring.workers import can_share, copies, work_on, zeros

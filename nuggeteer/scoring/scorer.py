@@ -19,10 +19,9 @@ from nuggeteer.display import Shown
 from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
-from nuggeteer.matching.idf import Idf, background, pool, read_table
+from nuggeteer.matching.idf import Idf, background, keep, pool, read_table, remembered
 from nuggeteer.matching.marks import Marker
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.matching.panel import Panel
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
@@ -33,7 +32,6 @@ from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.scores import RunScore, Scores
 from nuggeteer.scoring.signature import Basis, Signature
 from nuggeteer.scoring.units import hint_and_rest
-from nuggeteer.scoring.word_weights import keep, remembered
 from nuggeteer.settings import IntervalMethod, Match
 from nuggeteer.statistics.intervals import DRAWS, question_draws
 from nuggeteer.thresholds import Draws, FixedThreshold, ThresholdModel
@@ -106,7 +104,7 @@ class Scorer(Shown):
     @cached_property
     def _basis(self) -> Basis:
         matcher, idf = self.matcher, self.material.idf
-        judges = [(judge.name, judge.digest) for judge in matcher.heard] if isinstance(matcher, Panel) else []
+        judges = list(zip(matcher.judges, matcher.digests, strict=True))
         return Basis.of(self.collection, matcher.signature, idf.name if idf else "none", judges)
 
     @property

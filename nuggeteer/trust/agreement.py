@@ -19,8 +19,7 @@ from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Ints, Judgement, Vector, number_or_none
+from nuggeteer.records import Ints, Judgement, Vector, number_or_none, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (

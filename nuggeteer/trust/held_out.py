@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, ragged
 from nuggeteer.scoring.deciding import fitted_to
 from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.known import UNKNOWN, VerdictIndex

@@ -35,8 +35,9 @@ from nuggeteer.asking.client import Unavailable, read_reply
 from nuggeteer.asking.prompts import Prompt, find_prompt
 from nuggeteer.asking.replies import WrongShape, read_labels
 from nuggeteer.asking.store import VerdictStore
+from nuggeteer.collection.checking import check
 from nuggeteer.collection.doctor import examine
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.log import read_log
 from nuggeteer.collection.proposals import known_proposals
@@ -110,8 +111,8 @@ NOT_READERS = {
     "plugins.mcp.make_server": "read_collection",
     "plugins.mcp.serve": "read_collection",
     "plugins.reading.Reading.__init__": "read_collection",
-    "scoring.word_weights.RememberedWeights.__init__": "read_cache",
-    "scoring.word_weights.remembered": "read_cache",
+    "matching.idf.RememberedWeights.__init__": "read_cache",
+    "matching.idf.remembered": "read_cache",
     "testing.Nuggets.__init__": "read_collection",
     "collection.answer_key.read_key": "read_collection",
     "collection.folder.as_collection": "read_collection",
@@ -495,7 +496,7 @@ READERS: dict[str, list[Reader]] = {
             ("x.eval", ARCHIVES),
         )
     ],
-    "collection.folder.check": [of_collection(check, name) for name in FILES],
+    "collection.checking.check": [of_collection(check, name) for name in FILES],
     "collection.folder.read_collection": [of_collection(read_collection, name) for name in FILES],
     "collection.importing.import_verdicts": [
         Reader(_import, "v.jsonl", (FILES["judgements/x.jsonl"], VERDICTS, lines(ASSIGNED)), _around),

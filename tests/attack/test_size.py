@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.folder import check
+from nuggeteer.collection.checking import check
 from nuggeteer.formats import objects
 from tests.conftest import ROOT, write_lines
 

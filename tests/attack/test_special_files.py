@@ -9,7 +9,8 @@ import pytest
 
 from nuggeteer.asking.prompts import find_prompt
 from nuggeteer.cli.main import main
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError
 
 NUGGETS = [{"qid": "q", "nugget": "1", "text": "a red fox"}]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from nuggeteer.collection.folder import check
+from nuggeteer.collection.checking import check
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.formats.append import torn
 from nuggeteer.records import Judgement

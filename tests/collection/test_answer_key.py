@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection.answer_key import make_key, natural_order
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.records import Nugget, Question
 from tests.conftest import write_lines
 

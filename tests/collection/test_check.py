@@ -7,7 +7,8 @@ import json
 import orjson
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, Problem
 from tests.conftest import write_lines
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from nuggeteer.cli.main import main
+from nuggeteer.collection.checking import check
 from nuggeteer.collection.convert import convert_into, convert_out
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.foreign import FORMATS
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.manifest import alike_tags, institution_of

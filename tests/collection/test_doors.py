@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
+from nuggeteer.collection.checking import check
 from nuggeteer.collection.convert import convert_into
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.matches import read_matches

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.importing import import_verdicts
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.errors import InputError, NuggeteerError

@@ -26,7 +26,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection import ledger as module
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger, append_line, assessor_name, default_assessor
 from nuggeteer.collection.log import read_log
 from nuggeteer.errors import InputError, NuggeteerError

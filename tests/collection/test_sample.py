@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample, sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.scoring.scorer import score

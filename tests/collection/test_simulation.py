@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import NuggeteerError
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.canonical import as_line
 from nuggeteer.gale.proposal import as_nuggets, propose

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import check
+from nuggeteer.collection.checking import check
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.choice import make
 from nuggeteer.scoring.known import VerdictIndex

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.matching.panel import Panel
 from nuggeteer.scoring.evidence import prior_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.scoring.known import NO, UNKNOWN, YES
 from nuggeteer.scoring.scorer import Scorer

@@ -22,8 +22,7 @@ from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
-from nuggeteer.pairs import ragged
-from nuggeteer.records import Bools, Vector, number_or_none
+from nuggeteer.records import Bools, Vector, number_or_none, ragged
 from nuggeteer.scoring.deciding import model_for
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.measures import Answers, Measure
-from nuggeteer.pairs import ragged
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.records import AnswerKey, Bools, Ints, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
 from nuggeteer.text import length, verdict_form
 from nuggeteer.trust.crossval import groups_of, settled, without

@@ -15,7 +15,8 @@ from scipy.special import stdtrit
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.answer_key import make_key
-from nuggeteer.collection.folder import check, read_collection
+from nuggeteer.collection.checking import check
+from nuggeteer.collection.folder import read_collection
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.audits import Head, read_audit, write_audit
 from nuggeteer.judging.audits import audit

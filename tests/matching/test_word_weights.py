@@ -7,8 +7,7 @@ import pickle
 import pytest
 
 from nuggeteer.formats.cache import reading_only, write_cache
-from nuggeteer.matching.idf import Idf, background
-from nuggeteer.scoring.word_weights import NAME, RememberedWeights, keep, remembered
+from nuggeteer.matching.idf import NAME, Idf, RememberedWeights, background, keep, remembered
 
 WORDS = ["the", "aquifer", "fluoride", "1984", "zzyzx", "naïve"]
 
