@@ -32,7 +32,7 @@ IntervalMethod = Literal["t", "bootstrap", "percentile"]
 
 MATCHERS = ("learned", "ngram", "pourpre", "qaviar", "rouge", "external")  # our own
 THRESHOLDS = ("smooth", "coin", "global", "question", "nugget", "nugget-errors", "pooled", "fixed")  # our own models
-SAMPLED = ("coin", "global", "question", "nugget", "nugget-errors", "smooth")  # of them, those that PyMC samples
+SAMPLED = tuple(name for name in THRESHOLDS if name != "fixed")  # those that PyMC samples
 ENTRY_POINTS, MODEL_ENTRY_POINTS = "nuggeteer.matchers", "nuggeteer.models"
 # Environment variables: the code of the user's own that settings may name, separated by commas.
 ALLOWED_MATCHERS, ALLOWED_MODELS = "NUGGETEER_MATCHERS", "NUGGETEER_MODELS"

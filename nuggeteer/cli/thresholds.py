@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help="show the thresholds and error rates of this model: global, question, nugget or nugget-errors, "
-        "and with --engine pymc also coin and smooth",
+        help="show the thresholds and error rates of this model: global, question, nugget, nugget-errors or "
+        "pooled, and with --engine pymc also coin and smooth",
     )
     parser.add_argument("--nugget", metavar="QID/ID", help="show the scores and verdicts of this nugget")
     parser.add_argument(

@@ -61,8 +61,10 @@ class Clauses:
             return False
         if token.sent.text.rstrip("\"'”’) ").endswith("?"):
             return False  # a question states nothing
+        if _fills(first) or _defines(first):
+            return False
         if first.dep_ == "ccomp":
-            return self.says(first.head)
+            return self.says(first.head) or _spliced(first)
         if first.dep_ == "advcl":
             return not any(c.lower_ in listed("conditional") for c in first.children if c.dep_ in ("mark", "advmod"))
         return True
@@ -102,7 +104,10 @@ class Clauses:
             own |= self._shared(verb)
         heads = [child for child in verb.children if self._is_split(child)]
         agents = ("prep",) if self._joint(verb, SUBJECTS) else ("prep", "agent")
-        objects = [c for child in verb.children if child.dep_ in agents for c in child.children]
+        phrases = [child for child in verb.children if child.dep_ in agents]
+        held = (c for child in verb.children if child.dep_ in OBJECTS for c in child.children)
+        phrases += [c for c in held if c.dep_ == "prep" and c.lower_ in listed("of_verbs")]  # protect them against rain
+        objects = [c for phrase in phrases for c in phrase.children]
         heads += [child for child in objects if child.dep_ == "pobj" and child.i in own and any(conjuncts(child))]
         ways = [[(whole(head), part) for part in parts(head, conjuncts(head))] for head in heads]
         chosen = list(islice(product(*ways), MOST_CHOICES + 1))
@@ -126,15 +131,18 @@ class Clauses:
         return child.dep_ in OBJECTS
 
     def _joint(self, verb: Token, roles: tuple[str, ...]) -> bool:
-        """Whether it is about something that several have with each other, such as a treaty."""
-        return any(child.dep_ in roles and child.lemma_.lower() in listed("joint") for child in verb.children)
+        """Whether it is about something that several have with each other, such as a treaty, or about each other."""
+        own = [child for child in verb.children if child.dep_ in roles]
+        return any(child.lemma_.lower() in listed("joint") or _reciprocal(child) for child in own)
 
     def _shared(self, verb: Token) -> Tokens:
         """The subject and the auxiliaries that a conjoined verb shares with the first verb."""
         head = verb.head
         while head.dep_ == "conj" and not subjects(head):
             head = head.head
-        aux = not any(child.dep_ in ("aux", "auxpass") for child in verb.children) and verb.tag_ in ("VB", "VBN", "VBG")
+        # In "will go and cut", the tagger may take "cut" for a past tense.
+        bare = verb.tag_ in ("VB", "VBN", "VBG") or (head.tag_ == "VB" and verb.lower_ == verb.lemma_)
+        aux = bare and not any(child.dep_ in ("aux", "auxpass") for child in verb.children)
         deps = (*SUBJECTS, "aux", "auxpass") if aux else SUBJECTS
         return union(whole(child) for child in head.children if child.dep_ in deps)
 
@@ -142,7 +150,7 @@ class Clauses:
         """The tokens below a verb that are not part of its core."""
         result: set[int] = set()
         for child in verb.children:
-            if child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX"):
+            if (child.dep_ in ("conj", "parataxis") and child.pos_ in ("VERB", "AUX")) or _spliced(child):
                 result |= whole(child)
             elif (
                 child.dep_ in ("cc", "preconj", "mark", "discourse", "intj")
@@ -152,15 +160,28 @@ class Clauses:
                 result.add(child.i)
             elif child.dep_ in ("aux", "auxpass"):
                 result |= {c.i for c in child.children if c.dep_ in ("discourse", "intj")}  # "have, uh, left"
-            elif child.dep_ == "npadvmod" and child.i < verb.i and greets(child):
+            elif (child.dep_ == "npadvmod" and child.i < verb.i and greets(child)) or self._is_addressed(child):
                 result |= whole(child)
+            elif child.dep_ == "advmod" and child.lower_ == "even" and child.nbor().dep_ == "mark":
+                result.add(child.i)
         for kind, tokens in self.phrases.modifiers:
             if verb.i not in tokens and (kind != "MOD" or tokens <= whole(verb)):
                 result |= tokens
         for child in verb.subtree:
-            if child is not verb and child.dep_ == "relcl" and finite(child) and verb.i not in whole(child):
+            about = child is not verb and child.dep_ == "relcl" and finite(child) and not _defines(child)
+            if about and verb.i not in whole(child):
                 result |= whole(child)
         return frozenset(result)
+
+    def _is_addressed(self, token: Token) -> bool:
+        """Whether it says to whom somebody speaks: "General, you told us that", "it was dead, Senator"."""
+        alone = token.pos_ in ("NOUN", "PROPN") and token.dep_ in ("npadvmod", "advmod") and token.left_edge == token
+        ends = (max(token.i - 1, 0), min(token.i + 1, len(self.doc) - 1))
+        commas = [self.doc[i].text for i in ends]
+        opens = token.i == token.sent.start and commas[1] == ","
+        closes = commas[0] == "," and bool(self.doc[ends[1]].is_sent_end)
+        time = any(token.i in tokens for tokens in self.phrases.of_kind("TMP"))
+        return alone and not time and (opens or closes) and token.head.pos_ in ("VERB", "AUX")
 
     @cached_property
     def quotations(self) -> list[tuple[Tokens, Token]]:
@@ -206,6 +227,9 @@ class Clauses:
                 result |= whole(child)
             elif child.dep_ in ("cc", "mark"):
                 result.add(child.i)
+            elif self._is_addressed(child):
+                result |= whole(child)
+        result |= {i for i in utterance if self._is_addressed(self.doc[i])}
         for _, tokens in self.phrases.modifiers:
             if tokens <= whole(verb) and verb.i not in tokens and utterance.isdisjoint(tokens):
                 result |= tokens
@@ -213,8 +237,35 @@ class Clauses:
 
 
 def _opens_sentence(token: Token) -> bool:
-    """Whether it opens a sentence and says nothing of its event, as in "Honestly, he lied"."""
-    return token.dep_ == "advmod" and token.i == token.sent.start and token.lower_ in listed("opening")
+    """Whether it opens a sentence or a clause and says nothing of its event: "Honestly, he lied", "so he left"."""
+    if token.dep_ != "advmod" or token.lower_ not in listed("opening"):
+        return False
+    return token.i == token.sent.start or any(token.i + 1 == own.left_edge.i for own in subjects(token.head))
+
+
+def _reciprocal(token: Token) -> bool:
+    return token.i > 0 and token.doc[token.i - 1 : token.i + 1].text.lower() in ("each other", "one another")
+
+
+def _spliced(verb: Token) -> bool:
+    """Whether it is a main clause with only a comma between it and the next, which the parse takes for its object:
+    "they want peace, they want jobs"."""
+    if verb.dep_ != "ccomp" or verb.head.lemma_.lower() in listed("saying") | listed("utterable"):
+        return False
+    after = verb.doc[verb.right_edge.i + 1] if verb.right_edge.i + 1 < len(verb.doc) else verb
+    return bool(subjects(verb)) and after.text == "," and any(verb.i < own.i for own in subjects(verb.head))
+
+
+def _defines(verb: Token) -> bool:
+    """Whether it says who is meant by a pronoun, which means nothing without it: those who stayed."""
+    return verb.dep_ == "relcl" and verb.head.lower_ in listed("whoever") and verb.i > verb.head.i
+
+
+def _fills(verb: Token) -> bool:
+    """Whether it fills a pause of speech and says nothing: "you know", "I mean"."""
+    own = [child for child in verb.children if not child.is_punct and child.dep_ not in ("cc", "intj")]
+    said = [child.lower_ for child in own] in (["you"], ["i"])
+    return verb.dep_ == "parataxis" and verb.lower_ in ("know", "mean") and said
 
 
 def finite(verb: Token) -> bool:

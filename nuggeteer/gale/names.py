@@ -7,6 +7,7 @@ of a date is one.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from nuggeteer.gale import expressions
@@ -20,6 +21,9 @@ MISTAKEN = ("GPE", "LOC", "FAC", "NORP", "ORG")  # what the tagger takes a surna
 NAMES = ("PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "WORK_OF_ART")
 
 
+_CAPITAL_INSIDE = re.compile("(?:Mc|Mac|De|Di|Fitz|La|Le|Van)[A-Z]")  # McDonald
+
+
 def correct(doc: Doc) -> None:
     """Change the names of a parsed text in place."""
     written = [doc.char_span(*span, alignment_mode="expand") for span in expressions.times(doc.text)]
@@ -27,9 +31,10 @@ def correct(doc: Doc) -> None:
     kept = [span for span in doc.ents if span.label_ in TIMES or times.isdisjoint(range(span.start, span.end))]
     kept = [_with_direction(_without_result(span)) for span in kept]
     named = {i for span in kept for i in range(span.start, span.end)}
-    single = (doc[token.i : token.i + 1] for token in doc if token.pos_ == "PROPN" and token.i not in named)
-    unseen = [_named(span, span.start, "GPE") for span in single if _leads_to_place(span)]
-    doc.ents = (*map(_corrected, kept), *unseen)
+    single = [doc[token.i : token.i + 1] for token in doc if token.pos_ == "PROPN" and token.i not in named]
+    states = [span for span in single if span.text in listed("states") and span[0].dep_ != "compound"]
+    unseen = [_named(span, span.start, "GPE") for span in single if span in states or _leads_to_place(span)]
+    doc.ents = (*map(_corrected, filter(_is_name, kept)), *unseen)
     _find_persons(doc)
 
 
@@ -47,6 +52,15 @@ def _find_persons(doc: Doc) -> None:
     doc.ents = (*named, *found)
 
 
+def _is_name(span: Span) -> bool:
+    """Whether it is a name of somebody or of a place: no common noun with which a sentence begins, and no storm."""
+    if span.label_ not in NAMES:
+        return True
+    common = len(span) == 1 and span[0].tag_ in ("NN", "NNS") and span[0].is_sent_start
+    before = span.doc[span.start - 1].lower_ if span.start else ""
+    return not common and not {before, span[0].lower_} & listed("storms")
+
+
 def _is_unseen(token: Token) -> bool:
     """Whether it is a name of one word that the tagger does not know."""
     among = token.dep_ == "compound" or any(child.dep_ == "compound" for child in token.children)
@@ -57,7 +71,7 @@ def _is_person(span: Span) -> bool:
     token = span.root
     if span.label_ not in (*MISTAKEN, "") or token.tag_ != "NNP":
         return False
-    if any(word.text in listed("states") for word in span):
+    if any(word.text in listed("states") for word in span) or (span.label_ in ("ORG", "") and _is_known_body(span)):
         return False
     with_them = token.dep_ == "pobj" and token.head.lower_ == "with" and span.label_ == "GPE"
     if with_them and token.head.head.lemma_.lower() in listed("together"):
@@ -66,17 +80,21 @@ def _is_person(span: Span) -> bool:
         return False
     if any(child.dep_ == "appos" and child.like_num for child in token.children):
         return True  # "Menon, 43, was born in Pune"
-    if span.label_ != "ORG" and any(_is_whose_clause(child) for child in token.children):
-        return True  # "Menon, who is 43": of a team, too, some write "who"
+    if any(_is_whose_clause(child) for child in token.children):
+        return True  # "Menon, who is 43"
     first = token.head if token.dep_ == "conj" else token
     verb = first.head.lemma_.lower()
     if first.dep_ == "nsubj" and any(other.ent_type_ == "PERSON" for other in token.conjuncts):
         return verb in listed("human") | listed("together")
-    if span.label_ == "ORG":
-        return False  # a body says and does much of what persons do
     if token.dep_ == "nsubj":
         return verb in listed("human") | listed("saying") | listed("utterable") or verb == "say"
     return token.dep_ in ("dobj", "nsubjpass") and verb in listed("upon_persons")
+
+
+def _is_known_body(span: Span) -> bool:
+    """Whether it is a body whose name is no surname: one of a list, or one with other capitals, as in NATO and eBay."""
+    word = span[-1].text
+    return word in listed("bodies") or not (word.istitle() or _CAPITAL_INSIDE.match(word))
 
 
 def _is_whose_clause(verb: Token) -> bool:
@@ -109,12 +127,17 @@ def _corrected(span: Span) -> Span:
         and span[-1].lower_ in listed("regions") | listed("natural")
     ):
         return _named(span, span.start, "LOC")  # the Black Forest
+    if span.label_ in MISTAKEN and len(span) > 1 and span[0].lower_ in ("lake", "mount"):
+        return _named(span, span.start, "LOC")
     first = span.start
-    while first < span.end - 1 and span.doc[first].lower_.rstrip(".") in listed("honorifics"):
+    titles = listed("honorifics") | (listed("callings") if len(span) > 2 else frozenset())
+    while first < span.end - 1 and span.doc[first].lower_.rstrip(".") in titles:
         first += 1
     before = span.doc[first - 1] if first else None
-    if before is not None and before.lower_.rstrip(".") in listed("honorifics") and before.text[0].isupper():
+    if before is not None and before.lower_.rstrip(".") in titles and before.text[0].isupper():
         return _named(span, first, "PERSON")
+    if span.label_ == "PERSON" and span.text in listed("bodies"):
+        return _named(span, first, "ORG")
     if span.label_ in ("PERSON", "ORG") and before is not None and _leads_to_place(span):
         return _named(span, first, "GPE")
     return span
@@ -128,8 +151,10 @@ def _leads_to_place(span: Span) -> bool:
     word, verb = root.head.lower_, root.head.head
     while verb.dep_ in ("prep", "dobj", "obj") and verb.pos_ not in ("VERB", "AUX"):
         verb = verb.head  # from Rotterdam to Dakar, troops from Goma
-    if word == "in" and span.label_ in ("PERSON", ""):
+    if word in ("in", "near") and span.label_ in ("PERSON", ""):
         return True
+    if word == "in" and span.label_ == "ORG" and root.head.head.tag_ == "VBN":
+        return True  # made in Oxford
     return word in ("to", "from", "into", "near", "via", "through") and verb.lemma_.lower() in listed("moving")
 
 

@@ -29,6 +29,7 @@ from nuggeteer.gale.phrases import (
     Phrases,
     Tokens,
     is_age,
+    is_spent,
     is_term,
     listed,
     union,
@@ -125,7 +126,7 @@ class _Finder:
         """All nuggets, each once. Direct speech gives a statement and no nuggets inside of it."""
         unique: dict[tuple[Type, Tokens], Found] = {}
         for type_, tokens, core, clause in self._all():
-            if type_ != "STM" and not self.quoted.isdisjoint(tokens):
+            if not self.quoted.isdisjoint(core if type_ == "STM" else tokens):
                 continue
             spans = self._spans(tokens)
             if spans:
@@ -179,7 +180,7 @@ class _Finder:
             type_ = self._type_of(span)
             if type_ is not None and any(char.isupper() for char in span.text):
                 tokens = within(span)
-                if type_ in ("GPE", "LOC") and any(tokens <= place for place in self.places):
+                if type_ != "PER" and any(tokens <= place for place in self.places):
                     continue  # the whole phrase of place is a nugget already
                 yield type_, tokens, tokens, NOTHING
 
@@ -191,7 +192,9 @@ class _Finder:
             return "PER"
         if span.label_ == "ORG":
             return "ORG"
-        if span.label_ in ("GPE", "LOC", "FAC"):
+        if span.label_ in ("LOC", "FAC"):
+            return "LOC" if role == "place" else None  # a mountain and a building are no state
+        if span.label_ == "GPE":
             return "LOC" if role == "place" else "GPE"
         return None
 
@@ -221,14 +224,16 @@ class _Finder:
             root = span.root
             name = within(span)
             before = frozenset(range(root.left_edge.i, span.start))
-            if any(self.doc[i].pos_ in ("NOUN", "PROPN") and self.doc[i].head.i == root.i for i in before):
+            quotes = [i for i in before if self.doc[i].is_quote]
+            before = frozenset(i for i in before if i > max(quotes, default=-1))
+            if any(self.doc[i].pos_ in ("NOUN", "PROPN") and self.doc[i].head.i in name for i in before):
                 yield "TITLE", before | name, before - self._articles(before), NOTHING
             for child in root.children:
                 if child.dep_ == "appos" and child.pos_ in ("NOUN", "PROPN") and self._office(child):
                     core = whole(child) - union(whole(c) for c in child.children if c.dep_ in ("relcl", "conj", "cc"))
                     yield "TITLE", name | core, core, NOTHING
             if root.dep_ == "appos" and root.head.pos_ == "NOUN":
-                core = frozenset(range(root.head.left_edge.i, root.head.i + 1))
+                core = frozenset(range(root.head.left_edge.i, span.start))
                 yield "TITLE", core | name, core - self._articles(core), NOTHING
 
     def _office(self, token: Token) -> bool:
@@ -250,11 +255,16 @@ class _Finder:
                 counts = span.root.dep_ in ("nummod", "amod", "compound", "nmod", "npadvmod")
                 yield within(span), within(span) if counts else NOTHING
         for token in self.doc:
+            if (amount := self._amount(token)) and taken.isdisjoint(amount):
+                taken |= amount
+                counts = token.dep_ in ("nummod", "amod", "compound", "nmod", "npadvmod")
+                yield amount, amount if counts else NOTHING
+        for token in self.doc:
             if token.i in taken or not self._counts(token):
                 continue
             of = next((child for child in token.children if child.lower_ == "of" and child.i == token.i + 1), None)
             counts = token.dep_ in ("nummod", "amod")
-            tokens = self._approximately(whole(token) if counts else frozenset({token.i}))
+            tokens = self._approximately(whole(token) if counts else self._figures(token))
             first = min(tokens) - 1
             if counts and first >= 0 and self.doc[first].dep_ == "det":
                 tokens |= {first}
@@ -264,6 +274,18 @@ class _Finder:
                 cut = tokens | {of.i} if quantity and of is not None else tokens
                 apart = counts or quantity or token.pos_ == "ADV" or expressions.is_result(token.text)
                 yield tokens, cut if apart else NOTHING
+
+    def _figures(self, token: Token) -> Tokens:
+        """A number that counts no noun, with the figures before it: 2 million."""
+        return frozenset({token.i, *(child.i for child in token.children if child.i < token.i and child.like_num)})
+
+    def _amount(self, token: Token) -> Tokens:
+        """An amount that the tagger does not know: 5 percent, 20 million euros, two thirds of the voters."""
+        fraction = token.lower_ in listed("fractions") and any(child.lower_ == "of" for child in token.children)
+        if not fraction and token.lemma_.lower() not in listed("currencies"):
+            return NOTHING
+        number = next((child for child in token.children if child.dep_ == "nummod" and child.like_num), None)
+        return self._approximately(frozenset(range(number.left_edge.i, token.i + 1))) if number else NOTHING
 
     def _approximately(self, tokens: Tokens) -> Tokens:
         """A number with the words in front of it that say how exact it is."""
@@ -276,7 +298,8 @@ class _Finder:
 
     def _counts(self, token: Token) -> bool:
         span = self.phrases.entity.get(token.i)
-        lasts = (token.dep_ == "nummod" and is_term(token.head)) or is_age(token)
+        term = token.dep_ == "nummod" and (is_term(token.head) or is_spent(token.head))
+        lasts = term or is_age(token)
         if span is not None and span.label_ not in ("CARDINAL", "QUANTITY", "MONEY", "PERCENT", *TIMES * lasts):
             return False
         if expressions.is_result(token.text):

@@ -69,6 +69,40 @@ def is_anybody(token: Token) -> bool:
     return token.lower_ in ("he", "she", "who", "i", "they") or token.ent_type_ == "PERSON"
 
 
+def passive(verb: Token) -> bool:
+    return any(child.dep_ == "auxpass" for child in verb.children)
+
+
+def _extends(token: Token) -> bool:
+    """Whether it is by how much, and not when or by whom: delayed by an hour, won by two seconds."""
+    by = token.dep_ == "pobj" and token.head.lower_ == "by"
+    first = token.doc[token.left_edge.i]
+    return by and (first.like_num or first.lower_ in ("a", "an")) and token.lemma_.lower() in listed("units")
+
+
+def is_spent(token: Token) -> bool:
+    """Whether it is a time that somebody spends or that something takes, and not when: spent five days."""
+    object_ = token.dep_ in ("dobj", "npadvmod") and token.i > token.head.i
+    return object_ and token.head.lemma_.lower() in listed("spending") and token.lemma_.lower() in listed("units")
+
+
+def _is_hour(token: Token) -> bool:
+    """Whether it is an hour of the clock by itself: at six."""
+    if token.pos_ != "NUM" or token.lower_ not in listed("hours") or token.right_edge != token or not token.i:
+        return False
+    on_verb = token.dep_ == "npadvmod" or (token.dep_ == "pobj" and token.head.head.pos_ in ("VERB", "AUX"))
+    return on_verb and token.doc[token.i - 1].lower_ in ("at", "around", "about", "till", "until")
+
+
+def _is_purpose(verb: Token) -> bool:
+    """Whether it says what for: sold its stadium to pay debts. What others are asked to do is an argument."""
+    if verb.dep_ != "xcomp":
+        return False
+    purpose = any(child.lower_ == "to" and child.dep_ == "aux" for child in verb.children) and not subjects(verb)
+    objects = [child for child in verb.head.children if child.dep_ in ("dobj", "obj") and child.i < verb.i]
+    return purpose and bool(objects) and verb.head.lemma_.lower() not in listed("controlling")
+
+
 def greets(token: Token) -> bool:
     """Whether it is a time of day in a greeting: "Good evening"."""
     return any(child.lower_ == "good" for child in token.children)
@@ -101,10 +135,12 @@ class Phrases:
         ages = union(self.ages)
         tagged = [span for span in self.doc.ents if span.label_ in ("DATE", "TIME") and not self._age(span)]
         written = [self.span(*span) for span in expressions.times(self.doc.text)]
+        written += [self.doc[token.i : token.i + 1] for token in self.doc if _is_hour(token)]
         ends: list[tuple[int, int]] = []
         for span in sorted((*tagged, *written), key=lambda span: span.start):
             greeting = "good" in (span[0].lower_, self.doc[max(span.start - 1, 0)].lower_)
-            if greeting or self._lasting(span) or not ages.isdisjoint(within(span)):
+            length = _extends(span.root) or is_spent(span.root)
+            if greeting or self._lasting(span) or length or not ages.isdisjoint(within(span)):
                 continue
             if ends and span.start < ends[-1][1]:
                 ends[-1] = (ends[-1][0], max(ends[-1][1], span.end))
@@ -197,7 +233,7 @@ class Phrases:
 
     def is_clause(self, tokens: Tokens) -> bool:
         """Whether it is a subordinate clause, such as "when he left": it is not merged with the time before it."""
-        return any(self.doc[i].dep_ == "advcl" for i in tokens)
+        return any(self.doc[i].dep_ == "advcl" or _is_purpose(self.doc[i]) for i in tokens)
 
     def _adjacent(self, last: int, first: int) -> bool:
         same = self.doc[last].sent == self.doc[first].sent
@@ -214,12 +250,22 @@ class Phrases:
                 if kind == "TMP" and first >= 0 and self.doc[first].lower_ in ("late", "early"):
                     below |= {first}  # late on Sunday
                 below -= {i for i in below if expressions.is_result(self.doc[i].text)}
+                if kind == "MOD":
+                    below |= self._votes_against(token)
                 found.append((kind, below - self._beyond(kind, token)))
         timed = union(tokens for kind, tokens in found if kind == "TMP")
         for tokens, root in self.time:
             if root.i in timed or root.dep_ in BY_ITSELF:
                 found.append(("TMP", self._with_preposition(tokens)))
         return found
+
+    def _votes_against(self, prep: Token) -> Tokens:
+        """The rest of a result in words: by 52 votes "to 48"."""
+        last = prep.right_edge.i
+        number = any(self.doc[i].like_num for i in whole(prep))
+        rest = self.doc[last + 1 : last + 3]
+        is_rest = prep.lower_ == "by" and number and len(rest) == 2 and rest[0].lower_ == "to" and rest[1].like_num
+        return within(rest) if is_rest and rest[1].dep_ == "pobj" and rest[1].right_edge == rest[1] else NOTHING
 
     def _beyond(self, kind: Kind, token: Token) -> Tokens:
         """What the parse hangs on a date, a time or a place, and is no part of it: clauses and other phrases.
@@ -233,8 +279,14 @@ class Phrases:
         below = [child for child in obj.subtree if child.left_edge.i > obj.i]
         if kind == "LOC":
             clauses = (c for c in below if c.dep_ == "relcl" and self.doc[c.left_edge.i - 1].is_punct)
-            times = (c for c in below if c.dep_ == "prep" and self._is_time(self._governed(c)[1]))
-            return union(map(whole, (*clauses, *times)))
+            persons = (c for c in below if c.dep_ == "appos" and c.ent_type_ == "PERSON")
+            phrases = (c for c in below if c.dep_ == "prep")
+            verb = token.head
+            while verb.pos_ not in ("VERB", "AUX") and verb.head != verb:
+                verb = verb.head
+            agents = passive(verb)  # killed in the square by soldiers
+            apart = (c for c in phrases if self._is_time(self._governed(c)[1]) or (agents and c.lower_ == "by"))
+            return union(map(whole, (*clauses, *persons, *apart)))
         clauses = (child for child in below if child.dep_ in ("relcl", "acl", "advcl", "ccomp"))
         phrases = (child for child in below if child.dep_ == "prep" and child.lower_ != "of")
         others = (prep for prep in phrases if not self._is_time(self._governed(prep)[1]))
@@ -251,12 +303,18 @@ class Phrases:
     def _kind(self, token: Token) -> Kind | None:
         head = token.head
         on_verb = head.pos_ in ("VERB", "AUX") and token.dep_ != "conj"
-        if token.dep_ == "prep":
+        if token.dep_ in ("prep", "agent"):
             return self._prepositional(token, on_verb)
         if token.dep_ == "advcl" and on_verb:
             return self._subordinate(token)
+        if token.dep_ == "xcomp" and on_verb:
+            return "MOD" if _is_purpose(token) else None
+        if token.lower_ in listed("degree") and token.head.tag_ in ("JJR", "RBR") and token.head.dep_ == "advmod":
+            return "MOD"  # closed slightly higher
         if token.dep_ in ("npadvmod", "advmod", "tmod", "appos", "conj") and token.i in self._timed:
             return "TMP" if head.pos_ != "ADJ" and token.dep_ != "conj" else None
+        if token.dep_ == "npadvmod" and on_verb and token.head.pos_ == "VERB" and self._is_time(token):
+            return None if greets(token) or is_spent(token) else "TMP"  # the whole time
         if token.dep_ in ("npadvmod", "advmod") and (on_verb or token.lower_ in listed("there")):
             return self._adverbial(token)
         return None
@@ -265,18 +323,20 @@ class Phrases:
         first = [c.lower_ for c in verb.children if c.dep_ in ("mark", "advmod") and c.i < verb.i]
         if any(word in listed("temporal") for word in first):
             return "TMP"
-        # A past tense without a conjunction is a main clause that the parse took for another.
-        return None if verb.tag_ == "VBD" and not first else "MOD"
+        # Without a conjunction, a past tense is a main clause that the parse took for another; a bare verb, a command.
+        bare = verb.tag_ == "VB" and not any(child.dep_ == "aux" for child in verb.children)
+        return None if (verb.tag_ == "VBD" or bare) and not first else "MOD"
 
     def _adverbial(self, token: Token) -> Kind | None:
         word = token.lower_
         if self.is_named_place(token) or word in listed("there"):
             return "LOC"
         if word in listed("then") and token.dep_ == "advmod":
-            return "TMP"
+            late = word in ("early", "late") and token.head.lemma_ == "be"
+            return None if late else "TMP"  # "was three hours late" says how somebody is
         if word == "first" and token.dep_ == "advmod" and token.i != token.sent.start:
             return "TMP"
-        manner = word.endswith("ly") and word not in listed("discourse")
+        manner = (word.endswith("ly") and word not in listed("discourse")) or word in listed("degree")
         if token.dep_ == "advmod" and (manner or (word in listed("how") and token.i > token.head.i)):
             return "MOD"
         return None
@@ -287,12 +347,15 @@ class Phrases:
             return None
         if word == "of" and prep.head.pos_ in ("NOUN", "PROPN", "NUM"):
             return None
-        if obj.dep_ == "pobj" and self._is_time(obj):
+        if obj.dep_ == "pobj" and word != "about" and self._is_time(obj) and not _extends(obj):
             return "TMP"
         if prep.lower_ in listed("temporal"):
-            return "TMP"
+            return None if word == "after" and prep.head.lemma_.lower() in listed("after_somebody") else "TMP"
         if obj.dep_ == "pobj" and self._is_local(word, obj, prep):
             return "LOC"
+        bare = obj.dep_ == "pobj" and obj.left_edge == obj and prep.lower_ != "of"
+        if bare and word in ("in", "on", "by", "at") and f"{word}-{obj.lower_}" in listed("manners"):
+            return "MOD"  # in retaliation, on foot
         if not on_verb:
             return None
         if prep.head.dep_ == "acl":
@@ -301,7 +364,8 @@ class Phrases:
             return "MOD"
         if prep.lower_ in listed("modifying") or self._before_subject(prep) or self._how_or_why(prep, obj):
             return "MOD"
-        if word == "with" and prep.head.lemma_.lower() not in listed("together") and not self._is_somebody(obj):
+        others = listed("together") | listed("with_something")
+        if word == "with" and prep.head.lemma_.lower() not in others and not self._is_somebody(obj):
             return "MOD"
         return None
 
@@ -313,6 +377,8 @@ class Phrases:
         return chain[0].lower_, next((child for child in objects if child.dep_ in ("pobj", "pcomp", "advmod")), None)
 
     def _is_local(self, word: str, obj: Token, prep: Token) -> bool:
+        if word == "at" and obj.lemma_.lower() in listed("gatherings"):
+            return True
         if word in listed("at_place") and (self.is_place(obj) or obj.lemma_.lower() in listed("inside")):
             return True
         if word in listed("to_place"):
@@ -320,6 +386,8 @@ class Phrases:
             goes = word in listed("directed") or self._goes(prep)
             seat = obj.lemma_.lower() in listed("seats")  # an argument: "fly to the headquarters" (B10)
             return self.is_named_place(obj) or (goes and self.is_place(obj) and not seat)
+        if word == "for" and prep.head.lemma_.lower() in listed("setting_out"):
+            return self.is_named_place(obj)  # left for Iceland
         return word in listed("nowhere_else")
 
     def _goes(self, prep: Token) -> bool:
@@ -346,7 +414,9 @@ class Phrases:
         in_order = (
             prep.lower_ == "in" and obj.lower_ == "order" and any(c.dep_ in ("acl", "relcl") for c in obj.children)
         )
-        return in_order or (prep.lower_ == "by" and prep.dep_ == "prep" and obj.dep_ == "pobj")
+        carried = obj.lower_ in listed("vehicles") and obj.left_edge == obj  # flown out by helicopter
+        by = prep.lower_ == "by" and obj.dep_ == "pobj" and (prep.dep_ == "prep" or carried or _extends(obj))
+        return in_order or by
 
     def _before_subject(self, prep: Token) -> bool:
         return any(prep.i < subject.left_edge.i < prep.head.i for subject in subjects(prep.head))

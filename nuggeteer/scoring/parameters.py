@@ -23,7 +23,7 @@ from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.thresholds.steps import StepFit, units_of
 
 ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-MODELS = ("global", "question", "nugget", "nugget-errors")
+MODELS = ("global", "question", "nugget", "nugget-errors", "pooled")
 WITHOUT_THRESHOLDS = ("coin", "smooth")
 
 

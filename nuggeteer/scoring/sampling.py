@@ -91,8 +91,8 @@ def sampled(
     found = pymc_models.diagnose(idata)
     posterior = pymc_models.posterior_of(idata)
     if name != "smooth":
-        posterior = {"alpha": posterior["alpha"], "beta": posterior["beta"]}
-        posterior["theta"] = draw_thresholds(name, evidence, posterior, SEED)
+        theta = draw_thresholds(name, evidence, posterior, SEED)
+        posterior = {"alpha": posterior["alpha"], "beta": posterior["beta"], "theta": theta}
     quality = np.array([found.r_hat, found.effective, found.divergences], dtype=float)
     with suppress(InputError):  # a folder that is read-only: the next time takes as long
         write_cache(collection.root, NAME, _saved(basis, posterior, quality))

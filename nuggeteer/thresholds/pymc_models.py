@@ -3,7 +3,8 @@
 `global`, `question`, `nugget` and `nugget-errors` are the models of `steps.py`, with the same priors: θ uniform on
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
 evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores. In `coin`, α and 1 − β
-are one bias, uniform on [0, 1]. `pooled`, which is ours, is not here.
+are one bias, uniform on [0, 1]. In `pooled`, θ comes from a Beta distribution with the prior of `noisy.py`. Its m and κ
+are sampled here; there they are the best ones, and θ is anywhere between two scores.
 
 `smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
 jointly, the spreads too, with a prior that says as much as there. So the two differ in what is approximated and not in
@@ -28,6 +29,7 @@ from pytensor import shared
 
 from nuggeteer.records import Vector
 from nuggeteer.thresholds.model import Evidence
+from nuggeteer.thresholds.noisy import PRIOR_LOG_KAPPA, TINY
 from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.sampled import (
     SPREADS,
@@ -39,8 +41,9 @@ from nuggeteer.thresholds.sampled import (
     steps_and_units,
     table_of,
 )
+from nuggeteer.thresholds.steps import Steps
 
-STEPS = ("global", "question", "nugget", "nugget-errors")
+STEPS = ("global", "question", "nugget", "nugget-errors", "pooled")
 NAMES = ("coin", *STEPS, "smooth")
 TUNE = 1000  # draws of each chain that are not kept
 
@@ -154,7 +157,7 @@ def _coin(evidence: Evidence) -> pm.Model:
 def _step(name: str, evidence: Evidence) -> pm.Model:
     steps, _ = steps_and_units(name, evidence)
     own = rates_of(name, steps.units)
-    # The shapes are left unknown, so all four models are the same graph and PyTensor compiles it once.
+    # The shapes are left unknown, so all but `pooled` are the same graph and PyTensor compiles it once.
     counts, log_width = (shared(table, shape=(None,) * table.ndim) for table in table_of(steps))
     with pm.Model() as model:
         # Uniform on the triangle: α, β and 1 − α − β.
@@ -162,9 +165,24 @@ def _step(name: str, evidence: Evidence) -> pm.Model:
         alpha = pm.Deterministic("alpha", rates[:, 0])
         beta = pm.Deterministic("beta", rates[:, 1])
         logs = pt.log(pt.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
+        if name == "pooled":
+            log_width = _log_mass(steps, log_width.get_value())
         terms = (counts * logs[shared(own, shape=(None,))][:, None, :]).sum(axis=-1) + log_width
         pm.Potential("verdicts", pt.logsumexp(terms, axis=1).sum())
     return model
+
+
+def _log_mass(steps: Steps, outside: Vector) -> pt.TensorVariable:
+    """The log probability of each interval of θ under its Beta distribution, as in `table_of`; m and κ are sampled."""
+    mean = pm.Beta("mean", 1, 1)
+    kappa = pt.exp(pm.Normal("log_kappa", *PRIOR_LOG_KAPPA))
+    ends, position = np.unique(np.concatenate([steps.low, steps.high]), return_inverse=True)  # from 0 to 1
+    inner = pt.betainc(mean * kappa, (1 - mean) * kappa, ends[1:-1])
+    below = pt.concatenate([np.zeros(1), inner, np.ones(1)])
+    low, high = position[: len(steps.low)], position[len(steps.low) :]
+    column = np.arange(len(steps.low)) - steps.start[steps.unit]
+    mass = pt.log(pt.maximum(below[high] - below[low], TINY))
+    return pt.set_subtensor(pt.as_tensor(outside)[steps.unit, column], mass)
 
 
 # Smooth

@@ -167,7 +167,7 @@ def rates_of(name: str, units: int) -> Ints:
 
 
 def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> Vector:
-    """draws × units: θ, given draws of α and β."""
+    """draws × units: θ, given draws of α and β, and in `pooled` of m and κ."""
     steps, _ = steps_and_units(name, evidence)
     counts, log_width = table_of(steps)
     column = np.arange(len(steps.low)) - steps.start[steps.unit]
@@ -178,13 +178,23 @@ def draw_thresholds(name: str, evidence: Evidence, posterior: Parameters, seed: 
     alpha, beta = posterior["alpha"][:, own], posterior["beta"][:, own]
     logs = np.log(np.stack([1 - beta, beta, alpha, 1 - alpha], axis=-1))
     theta = np.zeros((len(alpha), steps.units))
+    shapes = _shapes(posterior) if name == "pooled" else (np.ones((1, 1)), np.ones((1, 1)))  # of θ's Beta distribution
     for unit in range(steps.units):
-        terms = logs[:, unit] @ counts[unit].T + log_width[unit]
+        begin, end = (scipy.special.betainc(*shapes, ends[unit][None]) for ends in (low, high))
+        with np.errstate(divide="ignore"):
+            terms = logs[:, unit] @ counts[unit].T + np.log(end - begin)
         cumulative = np.cumsum(np.exp(terms - scipy.special.logsumexp(terms, axis=1, keepdims=True)), axis=1)
         uniform = rng.random(len(alpha))[:, None] * cumulative[:, -1:]
         interval = (cumulative < uniform).sum(axis=1)
-        theta[:, unit] = low[unit, interval] + rng.random(len(alpha)) * (high - low)[unit, interval]
+        row = np.arange(len(alpha)) if len(begin) > 1 else 0
+        at = begin[row, interval] + rng.random(len(alpha)) * (end - begin)[row, interval]
+        theta[:, unit] = scipy.special.betaincinv(shapes[0][:, 0], shapes[1][:, 0], at)
     return theta
+
+
+def _shapes(posterior: Parameters) -> tuple[Vector, Vector]:
+    mean, kappa = posterior["mean"][:, None], np.exp(posterior["log_kappa"])[:, None]
+    return mean * kappa, (1 - mean) * kappa
 
 
 def from_posterior(name: str, evidence: Evidence, posterior: Parameters, seed: int = 0) -> SampledModel | SampledSmooth:
@@ -293,7 +303,7 @@ class SmoothPlaces:
 def _steps(name: str, evidence: Evidence, posterior: Parameters, seed: int) -> SampledModel:
     unit_of_nugget = units_of(name, evidence)
     chosen = {key: posterior[key] for key in ("alpha", "beta")}
-    chosen["theta"] = posterior["theta"] if "theta" in posterior else draw_thresholds(name, evidence, chosen, seed)
+    chosen["theta"] = posterior["theta"] if "theta" in posterior else draw_thresholds(name, evidence, posterior, seed)
     rates_of_unit = rates_of(name, chosen["theta"].shape[1])
 
     def probability(units: Units, parameters: Parameters) -> Vector:

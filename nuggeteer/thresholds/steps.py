@@ -207,9 +207,9 @@ def units_of(name: str, evidence: Evidence) -> Ints:
         return np.zeros(evidence.nuggets, dtype=np.int64)
     if name == "question":
         return evidence.question_of_nugget
-    if name in ("nugget", "nugget-errors"):
+    if name in ("nugget", "nugget-errors", "pooled"):
         return np.arange(evidence.nuggets)
-    raise ValueError(f"no step model {name!r}: there are global, question, nugget and nugget-errors")
+    raise ValueError(f"no step model {name!r}: there are global, question, nugget, nugget-errors and pooled")
 
 
 def fit_steps(name: str, evidence: Evidence) -> StepFit:

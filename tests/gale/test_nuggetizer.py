@@ -320,9 +320,67 @@ def test_rules_that_the_annotated_sentences_taught(nuggetizer, text, nugget):
         ("Smith, who is 43, left.", ("PER", "Smith")),
         ("Taiwan was attacked in 1999.", ("GPE", "Taiwan")),
         ("Microsoft said profits rose.", ("ORG", "Microsoft")),
+        ("Angola exported less oil last year.", ("GPE", "Angola")),
+        ("Ryanair said that sales fell.", ("ORG", "Ryanair")),
+        ("NASA said the launch would be delayed.", ("ORG", "NASA")),
+        ("Hughes was born in 1950.", ("PER", "Hughes")),
+        ("Guards arrested Bouchard in Lyon.", ("PER", "Bouchard")),
+        ("Economist Piotr Zielinski resigned.", ("PER", "Piotr Zielinski")),
     ],
 )
 def test_surnames_are_persons_and_states_speak_for_themselves(nuggetizer, text, nugget):
+    assert nugget in words(nuggetizer, text)
+
+
+@pytest.mark.parametrize("surname", ["Smith", "Menon", "Wilson", "Hughes", "Novak", "Popescu", "Khalil", "Diallo"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} said the bridge would reopen on Friday.",
+        "{} added that nobody was hurt.",
+        '"It was a long day," said {}.',
+        "{} told reporters that talks would continue.",
+    ],
+)
+def test_who_says_something_under_one_name_is_a_person(nuggetizer, surname, text):
+    kinds = {kind for kind, own in words(nuggetizer, text.format(surname)) if own == surname}
+    assert kinds == {"PER"}
+
+
+@pytest.mark.parametrize(
+    ("text", "nugget"),
+    [
+        ("Five farmers were shot in the market by bandits.", ("LOC", "in the market")),
+        ("Five farmers were shot in the market by bandits.", ("EVT", "farmers were shot by bandits")),
+        ("The tourists were flown out by helicopter.", ("MOD", "by helicopter")),
+        ("She won the race by two seconds.", ("MOD", "by two seconds")),
+        ("The senate rejected the bill by 60 votes to 38.", ("MOD", "by 60 votes to 38")),
+        ("The city sold the pool to pay its debts.", ("MOD", "to pay its debts")),
+        ("The rebels burned the crops in revenge.", ("MOD", "in revenge")),
+        ("The flight was cancelled due to fog.", ("MOD", "due to fog")),
+        ("The lake has dried up completely.", ("MOD", "completely")),
+        ("The bus left at seven.", ("TMP", "at seven")),
+        ("The train arrived early.", ("TMP", "early")),
+        ("The divers slept underground.", ("LOC", "underground")),
+        ("The fleet left Bergen for Iceland.", ("LOC", "for Iceland")),
+        ("He met her at a wedding in Lima.", ("LOC", "at a wedding in Lima")),
+        ("They walked down the road.", ("LOC", "down the road")),
+        ("Turnout fell to 48 percent.", ("NUM", "48 percent")),
+        ("He paid for it with 20 million pesos.", ("NUM", "20 million pesos")),
+        ("We spent four weeks in Oslo.", ("EVT", "We spent weeks")),
+        ("Honda and Ford sued each other.", ("EVT", "Honda and Ford sued each other")),
+        ("The firm will close a plant and cut wages.", ("EVT", "The firm will cut wages")),
+        ("They want rice, they want oil.", ("EVT", "They want rice")),
+        ("He was ill, so we left.", ("EVT", "we left")),
+        ("Those who stayed lost their homes.", ("EVT", "Those who stayed lost their homes")),
+        ("You said that the war was over, Minister.", ("STM", "You said that the war was over")),
+        ("Doctor, we waited outside.", ("EVT", "we waited")),
+        ("The head of the union, Luis Prado, resigned.", ("TITLE", "The head of the union, Luis Prado")),
+        ("The drug protects people against flu and fever.", ("EVT", "The drug protects people against flu")),
+    ],
+)
+def test_rules_that_other_sentences_taught(nuggetizer, text, nugget):
+    """Each on a sentence that is in none of the annotated files."""
     assert nugget in words(nuggetizer, text)
 
 
@@ -336,6 +394,12 @@ def test_surnames_are_persons_and_states_speak_for_themselves(nuggetizer, text, 
         ("The crew of Apollo 8 slept.", "NUM"),
         ("She added salt to the water.", "STM"),
         ("If he comes, we leave.", "TMP"),
+        ("Villagers fled.", "ORG"),
+        ("Typhoon Mina hit the coast.", "GPE"),
+        ("They named the dog after a king.", "TMP"),
+        ("You know, the dam broke.", "STM"),
+        ("They climbed Mount Elbrus.", "GPE"),
+        ("He worked at the University of Graz.", "ORG"),
     ],
 )
 def test_what_looks_like_a_nugget_and_is_none(nuggetizer, text, kind):

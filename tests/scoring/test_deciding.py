@@ -141,5 +141,5 @@ def test_an_installed_model_goes_by_its_name(folder, tmp_path, monkeypatch):
 def test_an_unknown_model_is_named_with_those_that_exist(folder):
     with pytest.raises(InputError, match="'nugget-errors'"):
         with_model(folder, "nuget")
-    with pytest.raises(InputError, match="does not have the model 'pooled'"):
-        with_model(folder, "pooled", 'engine = "pymc"\n')
+    with pytest.raises(InputError, match="does not have the model 'fixed'"):
+        with_model(folder, "fixed", 'engine = "pymc"\n')

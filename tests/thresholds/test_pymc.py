@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from nuggeteer.thresholds.model import Evidence, Units
-from nuggeteer.thresholds.noisy import fit_coin
+from nuggeteer.thresholds.noisy import fit_coin, fit_pooled
 from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.thresholds.steps import StepFit, fit_step_errors, fit_steps
 from tests.conftest import ROOT
@@ -24,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS installation:UserWarning"),
 ]
 usual = Units.of_scores
-STEPS = ["global", "question", "nugget", "nugget-errors"]
+STEPS = ["global", "question", "nugget", "nugget-errors"]  # which both compute without an approximation
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def exact(name: str, evidence: Evidence) -> StepFit:
     return fit_step_errors(evidence) if name == "nugget-errors" else fit_steps(name, evidence)
 
 
-@pytest.mark.parametrize("name", ["coin", *STEPS, "smooth"])
+@pytest.mark.parametrize("name", ["coin", *STEPS, "pooled", "smooth"])
 def test_chains_agree(name, pymc_models):
     diagnosis = pymc_models.diagnose(sampled(name).idata)
     assert diagnosis.r_hat < 1.02
@@ -125,6 +126,22 @@ def test_the_evidence_is_that_of_the_exact_engine(name, pymc_models):
     estimate = pymc_models.log10_evidence(sampled(name).model, seed=2, draws=2000, chains=6)
     assert estimate.error < 0.1
     assert abs(estimate.value - exact(name, steps_evidence()).log10_evidence) < 4 * estimate.error
+
+
+def test_pooled_is_that_of_the_exact_engine_but_for_the_spread_of_its_distribution(pymc_models):
+    """Ours has the best m and κ, PyMC all of them, so their chances are as near as the data leave m and κ open."""
+    found, fit = sampled("pooled"), fit_pooled(steps_evidence())
+    draws = found.scoring.draw(2000, seed=0)
+    for score in (0.05, 0.3, 0.5, 0.9):
+        units = usual(np.full(4, score), np.arange(4))
+        assert draws.chances(units).mean(axis=1) == pytest.approx(fit.probability(units), abs=0.06)
+    # Of the nugget without pairs, θ is from the distribution itself.
+    posterior = pymc_models.posterior_of(found.idata)
+    mean, kappa = posterior["mean"], np.exp(posterior["log_kappa"])
+    below = beta.cdf(0.3, mean * kappa, (1 - mean) * kappa).mean()
+    assert (found.scoring.posterior["theta"][:, 4] < 0.3).mean() == pytest.approx(below, abs=0.03)
+    estimate = pymc_models.log10_evidence(found.model, seed=2, draws=2000)
+    assert estimate.value == pytest.approx(fit.log10_evidence, abs=0.15)
 
 
 def test_propagation_has_the_means_and_widths_of_the_whole_posterior(pymc_models):
