@@ -116,6 +116,8 @@ NOT_READERS = {
     "testing.Nuggets.__init__": "read_collection",
     "collection.answer_key.read_key": "read_collection",
     "collection.folder.as_collection": "read_collection",
+    "collection.folder.read_files": "read_collection",
+    "collection.folder.Collection.read_run_file": "read_run",
     "comparing.comparison.compare": "read_collection and read_run",
     "comparing.diff.diff": "read_collection and read_run",
     "scoring.scorer.score": "read_collection and read_run",
