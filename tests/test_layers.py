@@ -15,7 +15,7 @@ PACKAGE = Path(nuggeteer.__file__).parent
 LAYERS = [
     ["errors", "text", "display", "fields", "groups", "languages"],
     ["records", "settings"],
-    ["pairs", "formats", "measures", "statistics", "thresholds"],
+    ["formats", "measures", "statistics", "thresholds"],
     ["matching"],
     ["collection"],
     ["scoring", "gale"],
@@ -31,8 +31,8 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 WITHIN = {
     *(("cli", "screens"), ("cli", "plugins"), ("plugins", "testing"), ("__main__", "cli")),
     *(
-        ("formats", "pairs"),
-        ("thresholds", "pairs"),
+        ("formats"),
+        ("thresholds"),
         ("display", "text"),
         ("languages", "text"),
         ("languages", "errors"),
