@@ -51,6 +51,7 @@ from nuggeteer.thresholds.steps import (
 )
 
 PRIOR_LOG_KAPPA = (math.log(4), 1.5)
+PLACES = np.arange(1, 32) / 32  # of θ, at which its intervals are cut
 TINY = 1e-290
 
 
@@ -60,7 +61,8 @@ def fit_pooled(evidence: Evidence, uniform: StepFit | None = None) -> StepFit:
     from scipy.optimize import minimize  # a quarter of a second, for this only
 
     own = np.arange(evidence.nuggets)
-    steps = steps_of(evidence, evidence.nugget, evidence.nuggets)
+    # Between two scores, and of a nugget without any, θ is as the distribution has it.
+    steps = steps_of(evidence, evidence.nugget, evidence.nuggets).cut(PLACES)
     uniform = uniform or fit_steps("nugget", evidence)
     log_width = np.log(uniform.steps.high - uniform.steps.low)
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Vector, ragged
 from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
@@ -68,6 +68,20 @@ class Steps(Shown):
         kept = some[unit]
         start = np.searchsorted(unit[kept], np.flatnonzero(some)).astype(np.int64)
         return Steps(start, self.low[kept], self.high[kept], self.counts[kept])
+
+    def cut(self, at: Vector) -> Steps:
+        """The same with each interval cut at these scores."""
+        first, last = np.searchsorted(at, self.low, side="right"), np.searchsorted(at, self.high, side="left")
+        count = np.maximum(last - first, 0)
+        begin, place = ragged(first, count)
+        interval = np.repeat(np.arange(len(self.low)), count + 1)
+        begins = begin[:-1] + np.arange(len(self.low))  # of the pieces of each interval
+        inner = np.ones(len(interval), dtype=bool)
+        inner[begins] = False
+        low, high = self.low[interval], self.high[interval]
+        low[inner] = at[place]
+        high[np.flatnonzero(inner) - 1] = at[place]
+        return Steps(begins[self.start], low, high, self.counts[interval])
 
 
 def steps_of(evidence: Evidence, unit: Ints, units: int) -> Steps:
@@ -228,8 +242,9 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
     if told.all() or not told.any():
         return _fit_all(name, steps, log_width, unit_of_nugget, cells)
     fit = _fit_all(name, steps.of_units(told), log_width[told[steps.unit]], unit_of_nugget, cells)
-    unit = np.concatenate([np.flatnonzero(told)[fit.steps.unit], np.flatnonzero(~told)])
-    order, at = np.argsort(unit, kind="stable"), steps.start[~told]  # the others have one interval each
+    at = np.flatnonzero(~told[steps.unit])  # the intervals of the others
+    unit = np.concatenate([np.flatnonzero(told)[fit.steps.unit], steps.unit[at]])
+    order, share = np.argsort(unit, kind="stable"), np.exp(log_width[at])
 
     def beside(own: Vector, others: Vector | float) -> Vector:
         return np.concatenate([own, np.broadcast_to(others, (len(at), *own.shape[1:]))])[order]
@@ -242,8 +257,8 @@ def fit_given(name: str, steps: Steps, log_width: Vector, unit_of_nugget: Ints, 
         steps=Steps(start, low, high, beside(fit.steps.counts, 0.0)),
         alpha=np.full(steps.units, alpha),
         beta=np.full(steps.units, beta),
-        share=beside(fit.share, 1.0),
-        rise=beside(fit.rise, 1 - alpha - beta),
+        share=beside(fit.share, share),
+        rise=beside(fit.rise, (1 - alpha - beta) * share),
         log_width=beside(fit.log_width, log_width[at]),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from nuggeteer.thresholds.model import Units
 from nuggeteer.thresholds.noisy import fit_pooled
 from tests.thresholds.worlds import evidence_of
 
@@ -52,3 +53,20 @@ def test_the_evidence_and_the_error_rates_are_near_those_of_sums_over_a_grid(see
     assert fit.log10_evidence == pytest.approx(log10_evidence, abs=0.2)
     assert fit.alpha.mean() == pytest.approx(alpha, abs=0.03)
     assert fit.beta.mean() == pytest.approx(beta, abs=0.03)
+
+
+def test_between_scores_and_without_verdicts_the_threshold_is_as_the_distribution_has_it():
+    """The chance of a yes by hand: a nugget without verdicts has θ from the Beta of the fit, and one with two verdicts
+    from its part of the Beta between them, as α and β are there."""
+    rng = np.random.default_rng(2)
+    nugget, scores = np.repeat(np.arange(30), 12), rng.random(360).round(2)
+    yes = rng.random(360) < np.where(scores > rng.beta(2, 12, 30)[nugget], 0.95, 0.03)
+    fit = fit_pooled(evidence_of(scores, yes, nugget, 31, np.arange(31)))
+    alone = Units.of_scores(np.array([0.02, 0.1, 0.3, 0.9]), np.full(4, 30))
+    found = fit.probability(alone)
+    alpha, beta = fit.alpha[30], fit.beta[30]
+    # The thresholds that the other nuggets have, by their posterior means, say where that of the last may be.
+    own = fit.mean_theta[:30]
+    below = np.array([(own < score).mean() for score in (0.02, 0.1, 0.3, 0.9)])
+    assert found == pytest.approx(alpha + (1 - alpha - beta) * below, abs=0.15)
+    assert found[2] > 0.8  # 0.3, if θ were uniform

@@ -133,7 +133,7 @@ def test_pooled_is_that_of_the_exact_engine_but_for_the_spread_of_its_distributi
     found, fit = sampled("pooled"), fit_pooled(steps_evidence())
     draws = found.scoring.draw(2000, seed=0)
     for score in (0.05, 0.3, 0.5, 0.9):
-        units = usual(np.full(4, score), np.arange(4))
+        units = usual(np.full(5, score), np.arange(5))  # the last nugget has no pairs
         assert draws.chances(units).mean(axis=1) == pytest.approx(fit.probability(units), abs=0.06)
     # Of the nugget without pairs, θ is from the distribution itself.
     posterior = pymc_models.posterior_of(found.idata)
