@@ -37,8 +37,8 @@ class Answers(Shown):
     by_text: Mapping[str, Vector] = field(default_factory=dict)
 
     def some(self, draws: slice) -> Answers:
-        """Those of some draws."""
-        partly = self.partly[draws] if self.partly.ndim > 1 else self.partly
+        """Those of some draws. What is partly supported may be the same for all of them."""
+        partly = self.partly[draws] if self.partly.ndim > 1 and len(self.partly) > 1 else self.partly
         return Answers(self.key, self.found[draws], partly, self.length, self.by_text)
 
     @cached_property

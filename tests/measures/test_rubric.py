@@ -151,3 +151,17 @@ def test_a_key_with_points_is_scored_from_its_files():
     assert result.measures["recall"].value == 1.0
     assert not score(collection).notes
     assert score(collection, measures=["f3"]).notes == ("F(3) leaves out the 2 forbidden nuggets; rubric counts them.",)
+
+
+@pytest.mark.parametrize("name", [*RUBRICS, "f3"])
+def test_what_is_partly_supported_in_all_draws_counts_in_each(name, monkeypatch):
+    """However few draws are worked on at a time: of many nuggets, they are not all worked on together."""
+    measure = next(one for one in ALL if one.name == name)
+    key, rng = key_of(5, 3, 2, 4), np.random.default_rng(0)
+    found = rng.random((7, 4)) < 0.4
+    partly = np.array([[True, False, True, False]]) if name in RUBRICS else np.zeros((1, 4), dtype=bool)
+    partly = partly & ~found.any(axis=0)
+    alone = [measure(Answers(key, one, partly[0], np.array([150])))[0] for one in found]
+    for block in (4, 8, 1000):
+        monkeypatch.setattr("nuggeteer.measures.base.BLOCK", block)
+        np.testing.assert_allclose(measure(Answers(key, found, partly, np.array([150])))[:, 0], alone)
