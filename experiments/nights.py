@@ -31,7 +31,7 @@ from msgspec import structs
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.memory import make_collection, make_run
-from nuggeteer.comparing.diff import change_of
+from nuggeteer.comparing.diff import change_of, diff_matched_runs
 from nuggeteer.judging.reading import Pace
 from nuggeteer.judging.suggest import ReadingOrder, Suggestion
 from nuggeteer.measures import parse
@@ -213,7 +213,11 @@ class Row:
     kind: str
     truth: float
     interval: Interval
-    believed: float = 0.0
+    believed: float
+    listed: list[
+        tuple[float, bool]
+    ]  # the changes that are listed as gained or lost: how sure, and whether they are true
+    changes: int  # nuggets that were really gained or lost
 
 
 @dataclass
@@ -268,8 +272,24 @@ def play(
         new, old = (scorer.read(run) for run, _ in pair)
         change = change_of(scorer, old, new, F3).interval
         truth, believed = (values[i] - values[i - 1] for values in (chain.truth, chain.believed))
-        rows.append(Row(kind, truth, change, believed))
+        rows.append(Row(kind, truth, change, believed, *_listed(chain, i, scorer, old, new)))
     return rows
+
+
+def _listed(
+    chain: Chain, night: int, scorer: Scorer, old: MatchedRun, new: MatchedRun
+) -> tuple[list[tuple[float, bool]], int]:
+    found = diff_matched_runs(scorer, old, new)
+    real: dict[str, set[tuple[str, str]]] = {"gained": set(), "lost": set()}
+    for qid in chain.world.qids:
+        after, before = (chain.world.has[chain.nights[at][qid], qid] for at in (night, night - 1))
+        real["gained"] |= {(qid, nugget) for nugget in after - before}
+        real["lost"] |= {(qid, nugget) for nugget in before - after}
+    listed = [
+        (one.probability or 0.0, (one.question.qid, one.nugget.nugget) in real[one.kind])
+        for one in (*found.gained, *found.lost)
+    ]
+    return listed, len(real["gained"] | real["lost"])
 
 
 def _machine(world: World, runs: Sequence[Run], nights: Sequence[Night], right: Sequence[float]) -> Iterable[Judgement]:
@@ -322,6 +342,7 @@ def main() -> None:
             "believed |"
         )
         print("|---|---|---|---|---|---|---|---|---|---|---|")
+    lists: list[str] = []
     for path in given.collections:
         if given.sittings:
             names = read_collection(path).run_names
@@ -339,6 +360,12 @@ def main() -> None:
             )
             rows_of_all = [row for part in parts for row in part]
             print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_line(rows_of_all)} |", flush=True)
+            lists.append(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_fifths(rows_of_all)} |")
+    print(
+        "\n| collection | minutes | of all changes | the least sure fifth: said | true | 2nd | | 3rd | | 4th | |"
+        " the surest | |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    )
+    print("\n".join(lists))
 
 
 def _play(path: Path, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]) -> list[Row]:
@@ -349,6 +376,18 @@ def _play(path: Path, first: str | int, seed: int, minutes: tuple[float, float],
 def _sitting(path: Path, run: str, seed: int) -> list[tuple[float, Interval]]:
     prior.leave_out(path.name)
     return sitting(read_collection(path), run, seed)
+
+
+def _fifths(rows: Sequence[Row]) -> str:
+    """The share of all real changes that is listed; and of the listed changes that nobody knows, in fifths by how sure
+    they are said to be: how sure, and how many are real."""
+    listed = [one for row in rows for one in row.listed]
+    recall = sum(real for _, real in listed) / max(sum(row.changes for row in rows), 1)
+    guessed = np.array(sorted(one for one in listed if one[0] < 1.0), dtype=float).reshape(-1, 2)
+    parts = np.array_split(guessed, 5)
+    return f"{recall:.2f} | " + " | ".join(
+        f"{own[:, 0].mean():.2f} | {own[:, 1].mean():.2f}" if len(own) > 9 else "– | –" for own in parts
+    )
 
 
 def _line(rows: Sequence[Row]) -> str:
