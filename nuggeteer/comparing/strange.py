@@ -20,6 +20,7 @@ import numpy as np
 
 from nuggeteer.languages import WITHOUT_STOP_WORDS, Language
 from nuggeteer.records import AnswerKey, Run
+from nuggeteer.scoring.known import UNKNOWN
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.settings import Match
 from nuggeteer.text import verdict_form
@@ -77,7 +78,7 @@ Pair = tuple[_Answer, _Answer]  # last night's and tonight's
 
 def strange_night(key: AnswerKey, match: Match, old: MatchedRun, new: MatchedRun) -> tuple[StrangeAnswers, ...]:
     """What is strange about a run's answers, as far as people have not read a few of these."""
-    return unread(strange_answers(key, match, old.run, new.run), new)
+    return unread(key, strange_answers(key, match, old.run, new.run), new)
 
 
 def strange_answers(key: AnswerKey, match: Match, old: Run, new: Run) -> tuple[StrangeAnswers, ...]:
@@ -110,11 +111,14 @@ def strange_answers(key: AnswerKey, match: Match, old: Run, new: Run) -> tuple[S
     return tuple(one for one in found if one is not None)
 
 
-def unread(found: Sequence[StrangeAnswers], new: MatchedRun) -> tuple[StrangeAnswers, ...]:
-    """Those of which people have not read a few answers."""
-    judged = np.zeros(len(new.run.offsets) - 1, dtype=bool)
-    known = np.flatnonzero(~new.guessed)
-    judged[new.run.question[new.response_of(known)]] = True
+def unread(key: AnswerKey, found: Sequence[StrangeAnswers], new: MatchedRun) -> tuple[StrangeAnswers, ...]:
+    """Those of which people have not read a few answers. Whoever read some sentences of an answer, as another system
+    may have them, has not read it."""
+    seen = np.zeros(len(new.run), dtype=bool)
+    seen[new.response_of(np.flatnonzero(~new.guessed))] = True
+    judged = np.bincount(new.run.question, ~seen, len(new.run.offsets) - 1) == 0
+    if new.answers is not None:
+        judged[key.question[new.answers != UNKNOWN]] = True
     return tuple(one for one in found if judged[list(one.questions)].sum() < min(ENOUGH, len(one.questions)))
 
 

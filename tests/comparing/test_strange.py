@@ -177,6 +177,24 @@ def test_it_cannot_pass_until_a_few_of_these_answers_were_read(nights):
     assert ruled(0, 2, 5).decision == "PASS"
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_answer_of_which_a_sentence_was_read_elsewhere_was_not_read(collect, whole):
+    """Another system says the same in its last sentence, and somebody judged that."""
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": "opened"} for i in range(QUESTIONS)]
+    said = [(f"q{i}", [KINDS["are refusals"](i, ""), SAID[0]]) for i in range(QUESTIONS)]
+    runs = {
+        "old": [(f"q{i}", text) for i, text in enumerate(last_night())],
+        "new": [(qid, text) for qid, texts in said for text in texts],
+    }
+    verdicts = [
+        {"qid": qid, "nugget": "1", "text": text, "verdict": text == SAID[0], "run": "other"}
+        for qid, texts in said
+        for text in (texts if whole else texts[1:])
+    ]
+    found = diff(collect(nuggets, runs, verdicts), "old", "new").strange
+    assert bool(found) != whole
+
+
 def test_a_few_questions_of_each_kind_are_read_first(nights):
     found = found_in(nights(KINDS["are refusals"]))
     assert len(set(questions_of(found))) >= ENOUGH

@@ -40,10 +40,10 @@ def test_many_texts_at_once_have_the_grams_of_each(language):
 
 
 def test_the_regression_is_that_of_the_page():
-    """kᵀ (K + 1 1ᵀ + 0.3 I)⁻¹ r, with r ½ for a yes and −½ for a no, of each nugget by the texts that were judged for it;
-    and what is left out is as if it had not been judged."""
+    """kᵀ (K + 1 1ᵀ + 0.3 I)⁻¹ r, with r ½ for a yes and −½ for a no, of each nugget by the texts that were judged for
+    it; and what is left out is as if it had not been judged."""
     reader, rng = GramReader(background(), Match()), np.random.default_rng(0)
-    words = "fox dog cat red blue runs sleeps river house night".split()
+    words = ["fox", "dog", "cat", "red", "blue", "runs", "sleeps", "river", "house", "night"]
     texts = [" ".join(rng.choice(words, 6)) for _ in range(12)]
     decided, yes = rng.random((12, 3)) < 0.8, rng.random((12, 3)) < 0.5
     group = np.repeat(["a", "b", "c"], 4)
