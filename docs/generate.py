@@ -303,8 +303,8 @@ def table(rows: list[list[str]]) -> str:
 
 EXPERIMENTS = DOCS.parent / "experiments"
 LANGUAGES = DOCS / "guides" / "languages.md"
-MODEL, MATCHING, THRESHOLDS, CHANGES = (
-    DOCS / "understanding" / f"{name}.md" for name in ("model", "matching", "thresholds", "changes")
+MODEL, MATCHING, THRESHOLDS, CHANGES, AUDITS = (
+    DOCS / "understanding" / f"{name}.md" for name in ("model", "matching", "thresholds", "changes", "audits")
 )
 EFFECTS = {
     "a": ("nugget", "how readily the nugget is found in any answer"),
@@ -349,6 +349,31 @@ def model() -> str:
         change.append(f"| {title} | {factor:.2f} ± {doubt:.2f} | {spread:.2f} | {moved:.2f} |")
     tables = {"effects": effects, "clues": clues, "change": change, "coverage": recorded("coverage.md", "| collection")}
     return with_tables(MODEL, {name: "\n".join(table) for name, table in tables.items()})
+
+
+SHOWN = ("30", "100", "300")  # nuggets that an audit judged, of those in the record
+
+
+def audits() -> str:
+    """The page on audits, with how often they hold the truth: of F(3) on REALSumm, and the least of all."""
+    lines = (EXPERIMENTS / "audit.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    held = [row for row in rows if row[1].isdigit()]
+    section = lines.index(next(line for line in lines if line.startswith("### f3")))
+    f3 = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[section:]]
+    of_realsumm = f3[: next(i for i, row in enumerate(f3) if row[0].startswith("## "))]
+    table = [
+        "| guesses | nuggets judged | audit holds | width | by answers | width | t holds | width | model holds | width |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        *(f"| {' | '.join([*row[:8], *row[10:]])} |" for row in of_realsumm if len(row) > 1 and row[1] in SHOWN),
+    ]
+    least = [min(float(row[place].rstrip("%")) for row in held) for place in (2, 4, 6)]
+    said = (
+        f"Of the {len(held)} lines of the record, which are of recall and F(3) on REALSumm and TREC TS 2014, the audit "
+        f"holds the truth in at least {least[0]:.1f}%, the audit by answers in {least[1]:.1f}%, and t in "
+        f"{least[2]:.1f}%."
+    )
+    return with_tables(AUDITS, {"held": "\n".join([*table, "", *textwrap.wrap(said, 120)])})
 
 
 def thresholds() -> str:
@@ -654,6 +679,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "measures.md": measures,
     DOCS.parent / "llms.txt": llms,
     MODEL: model,
+    AUDITS: audits,
     MATCHING: matching,
     THRESHOLDS: thresholds,
     CHANGES: changes,
