@@ -363,7 +363,7 @@ def audits() -> str:
     f3 = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[section:]]
     of_realsumm = f3[: next(i for i, row in enumerate(f3) if row[0].startswith("## "))]
     table = [
-        "| guesses | nuggets judged | audit holds | width | by answers | width | t holds | width | model holds | width |",
+        "| guesses | judged | audit holds | width | by answers | width | t holds | width | model holds | width |",
         "|---|---|---|---|---|---|---|---|---|---|",
         *(f"| {' | '.join([*row[:8], *row[10:]])} |" for row in of_realsumm if len(row) > 1 and row[1] in SHOWN),
     ]
