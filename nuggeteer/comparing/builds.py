@@ -36,7 +36,6 @@ from nuggeteer.thresholds.rows import joined, key_of, random_rows
 from nuggeteer.thresholds.smooth import SmoothDraws, SmoothFit
 
 LEAST = 1e-6
-COMPARED = 150  # answers; a mean of more is not needed to a hundredth
 
 
 @dataclass(frozen=True)
@@ -176,13 +175,17 @@ def _given(draws: SmoothDraws, seed: int, old: MatchedRun, new: MatchedRun, cont
 
 
 def _likeness(scorer: Scorer, old: MatchedRun, new: MatchedRun, changed: Bools) -> float:
-    """The mean cosine of the words and pairs of words of two answers. It is told well enough by some of many."""
-    cosines = []
-    questions = np.flatnonzero(changed)
-    for question in questions[:: len(questions) // COMPARED + 1].tolist():
-        runs = (run.run.normalised_texts[slice(*run.run.offsets[question : question + 2])] for run in (old, new))
-        grams = scorer.material.grams.read(list(map("\n".join, runs)))
-        one, other = (slice(*grams.begin[i : i + 2]) for i in (0, 1))
+    """The mean cosine of the words and pairs of words of two answers."""
+    cosines, questions = [], np.flatnonzero(changed)
+    grams = scorer.material.grams.read(
+        [
+            "\n".join(run.run.normalised_texts[slice(*run.run.offsets[question : question + 2])])
+            for question in questions.tolist()
+            for run in (old, new)
+        ]
+    )
+    for place in range(0, 2 * len(questions), 2):
+        one, other = (slice(*grams.begin[i : i + 2]) for i in (place, place + 1))
         _, here, there = np.intersect1d(grams.code[one], grams.code[other], True, return_indices=True)
         # A sum in the order of codes: the change back is this change with the other sign, to the bit.
         cosines.append(float((grams.share[one][here] * grams.share[other][there]).sum()))

@@ -54,11 +54,10 @@ class GramWeights:
         key count as having an n-gram, if not those whose descriptions have it."""
         self.having = Counter(chain.from_iterable(set(chain.from_iterable(own)) for own in nuggets))
         self._size, self._carriers = len(nuggets), carriers
-        words = {word for gram in self.having for word in gram}
-        of_word = dict.fromkeys(words, 1.0) if idf is None else {word: idf[word] for word in words}
+        of_word = {} if idf is None else {word: idf[word] for gram in self.having for word in gram}
         self._weight = {
             gram: (1 - (others - 1) / len(nuggets) if informative and carriers is None else 1.0)
-            * (1.0 if idf is None else sum((of_word[word] for word in gram), 0.0))
+            * (sum((of_word[word] for word in gram), 0.0) if of_word else 1.0)
             for gram, others in self.having.items()
         }
 

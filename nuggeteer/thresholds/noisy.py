@@ -113,7 +113,7 @@ RATES = 250  # pairs of α and β that are drawn at least; each then stands for 
 WORK = 4_000_000  # intervals of θ, times pairs of α and β, for which more are drawn
 TRIED_AGAIN, SWEEPS = 12, 6  # to draw α + β < 1
 TRIES = 4  # places that are looked at for each pair that is wanted
-VERSION = 1  # of the draws
+VERSION = 2  # of the draws and of the fits
 NAMES = ("coin", "global", "question", "nugget", "nugget-errors", "pooled")
 
 

@@ -4,7 +4,7 @@
 [0, 1] and summed out, (α, β) uniform on α + β < 1. Here NUTS samples α and β, and sequential Monte Carlo estimates the
 evidence, while `steps.py` gets both by quadrature. The two share only the counts between scores. In `coin`, α and 1 − β
 are one bias, uniform on [0, 1]. In `pooled`, θ comes from a Beta distribution with the prior of `noisy.py`. Its m and κ
-are sampled here; there they are the best ones, and θ is anywhere between two scores.
+are sampled here; there they are the best ones.
 
 `smooth` is the model of `smooth.py`, which `propagation.py` fits by normal approximations. Here everything is sampled
 jointly, the spreads too, with a prior that says as much as there. So the two differ in what is approximated and not in

@@ -177,6 +177,17 @@ def test_it_cannot_pass_until_a_few_of_these_answers_were_read(nights):
     assert ruled(0, 2, 5).decision == "PASS"
 
 
+def test_answers_of_several_empty_responses_are_empty(collect):
+    """As a program that makes a run in memory may have them."""
+    nuggets = [{"qid": f"q{i}", "nugget": "1", "text": "opened"} for i in range(QUESTIONS)]
+    collection = collect(nuggets, {"old": [(f"q{i}", text) for i, text in enumerate(last_night())]})
+    nothing = [(f"q{i}", text) for i in range(1, QUESTIONS) for text in ("", " ")]
+    new = make_run(collection, "new", [("q0", last_night()[0]), *nothing])
+    (one,) = strange_answers(collection.key, collection.settings.match, collection.run("old"), new)
+    assert one.empty
+    assert one.questions == tuple(range(1, QUESTIONS))
+
+
 @pytest.mark.parametrize("whole", [False, True])
 def test_an_answer_of_which_a_sentence_was_read_elsewhere_was_not_read(collect, whole):
     """Another system says the same in its last sentence, and somebody judged that."""
