@@ -12,13 +12,17 @@ A reader answers truthfully what `judge` asks, for some minutes on the first nig
 Printed, for the change of F(3) since the night before, on these questions: root mean squared error, how often the
 judging interval holds the truth, its width, and how often the gate of 0.05 is right and wrong. With `--judge .85,.92`
 a language model has read everything, and is right so often where the truth is yes and no; `believed` is the error of
-whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score.
+whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score. `--forecasts` looks
+before each morning's reading: where the gate is undecided and minutes are named that are likely to decide it, is it
+decided after so many, and after half as many more? `--runs` is a regular expression: nights are made of the runs whose
+names it finds.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,7 +62,7 @@ class World:
     has: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Collection, questions: int, rng: random.Random) -> World:
+    def of(cls, source: Collection, questions: int, rng: random.Random, named: str = "") -> World:
         qids = sorted(question.qid for question in source.key.questions)
         world = cls(source, sorted(rng.sample(qids, min(questions, len(qids)))))
         yes: dict[tuple[str, str], set[str]] = {}
@@ -75,7 +79,7 @@ class World:
         runs = [
             name
             for name in source.run_names
-            if sum((name, qid) in world.has for qid in world.qids) >= 0.85 * len(world.qids)
+            if re.search(named, name) and sum((name, qid) in world.has for qid in world.qids) >= 0.85 * len(world.qids)
         ]
         world.runs = runs
         world.qids = [qid for qid in world.qids if all((name, qid) in world.has for name in runs)]
@@ -151,13 +155,14 @@ class World:
 
 @dataclass
 class Reader:
-    """Answers what `judge` asks, truthfully, and takes time for it."""
+    """Answers what `judge` asks, truthfully, and takes time for it. The lots of answers belong to the seed."""
 
     world: World
+    seed: int = 0
     said: list[Judgement] = field(default_factory=list)
 
     def scorer(self) -> Scorer:
-        return Scorer(replace(self.world.collection, judgements=tuple(self.said)), ["f3"])
+        return Scorer(replace(self.world.collection, judgements=tuple(self.said)), ["f3"], seed=self.seed)
 
     def sit(self, minutes: float, runs: Sequence[tuple[Run, Night]]) -> None:
         """Read about the first run, or about its difference from the second."""
@@ -231,11 +236,13 @@ class Chain:
     believed: list[float]
 
     @classmethod
-    def of(cls, collection: Collection, first: str | float, seed: int, judge: Sequence[float] = ()) -> Chain:
+    def of(
+        cls, collection: Collection, first: str | float, seed: int, judge: Sequence[float] = (), named: str = ""
+    ) -> Chain:
         """The first night is a run, or the first (0), the middle (1) or the last (2) of those that answer nearly
         everything."""
         rng = random.Random(seed)
-        world = World.of(collection, QUESTIONS, rng)
+        world = World.of(collection, QUESTIONS, rng, named)
         start = first if isinstance(first, str) else world.runs[round(first * (len(world.runs) - 1) / 2)]
         nights = [dict.fromkeys(world.qids, start)]
         for kind in KINDS:
@@ -257,10 +264,15 @@ class Chain:
 
 
 def play(
-    collection: Collection, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]
+    collection: Collection,
+    first: str | int,
+    seed: int,
+    minutes: tuple[float, float],
+    judge: Sequence[float],
+    named: str,
 ) -> list[Row]:
     """The changes of a chain of nights, after so many minutes of reading."""
-    chain = Chain.of(collection, first, seed, judge)
+    chain = Chain.of(collection, first, seed, judge, named)
     reader, rows = Reader(chain.world), list[Row]()
     if minutes[0]:
         reader.sit(minutes[0], [(chain.runs[0], chain.nights[0])])
@@ -274,6 +286,43 @@ def play(
         truth, believed = (values[i] - values[i - 1] for values in (chain.truth, chain.believed))
         rows.append(Row(kind, truth, change, believed, *_listed(chain, i, scorer, old, new)))
     return rows
+
+
+def forecasts(
+    collection: Collection, first: str | int, seed: int, minutes: tuple[float, float]
+) -> list[tuple[float | None, bool, bool]]:
+    """Of each undecided night of a chain: the minutes that are named, and whether the gate is decided after so many,
+    and after half as many more."""
+    chain, rows = Chain.of(collection, first, seed), list[tuple[float | None, bool, bool]]()
+    reader = Reader(chain.world)
+    reader.sit(minutes[0], [(chain.runs[0], chain.nights[0])])
+    for i in range(1, len(chain.runs)):
+        pair = [(chain.runs[i], chain.nights[i]), (chain.runs[i - 1], chain.nights[i - 1])]
+        if not _decided(reader, pair):
+            scorer = reader.scorer()
+            named = _order(scorer, pair).forecast().minutes_to_decide(-GATE)
+            after = []
+            if named is not None:
+                ahead = Reader(reader.world, reader.seed, list(reader.said))
+                for more in (named, named / 2):
+                    ahead.sit(more, pair)
+                    after.append(_decided(ahead, pair))
+            rows.append((named, *(after or [False, False])))
+        reader.sit(minutes[1], pair)
+    return rows
+
+
+def _order(scorer: Scorer, pair: Sequence[tuple[Run, Night]]) -> ReadingOrder:
+    new, old = (scorer.read(run) for run, _ in pair)
+    return ReadingOrder(scorer, new, F3, old)
+
+
+def _decided(reader: Reader, pair: Sequence[tuple[Run, Night]]) -> bool:
+    scorer = reader.scorer()
+    new, old = (scorer.read(run) for run, _ in pair)
+    interval = change_of(scorer, old, new, F3).interval
+    low, high = interval.judging or (interval.value or 0.0,) * 2
+    return not low < -GATE <= high
 
 
 def _listed(
@@ -328,13 +377,18 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--judge", default="")
     parser.add_argument("--sittings", action="store_true")
+    parser.add_argument("--forecasts", action="store_true")
+    parser.add_argument("--runs", default="")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=given.jobs)
     judge = [float(part) for part in given.judge.split(",")] if given.judge else []
-    if given.sittings:
+    if given.forecasts:
+        print("| collection | minutes | undecided | minutes are named | decided by then | after 1.5 times as many |")
+        print("|---|---|---|---|---|---|")
+    elif given.sittings:
         print("| collection | minutes | rmse of F(3) | held | width |\n|---|---|---|---|---|")
     else:
         print(
@@ -354,13 +408,27 @@ def main() -> None:
                 print(f"| {path.name} | {minutes} | {line} |", flush=True)
             continue
         firsts = given.first.split(",") if given.first else [0, 1, 2]
+        if given.forecasts:
+            for minutes in MINUTES:
+                told = parallel(
+                    delayed(_forecasts)(path, first, seed, minutes) for first in firsts for seed in range(given.draws)
+                )
+                print(
+                    f"| {path.name} | {minutes[0]} + {minutes[1]} | {_of_forecasts([row for rows in told for row in rows])} |",
+                    flush=True,
+                )
+            continue
         for minutes in MINUTES:
             parts = parallel(
-                delayed(_play)(path, first, seed, minutes, judge) for first in firsts for seed in range(given.draws)
+                delayed(_play)(path, first, seed, minutes, judge, given.runs)
+                for first in firsts
+                for seed in range(given.draws)
             )
             rows_of_all = [row for part in parts for row in part]
             print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_line(rows_of_all)} |", flush=True)
             lists.append(f"| {path.name} | {minutes[0]} + {minutes[1]} | {_fifths(rows_of_all)} |")
+    if not lists:
+        return
     print(
         "\n| collection | minutes | of all changes | the least sure fifth: said | true | 2nd | | 3rd | | 4th | |"
         " the surest | |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
@@ -368,9 +436,22 @@ def main() -> None:
     print("\n".join(lists))
 
 
-def _play(path: Path, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float]) -> list[Row]:
+def _play(
+    path: Path, first: str | int, seed: int, minutes: tuple[float, float], judge: Sequence[float], named: str
+) -> list[Row]:
     prior.leave_out(path.name)
-    return play(read_collection(path), first, seed, minutes, judge)
+    return play(read_collection(path), first, seed, minutes, judge, named)
+
+
+def _forecasts(path: Path, first: str | int, seed: int, minutes: tuple[float, float]) -> Any:
+    prior.leave_out(path.name)
+    return forecasts(read_collection(path), first, seed, minutes)
+
+
+def _of_forecasts(rows: Sequence[tuple[float | None, bool, bool]]) -> str:
+    named = [row for row in rows if row[0] is not None]
+    shares = (f"{np.mean([row[i] for row in named]):.2f}" if named else "–" for i in (1, 2))
+    return f"{len(rows)} | {len(named)} | {' | '.join(shares)}"
 
 
 def _sitting(path: Path, run: str, seed: int) -> list[tuple[float, Interval]]:

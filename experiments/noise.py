@@ -13,6 +13,10 @@ min(p, 1 − p) ≤ 2p(1 − p), which is concave,
 If π is the share of yes, no guesser's F1 is above 2π / (2π + e). Within these bounds, the beta distribution of p that
 fits the counts of yes best gives e and the best F1. D and π count each pair of verdicts, while the beta distribution
 counts each text and nugget once. The intervals are from a bootstrap over questions.
+
+Texts that have nearly all of a description's words are nearly always judged yes, and those with hardly any, no. The
+last table has both shares by system: where they are far from those of other systems, verdicts and texts do not belong
+together.
 """
 
 from __future__ import annotations
@@ -29,10 +33,16 @@ from scipy.stats import beta
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.records import Ints, Vector
+from nuggeteer.scoring.evidence import gather_evidence
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import normalised
 
 RESAMPLES = 200
+MUCH, LITTLE = 0.9, 0.1  # of a description's words
 GRID = np.linspace(0, 1, 4001)[1:-1]
+
+
+Counts = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,20 @@ def repeated(collection: Collection) -> Repeated:
     return Repeated(columns[0], columns[1], columns[2], of_run)
 
 
+def of_words(collection: Collection) -> dict[str, list[Counts]]:
+    """Of each system's responses: how many have more than 0.9 of a description's words, and how many of these were
+    judged yes; and the same for less than 0.1."""
+    scorer = Scorer(collection)
+    evidence = gather_evidence(collection, scorer.matcher, scorer.known, carried_over=False)
+    answers, score = evidence.units.answers, evidence.units.scores
+    run = np.array([build.run for build in answers.builds])[answers.build[evidence.units.answer]]
+    ends = score > MUCH, score < LITTLE
+    return {
+        name: [(int(own.sum()), int((own & evidence.yes).sum())) for own in (end & (run == name) for end in ends)]
+        for name in dict.fromkeys(run.tolist())
+    }
+
+
 def figures(pairs: Repeated, counted: Vector) -> dict[str, float]:
     """All figures of the table. `counted` is how often each pair counts."""
     n, k = pairs.times, pairs.yes
@@ -121,7 +145,8 @@ def _beta(n: Ints, k: Ints, counted: Vector) -> tuple[float, float]:
 
 
 def main(folder: str) -> None:
-    pairs = repeated(read_collection(folder))
+    collection = read_collection(folder)
+    pairs = repeated(collection)
     ones = np.ones(len(pairs.times))
     point = figures(pairs, ones)
     rng = np.random.default_rng(0)
@@ -162,6 +187,10 @@ def main(folder: str) -> None:
     print("\n| system | pairs of verdicts | unlike |\n|---|---|---|")
     for name, (against, unlike) in sorted(pairs.of_run.items(), key=lambda item: -item[1][0]):
         print(f"| {name} | {against:,} | {unlike / against:.1%} |")
+    print(f"\n| system | over {MUCH} of the words | judged yes | under {LITTLE} | judged yes |\n|---|---|---|---|---|")
+    for name, ends in sorted(of_words(collection).items()):
+        shares = (f"{count} | {yes / count:.2f}" if count else "0 | –" for count, yes in ends)
+        print(f"| {name} | {' | '.join(shares)} |")
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def sit(path: Path, number: int, of: int, seed: int) -> tuple[dict[str, list[lis
     true_scores = build.by_question(verdicts)
     truth = float(np.nanmean(true_scores))
     rows: dict[str, list[list[Row]]] = {way: [] for way in WAYS}
-    reader, spent = Reader(build.world), 0.0
+    reader, spent = Reader(build.world, seed), 0.0
     for minutes in MINUTES:
         reader.sit(minutes - spent, [(build.run, build.night)])
         spent = minutes
@@ -143,7 +143,7 @@ def stop(path: Path, number: int, of: int, seed: int) -> tuple[float, bool]:
     build = Build.of(path, number, of, seed, 25)
     truth = float(np.nanmean(build.by_question(list(build.world.verdicts(build.run.name, build.night)))))
     gate = truth + GATE * random.Random(seed).choice([-1, 1])
-    reader, minutes = Reader(build.world), 0.0
+    reader, minutes = Reader(build.world, seed), 0.0
     while True:
         row = build.row(truth, reader.said)
         clear = not row.low <= gate <= row.high
