@@ -413,10 +413,8 @@ def main() -> None:
                 told = parallel(
                     delayed(_forecasts)(path, first, seed, minutes) for first in firsts for seed in range(given.draws)
                 )
-                print(
-                    f"| {path.name} | {minutes[0]} + {minutes[1]} | {_of_forecasts([row for rows in told for row in rows])} |",
-                    flush=True,
-                )
+                line = _of_forecasts([row for chain in told for row in chain])
+                print(f"| {path.name} | {minutes[0]} + {minutes[1]} | {line} |", flush=True)
             continue
         for minutes in MINUTES:
             parts = parallel(
