@@ -29,7 +29,7 @@ FORMAT = "nuggeteer reliability 1"
 NAME = "reliability"
 LARGEST = 10_000_000  # bytes of the cached report, which has some thousand
 NUGGETS = 250
-PAIRS = 100_000
+PAIRS = 5_000
 BINS = 10
 
 
