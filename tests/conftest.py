@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,12 @@ def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy_sample(folder)
     trust(Scorer(read_collection(folder)))
     return folder
+
+
+@pytest.fixture(scope="session")
+def copy_of_sample(_sample_folder: Path) -> Callable[[Path], Path]:
+    """Copies the sample into a new folder, with what is remembered: a copy need not be fitted again."""
+    return lambda folder: Path(shutil.copytree(_sample_folder, folder))
 
 
 @pytest.fixture(scope="session")

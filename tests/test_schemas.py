@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main, parser
-from nuggeteer.collection.sample import copy_sample, sample_folder
+from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
 from nuggeteer.formats.settings import read_settings
@@ -327,12 +327,12 @@ def server():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, server):
+def folder(copy_of_sample, tmp_path, monkeypatch, server):
     """A copy of the sample with a file for every command that reads one."""
-    copy_sample(tmp_path / "sample")
+    copy_of_sample(tmp_path / "sample")
     (tmp_path / "sample" / "nuggeteer.toml").write_text(server.settings())
     monkeypatch.chdir(tmp_path / "sample")
-    copy_sample(tmp_path / "other")
+    copy_of_sample(tmp_path / "other")
     visit = {"text": "Chen Yunlin visited Taiwan in January", "medium": "text", "language": "English"}
     Path("visit.txt").write_text(visit["text"])
     nuggets = [{"spans": [[20, 26]], "type": "LOC"}]

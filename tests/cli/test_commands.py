@@ -19,7 +19,6 @@ import pytest
 from nuggeteer.cli import main as entry
 from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
@@ -45,10 +44,9 @@ def process(*arguments, **options):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(copy_of_sample, tmp_path, monkeypatch):
     """The current folder: a copy of the sample."""
-    folder = tmp_path / "here"
-    shutil.copytree(sample_folder(), folder)
+    folder = copy_of_sample(tmp_path / "here")
     monkeypatch.chdir(folder)
     return folder
 
@@ -61,34 +59,34 @@ def examples(command):
 OWN_EXPERIMENT = 'title = "t"\nsource = "s"\nwhat = "found"\nmeasure = "f3"\nsteps = 3\n[[match]]\nn = [1, 2]\n'
 
 
-def prepare(command, folder, url="http://127.0.0.1:9/v1"):
+def prepare(command, folder, sample, url="http://127.0.0.1:9/v1"):
     """What a user has who tries the examples."""
     if command in ("crossval", "experiment"):
-        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
     if command == "crossval":
         (folder / "judges").mkdir()
         shutil.copy(folder / "judgements" / "a1.jsonl", folder / "judges" / "gpt-4o.jsonl")
     if command == "experiment":
         for year in ("trec-2003", "trec-2004"):
-            shutil.copytree(sample_folder(), folder / year)
+            shutil.copytree(sample, folder / year)
         (folder / "own.toml").write_text(OWN_EXPERIMENT)
     if command in ("ask", "plan"):
-        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
         judge = f'url = "{url}"\nmodel = "fake"\ninput_price = 1.0\noutput_price = 2.0\n'
         names = ("gpt",) if command == "ask" else ("mini", "large")
         (folder / "nuggeteer.toml").write_text("".join(f"[judge.{name}]\n{judge}" for name in names))
         write_lines(folder / "documents.jsonl", [{"qid": "def-01", "text": "It opened in 1950.", "docid": "D1"}])
     if command in ("check", "compare", "diff", "history", "nightly", "report", "score", "thresholds"):
-        shutil.copytree(sample_folder(), folder / "my-collection")
-        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copytree(sample, folder / "my-collection")
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
         shutil.copy(folder / "runs" / "build-103.jsonl", folder / "runs" / "tonight.jsonl")
     if command == "mcp":
         pytest.importorskip("mcp")
-        shutil.copytree(sample_folder(), folder / "qa")
+        shutil.copytree(sample, folder / "qa")
     if command == "nightly":
         shutil.copy(folder / "runs" / "build-102.jsonl", folder / "runs" / "accepted.jsonl")
     if command == "judge":
-        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
         text = read_collection(folder).run("build-103").texts[0]
         (folder / "verdicts.csv").write_text(f'qid,nugget,text,verdict\ndef-01,1,"{text}",no\n', encoding="utf-8")
         of_page = {"source": "page", "page": "0f", "run": "build-103", "at": "2026-01-31T09:30:00Z"}
@@ -119,7 +117,7 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         (folder / "tonight.csv").write_text("question,answer\nWho?,A fact.\n")
         (folder / "bot.csv").write_text("Ask,Reply\nWho?,A fact.\n")
     if command == "doctor":
-        shutil.copytree(sample_folder(), folder / "my-collection")
+        shutil.copytree(sample, folder / "my-collection")
         passed = {"pass": True, "assertion": {"type": "contains", "value": "a fact"}}
         found = {"vars": {"question": "Who?"}, "promptIdx": 0, "provider": {"id": "bot"}}
         found |= {"response": {"output": "A fact."}, "gradingResult": {"componentResults": [passed]}}
@@ -127,7 +125,7 @@ def prepare(command, folder, url="http://127.0.0.1:9/v1"):
         shutil.copy(folder / "my-collection" / "nuggets.jsonl", folder)
         (folder / "answers.csv.gz").write_bytes(gzip.compress(b"question,answer\nWho?,A fact.\n"))
     if command == "agree":
-        shutil.copytree(sample_folder(), folder, dirs_exist_ok=True)
+        shutil.copytree(sample, folder, dirs_exist_ok=True)
     if command in ("agree", "convert"):
         for name, words in (("first", "[[Fermi built]] a reactor"), ("second", "[[Fermi built a reactor]]")):
             (folder / f"{name}.txt").write_text(f"Snippet 1: Fermi built a reactor\nNugget 1: {words}\n")
@@ -179,9 +177,9 @@ def model():
 
 @pytest.mark.slow
 @EVERY
-def test_every_example_runs(command, model, tmp_path, monkeypatch, capsys):
+def test_every_example_runs(command, model, sample, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
-    prepare(command, tmp_path, model.url)
+    prepare(command, tmp_path, sample.root, model.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert examples(command)
@@ -198,10 +196,10 @@ def test_every_example_runs(command, model, tmp_path, monkeypatch, capsys):
     assert bool(model.answered) == (command == "ask")
 
 
-def test_the_weights_of_the_idf_example_are_used_as_it_says(tmp_path, monkeypatch, capsys):
-    prepare("idf", tmp_path)
+def test_the_weights_of_the_idf_example_are_used_as_it_says(sample, tmp_path, monkeypatch, capsys):
+    prepare("idf", tmp_path, sample.root)
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(sample_folder(), tmp_path / "my-collection")
+    shutil.copytree(sample.root, tmp_path / "my-collection")
     assert main(examples("idf")[0]) == 0
     toml = import_module("nuggeteer.cli.idf").EXAMPLES.split("nuggeteer.toml:\n")[1]
     (tmp_path / "my-collection" / "nuggeteer.toml").write_text(toml)

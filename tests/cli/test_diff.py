@@ -10,15 +10,13 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.comparing.diff import diff
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(copy_of_sample, tmp_path, monkeypatch):
     """The current folder: a copy of the sample."""
-    folder = tmp_path / "here"
-    shutil.copytree(sample_folder(), folder)
+    folder = copy_of_sample(tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
     return folder

@@ -9,7 +9,6 @@ from xml.etree import ElementTree as xml
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
 
 LONG = "[bold]<b>&" + "x" * 300
@@ -17,9 +16,8 @@ HOSTILE = "a\x1b[31m\u202e[bold]<b>&\n" + "x" * 300
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    copy_sample(tmp_path / "c")
-    monkeypatch.chdir(tmp_path / "c")
+def folder(copy_of_sample, tmp_path, monkeypatch):
+    monkeypatch.chdir(copy_of_sample(tmp_path / "c"))
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path / "c"
 

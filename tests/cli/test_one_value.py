@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 
 import pytest
 
@@ -20,10 +19,9 @@ PARTS = "value", "hard", "low", "high", "judging", "sampling"
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
+def ask(copy_of_sample, tmp_path_factory):
     """Runs a command on a copy of the sample and returns its JSON."""
-    folder = tmp_path_factory.mktemp("one") / "sample"
-    shutil.copytree(sample_folder(), folder, ignore=shutil.ignore_patterns(".nuggeteer"))
+    folder = copy_of_sample(tmp_path_factory.mktemp("one") / "sample")
 
     def run(*arguments):
         with pytest.MonkeyPatch.context() as patch:

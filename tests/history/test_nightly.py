@@ -11,7 +11,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.nightly import MOST_QUESTIONS, Needed, needed_for, nightly, verdicts_on_losses
@@ -122,9 +121,8 @@ def test_the_same_night_is_recorded_once_whatever_was_judged_meanwhile(folder):
     assert run(folder, label="b").recorded.build == 3
 
 
-def test_a_night_has_the_numbers_of_score_and_diff(sample, tmp_path):
-    copy_sample(tmp_path / "c")
-    collection = read_collection(tmp_path / "c")
+def test_a_night_has_the_numbers_of_score_and_diff(copy_of_sample, tmp_path):
+    collection = read_collection(copy_of_sample(tmp_path / "c"))
     nightly(collection, "build-102")
     night = nightly(collection, "build-103")
     assert night.interval == score(collection, ["build-103"]).runs[0].measures["f3"]

@@ -20,7 +20,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history import database
 from nuggeteer.history.database import Database
@@ -507,9 +506,8 @@ def test_a_history_in_a_folder_with_an_odd_name(collection, tmp_path):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    folder = tmp_path / "here"
-    shutil.copytree(sample_folder(), folder, ignore=shutil.ignore_patterns(".nuggeteer"))
+def here(copy_of_sample, tmp_path, monkeypatch):
+    folder = copy_of_sample(tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
     return folder

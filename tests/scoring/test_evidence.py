@@ -7,7 +7,6 @@ import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.memory import make_run
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.trust.crossval import without
@@ -18,10 +17,8 @@ YES = {"qid": "q", "nugget": "1", "text": TEXTS[0], "verdict": True, "run": "old
 
 
 @pytest.fixture(scope="module")
-def scorer(tmp_path_factory):
-    root = tmp_path_factory.mktemp("evidence") / "sample"
-    copy_sample(root)
-    return Scorer(read_collection(root), ["f3"])
+def scorer(_sample_folder):
+    return Scorer(read_collection(_sample_folder), ["f3"])
 
 
 @pytest.mark.parametrize("judged", ["every", "best"])
