@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import version
 
 import pytest
 
@@ -224,12 +225,6 @@ def test_the_help_names_every_command_and_where_to_start(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_the_help_begins_with_what_is_needed_each_morning(capsys):
-    assert main(["--help"]) == 0
-    first = capsys.readouterr().out.split("each morning:\n")[1].split("\n\n")[0]
-    assert re.findall(r"^  (\w+)", first, re.MULTILINE) == ["nightly", "score", "diff", "history", "report"]
-
-
 def test_the_help_loads_nothing_that_takes_time():
     program = (
         "import sys; from nuggeteer.cli.main import main; codes = [main(a) for a in "
@@ -259,11 +254,9 @@ def test_a_score_of_what_is_known_loads_no_special_functions(tmp_path):
     assert "0.091–0.909" in done.stdout  # an interval by Student's t
 
 
-def test_the_version_is_the_packages():
-    done = process("--version", text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split()[0] == "nuggeteer"
-    assert done.stdout.split()[1][0].isdigit()
+def test_the_version_is_the_packages(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["nuggeteer", version("nuggeteer")]
 
 
 @pytest.mark.parametrize(
@@ -382,15 +375,9 @@ def test_an_interrupt_of_which_a_library_makes_another_error_is_still_one(monkey
     "arguments",
     [
         ["--help"],
-        ["--version"],
         [],
-        ["score", "--help"],
-        ["check"],
         ["check", "--json", "-"],
         ["score", "aurora", "--nuggets"],
-        ["score", "aurora", "--json", "-"],
-        ["demo", "new"],
-        ["convert", "trec-run", "--run", "aurora", "--out", "x.txt"],
     ],
     ids=" ".join,
 )

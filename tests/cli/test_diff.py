@@ -135,15 +135,6 @@ def test_the_command_line_and_the_library_agree(here, capsys):
     assert data["signature"] == result.signature
 
 
-@pytest.mark.slow
-def test_the_same_bytes_come_every_time(here):
-    for name in ("one", "other"):
-        outputs = ["--json", f"{name}.json", "--markdown", f"{name}.md", "--junit", f"{name}.xml"]
-        assert main(["diff", "build-101", "build-103", *outputs]) == 0
-    for kind in ("json", "md", "xml"):
-        assert (here / f"one.{kind}").read_bytes() == (here / f"other.{kind}").read_bytes()
-
-
 def test_a_measure_that_these_nuggets_cannot_have(here, capsys):
     lines = [json.loads(line) for line in (here / "nuggets.jsonl").read_text(encoding="utf-8").splitlines()]
     keep = ("qid", "nugget", "text", "descriptions", "importance")

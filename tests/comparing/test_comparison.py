@@ -331,19 +331,6 @@ def test_json_holds_what_the_comparison_found(sample, capsys):
     assert data["by"]["slices"][0]["runs"][1]["p_holm"] == result.slices.slices[0].p_holm[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("by", ["kind", "tag", "target"])
-def test_output_fits_the_terminal(sample, capsys, monkeypatch, columns, by):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    code, output = run_cli(sample, capsys, "--by", by)
-    assert code == 0
-    assert "…" not in output.out
-    lines = output.out.splitlines()
-    assert all(len(line) <= columns or line.startswith("nuggeteer:") for line in lines)
-    assert max(map(len, lines[:4])) > (60 if columns == 80 else 85)
-
-
 @pytest.mark.parametrize("columns", [80, 120])
 def test_many_runs_fit_the_terminal(tmp_path, capsys, monkeypatch, columns):
     """From eight runs on: groups, and a column for each slice."""
@@ -360,12 +347,6 @@ def test_many_runs_fit_the_terminal(tmp_path, capsys, monkeypatch, columns):
         if "\ns12 " in part:
             shown |= read_table(part, "run")[0].keys() - {"run"}
     assert shown == {question.kind for question in collection.key.questions}
-
-
-def test_too_few_runs_are_an_error_of_the_command_line(sample, capsys):
-    code, output = run_cli(sample, capsys, "build-101")
-    assert (code, output.out) == (2, "")
-    assert "at least two runs" in output.err
 
 
 def test_names_from_files_reach_the_terminal_harmless(collect, capsys):

@@ -98,10 +98,6 @@ def test_every_setting_agrees_with_the_equations(match, questions, texts):
     assert scores == pytest.approx(expected, abs=1e-12)
 
 
-def test_there_are_the_papers_24_settings():
-    assert len(set(map(str, ALL))) == 24
-
-
 @settings(max_examples=60)
 @given(
     question=st.lists(TEXT, min_size=2, max_size=5, unique=True),

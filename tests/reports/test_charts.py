@@ -199,10 +199,6 @@ def test_numbers_on_an_axis_are_round(low, high, labels):
     assert [float(label.replace(",", "")) for label in labels] == pytest.approx(list(found))
 
 
-def test_the_same_data_make_the_same_bytes():
-    assert charts.trend(made([0.3, 0.5]), 60) == charts.trend(made([0.3, 0.5]), 60)
-
-
 def test_answers_without_a_score_have_no_point_and_do_not_change_the_order_of_others():
     """Undefined scores are NaN, which no sort can order, and which is not equal to itself."""
     rng = np.random.default_rng(1)

@@ -63,17 +63,6 @@ def rows_of(result):
     return [dict(zip(result.table.columns, row, strict=True)) for row in result.table.rows]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.stem)
-def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
-    definition = replace(read_definition(path), steps=4)
-    if any(match.get("matcher") == "rouge" for match in definition.match):
-        pytest.importorskip("rouge_score")
-    result = run_experiment(definition, collection)
-    assert result.table.rows
-    assert {len(row) for row in result.table.rows} == {len(result.table.columns)}
-
-
 def test_every_kind_has_a_definition_with_a_name():
     assert {read_definition(path).what for path in DEFINITIONS} == set(KINDS)
 
@@ -223,14 +212,6 @@ def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_i
     assert not by["nugget"]["smooth"]
     values = [[list(row.values())[-3:] for row in by[model][model]] for model in tables]
     assert values[0] != values[1] != values[2] != values[0]
-
-
-def test_the_papers_tables_name_the_experiments_that_have_its_choice():
-    assert [find_definition(name).what for name in ("tables-2-3", "figure-5", "table-5")] == [
-        "agreement",
-        "scatter",
-        "judgements",
-    ]
 
 
 def test_judgements_at_a_threshold_are_those_of_crossval(collection):
