@@ -103,6 +103,12 @@ def copy_of_sample(_sample_folder: Path) -> Callable[[Path], Path]:
     return lambda folder: Path(shutil.copytree(_sample_folder, folder))
 
 
+@pytest.fixture
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How far guesses are to be trusted is looked at on a few judged pairs only: for tests about something else."""
+    monkeypatch.setattr("nuggeteer.trust.reliability.PAIRS", 200)
+
+
 @pytest.fixture(scope="session")
 def _learned_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learned") / "sample"

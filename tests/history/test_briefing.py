@@ -164,7 +164,7 @@ def test_a_trend_until_a_build_is_what_it_was_then(folder):
 
 
 @pytest.mark.slow
-def test_after_new_verdicts_the_page_shows_what_history_shows(folder, tmp_path):
+def test_after_new_verdicts_the_page_shows_what_history_shows(folder, few_pairs):
     """Builds of earlier days are scored again, for `report` and for the page of `nightly`."""
     record(folder, "build-101", "build-102")
     text = read_collection(folder).run("build-101")

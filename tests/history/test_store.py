@@ -577,7 +577,7 @@ def test_without_time_history_says_which_builds_do_not_compare(here, capsys, mon
 
 
 @pytest.mark.slow
-def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp_path):
+def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp_path, few_pairs):
     """Also about the run that it was about then, whatever was recorded in between."""
     (here / "runs" / "build-101.jsonl").rename(here / "runs" / "accepted.jsonl")
     night = ["nightly", "build-103", "--against", "build-102"]
@@ -613,7 +613,7 @@ def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp
 
 
 @pytest.mark.slow
-def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path):
+def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path, few_pairs):
     assert main(["nightly", "build-101", "--site", str(tmp_path / "site")]) == 0
     assert main(["nightly", "build-102", "--site", str(tmp_path / "site")]) == 0
     capsys.readouterr()
