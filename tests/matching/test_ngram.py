@@ -79,7 +79,7 @@ def naive_score(text: str, nugget: int, question: list[tuple[str, ...]], match: 
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     match=st.sampled_from(ALL),
     questions=st.lists(

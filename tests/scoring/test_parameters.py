@@ -127,7 +127,7 @@ def test_without_the_extra_the_error_says_what_to_install(sample, tmp_path, monk
 def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path, monkeypatch, capsys):
     pytest.importorskip("pymc")
     folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
-    monkeypatch.setattr(sampling, "DRAWS", 500)
+    monkeypatch.setattr(sampling, "DRAWS", 300)
     told = []
 
     @contextmanager
