@@ -25,6 +25,7 @@ from nuggeteer.display import counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.gale import distillation as gale
 from nuggeteer.judging.audits.audit import draw_audit
+from nuggeteer.scoring import sampling
 from nuggeteer.scoring.matched_run import PAIRS_AT_ONCE
 from nuggeteer.scoring.scorer import Scorer, score
 from tests.asking.fake_server import FakeServer, Fault
@@ -176,11 +177,23 @@ def model():
         yield server
 
 
+@pytest.fixture(scope="module")
+def small(copy_of_sample, tmp_path_factory):
+    """Eight questions of the sample."""
+    folder = copy_of_sample(tmp_path_factory.mktemp("small") / "sample")
+    qids = {f"{kind}-0{number}" for kind in ("def", "rag") for number in range(1, 5)}
+    for path in folder.rglob("*.jsonl"):
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        write_lines(path, [line for line in lines if line.get("qid") in (None, *qids)])
+    return folder
+
+
 @pytest.mark.slow
 @EVERY
-def test_every_example_runs(command, model, sample, tmp_path, monkeypatch, capsys):
+def test_every_example_runs(command, model, small, few_pairs, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
-    prepare(command, tmp_path, sample.root, model.url)
+    monkeypatch.setattr(sampling, "DRAWS", 100)
+    prepare(command, tmp_path, small, model.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert examples(command)
@@ -545,7 +558,7 @@ def test_warnings_go_to_standard_error_one_line_a_kind_and_never_into_the_json(h
 
 
 @pytest.mark.slow
-def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypatch, capsys):
+def test_demo_makes_a_collection_whose_suggested_commands_run(tmp_path, monkeypatch, capsys, few_pairs):
     """Also in a folder that a shell would take apart."""
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
@@ -571,7 +584,7 @@ def test_demo_leaves_another_collection_alone(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_demo_records_nothing_in_a_history_that_is_there_already(tmp_path, capsys):
+def test_demo_records_nothing_in_a_history_that_is_there_already(tmp_path, capsys, few_pairs):
     folder = str(tmp_path / "demo")
     assert main(["demo", folder]) == 0
     assert main(["nightly", "--collection", folder, "build-103", "--label", "mine"]) == 0

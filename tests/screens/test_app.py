@@ -234,7 +234,7 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
 
 
 @pytest.mark.slow
-def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys):
+def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys, few_pairs):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
     capsys.readouterr()
