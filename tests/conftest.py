@@ -103,6 +103,18 @@ def copy_of_sample(_sample_folder: Path) -> Callable[[Path], Path]:
     return lambda folder: Path(shutil.copytree(_sample_folder, folder))
 
 
+@pytest.fixture(scope="session")
+def small_sample(copy_of_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight questions of the sample, for what takes long."""
+    folder = copy_of_sample(tmp_path_factory.mktemp("small") / "sample")
+    qids = {f"{kind}-0{number}" for kind in ("def", "rag") for number in range(1, 5)}
+    for path in folder.rglob("*.jsonl"):
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        write_lines(path, [line for line in lines if line.get("qid") in (None, *qids)])
+    trust(Scorer(read_collection(folder)))
+    return folder
+
+
 @pytest.fixture
 def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """How far guesses are to be trusted is looked at on a few judged pairs only: for tests about something else."""

@@ -218,7 +218,7 @@ def check_and_use(root):
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_any_bytes_in_any_file_are_read_or_refused(root, file):
-    @settings(max_examples=120)
+    @settings(max_examples=50)
     @given(content=contents(file))
     def run(content):
         fill(root, {file: content})
@@ -228,7 +228,7 @@ def test_any_bytes_in_any_file_are_read_or_refused(root, file):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
     files = data.draw(st.lists(st.sampled_from(sorted(FILES)), min_size=2, max_size=4, unique=True))
@@ -237,7 +237,7 @@ def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(absent=st.sets(st.sampled_from(sorted(FILES))), names=st.lists(st.text(max_size=8), max_size=2))
 def test_any_files_missing_and_any_others_present_are_read_or_refused(root, absent, names):
     fill(root, {})

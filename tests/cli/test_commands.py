@@ -177,23 +177,12 @@ def model():
         yield server
 
 
-@pytest.fixture(scope="module")
-def small(copy_of_sample, tmp_path_factory):
-    """Eight questions of the sample."""
-    folder = copy_of_sample(tmp_path_factory.mktemp("small") / "sample")
-    qids = {f"{kind}-0{number}" for kind in ("def", "rag") for number in range(1, 5)}
-    for path in folder.rglob("*.jsonl"):
-        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        write_lines(path, [line for line in lines if line.get("qid") in (None, *qids)])
-    return folder
-
-
 @pytest.mark.slow
 @EVERY
-def test_every_example_runs(command, model, small, few_pairs, tmp_path, monkeypatch, capsys):
+def test_every_example_runs(command, model, small_sample, few_pairs, tmp_path, monkeypatch, capsys):
     """One after the other, in one folder, as a reader would try them."""
     monkeypatch.setattr(sampling, "DRAWS", 100)
-    prepare(command, tmp_path, small, model.url)
+    prepare(command, tmp_path, small_sample, model.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     assert examples(command)

@@ -26,6 +26,7 @@ def ask(copy_of_sample, tmp_path_factory):
     def run(*arguments):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
+            patch.setattr("nuggeteer.trust.reliability.PAIRS", 200)  # of which nothing is said here
             main([*arguments, "--json", "result.json"])
             return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 
