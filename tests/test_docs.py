@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nuggeteer.cli.main import main
+from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
@@ -70,6 +70,12 @@ def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypa
     assert main(shlex.split(command)[2:]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     excerpts.check(ROOT / page, "".join(f"{line}\n" for line in [command, *shown]), [command, *printed], True)
+
+
+def test_the_readme_names_commands_that_there_are():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^\$? *|`)nuggeteer ([a-z]+)\b", text, re.MULTILINE))
+    assert {"demo", "nightly"} <= named <= set(COMMANDS)
 
 
 def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):

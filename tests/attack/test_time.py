@@ -56,6 +56,18 @@ TEXTS = [
     "'",
     "<think>",
     '{"1":',
+    ".",
+    ".x",
+    ".[1]",
+    "\n- ",
+    "\n| |",
+    "\n```",
+    "a.b",
+    "[1](",
+    "*a ",
+    "—",
+    "((",
+    "_",
 ]
 SIZE, TIMES = 4_000, 8
 SQUARE = TIMES**2 / 2  # what needs the square of the length takes 64 times as long for 8 times the length

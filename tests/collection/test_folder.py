@@ -111,14 +111,6 @@ def test_no_collection_anywhere_is_said(tmp_path):
             use(tmp_path)
 
 
-def test_moving_a_collection_changes_nothing(sample, tmp_path):
-    shutil.copytree(sample.root, tmp_path / "moved")
-    there = read_collection(tmp_path / "moved")
-    assert there.key.nuggets == sample.key.nuggets
-    assert there.judgements == sample.judgements
-    assert [there.run(n).texts for n in there.run_names] == [sample.run(n).texts for n in sample.run_names]
-
-
 def test_a_collection_with_compressed_files_is_the_same_collection(sample, tmp_path):
     shutil.copytree(sample.root, tmp_path / "packed")
     for name in ("questions", "nuggets", "runs/build-101", "runs/aurora", "judgements/dev"):

@@ -17,7 +17,6 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
-from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.reports.formatting import difference_of, signed_span
 from nuggeteer.reports.html.comparison import write
@@ -358,16 +357,6 @@ def test_names_from_files_reach_the_terminal_harmless(collect, capsys):
     assert "\x1b" not in output.out
     assert "\x07" not in output.out
     assert "[bold]" in output.out
-
-
-@pytest.mark.parametrize("runs", [("build-101", "build-102"), ("build-103", "build-102"), ("aurora", "cobalt")])
-def test_two_runs_have_the_interval_and_the_p_of_diff(sample, runs):
-    (pair,) = compare(sample, runs).standings[0].pairs
-    higher, lower = runs[pair.higher], runs[pair.lower]
-    change = diff(sample, lower, higher, ["f3"]).headline
-    same = pytest.approx((change.interval.low, change.interval.high, change.p), rel=1e-9)
-    assert (pair.low, pair.high, pair.p) == same
-    assert pair.significant == (change.p < 0.05)
 
 
 def test_no_interval_is_printed_as_one_number():

@@ -121,20 +121,6 @@ def test_the_same_night_is_recorded_once_whatever_was_judged_meanwhile(folder):
     assert run(folder, label="b").recorded.build == 3
 
 
-def test_a_night_has_the_numbers_of_score_and_diff(copy_of_sample, tmp_path):
-    collection = read_collection(copy_of_sample(tmp_path / "c"))
-    nightly(collection, "build-102")
-    night = nightly(collection, "build-103")
-    assert night.interval == score(collection, ["build-103"]).runs[0].measures["f3"]
-    expected = diff(collection, "build-102", "build-103")
-    assert night.diff.headline.interval == expected.headline.interval
-    assert np.array_equal(night.diff.loss, expected.loss)
-    summary = nightly(collection, "build-103", summary=True).diff
-    assert {name: delta.interval for name, delta in summary.deltas.items()} == {
-        name: delta.interval for name, delta in expected.deltas.items()
-    }
-
-
 def test_builds_that_no_manifest_lists_are_one_system_and_others_are_not_compared(folder):
     answer(folder, "rival", 4)
     answer(folder, "tonight", 4)

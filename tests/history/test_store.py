@@ -623,18 +623,6 @@ def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path, f
     assert words in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_the_change_between_two_builds_is_the_one_that_nightly_printed(here, capsys):
-    """And not the difference of their scores, in which nothing is said of both together."""
-    assert main(["nightly", "build-101"]) == 0
-    assert main(["nightly", "build-102", "--json", "night.json"]) in (0, 1)
-    night = json.loads((here / "night.json").read_text())
-    assert main(["history", "--json", "history.json"]) == 0
-    build = json.loads((here / "history.json").read_text())["trends"][0]["builds"][-1]
-    assert build["delta"] == build["ruling"]["change"] == night["change"]["value"]
-    assert build["ruling"]["measure"] == night["measure"]
-
-
 def test_hostile_labels_and_texts_reach_the_terminal_as_visible_characters_only(collect, capsys):
     text = "\x1b]0;owned\x07\x1b[2J [blink]:smile: \u202eevil reactor built first nuclear"
     collection = collect(NUGGETS, {"r": [("q1", text)], "s": [("q1", text)]}, toml=FIXED)

@@ -150,22 +150,6 @@ def test_judging_everything_by_the_truth_gives_the_true_score(tmp_path):
     assert found == true
 
 
-def test_the_matcher_finds_simulated_facts_better_than_chance(tmp_path):
-    """Known truth: of the guesses of an unjudged run, most yes are true and most true nuggets are found."""
-    import json
-
-    folder = tmp_path / "made"
-    simulate(folder, Shape(questions=30, nuggets=8, systems=2, judged=1, responses=6, difficulty=0.2), seed=2)
-    collection = read_collection(folder)
-    outcome = score(collection, ["s2"])["s2"].outcome
-    truth = map(json.loads, (folder / "truth" / "s2.jsonl").read_text().splitlines())
-    true = {(t["qid"], t["nugget"]) for t in truth}
-    actual = np.array([(n.qid, n.nugget) in true for n in collection.key.nuggets])
-    hits = (outcome.found & actual).sum()
-    assert hits / outcome.found.sum() > 0.7
-    assert hits / actual.sum() > 0.7
-
-
 def test_the_signature_changes_with_everything_that_can_change_a_score(collect, tmp_path):
     base = score(collect(NUGGETS, RUNS, [YES], {"old": "every"}, folder="a"), ["new"]).signature
     signatures = {
