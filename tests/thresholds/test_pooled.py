@@ -12,7 +12,7 @@ from nuggeteer.thresholds.model import Units
 from nuggeteer.thresholds.noisy import fit_pooled
 from tests.thresholds.worlds import evidence_of
 
-STEPS, PLACES = 120, 80
+STEPS, PLACES = 60, 50
 
 
 def by_sums(scores, yes, nugget):

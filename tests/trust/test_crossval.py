@@ -151,13 +151,18 @@ def test_the_result_is_the_same_from_two_workers(simulated):
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
 
 
+@pytest.fixture(scope="module")
+def coin(simulated):
+    return crossval(read_collection(simulated), "coin")
+
+
 @pytest.mark.parametrize("model", MODELS)
-def test_every_threshold_model_guesses_better_than_the_coin(simulated, model):
+def test_every_threshold_model_guesses_better_than_the_coin(simulated, coin, model):
     result = crossval(read_collection(simulated), model)
     assert (result.pairs.n, result.answers.n, result.runs.n) == (4 * 6 * 4 * 4 + 4, 4 * 6 * 4, 4)
     assert 0 < result.answers.positive < result.answers.n
     if model != "coin":
-        assert result.answers.average_precision > crossval(read_collection(simulated), "coin").answers.average_precision
+        assert result.answers.average_precision > coin.answers.average_precision
     assert (result.pairs.brier is None) == (result.coverage95 is None) == (model == "fixed")
 
 
