@@ -22,6 +22,7 @@ def blocks(document: str | Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     """Its blocks one after the other."""
     pytest.importorskip("pandas")
@@ -60,6 +61,7 @@ def test_some_page_shows_a_command_with_its_output():
     assert transcripts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "transcript"), transcripts())
 def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypatch, capsys):
     """From the first line on, as far as it is shown."""

@@ -36,13 +36,7 @@ FILES = {
         {"qid": "q2", "text": "What sank?"},
     ),
     "nuggets.jsonl": lines(
-        {
-            "qid": "q1",
-            "nugget": "1",
-            "text": "built a reactor",
-            "importance": "vital",
-            "votes": {"a": "vital"},
-        },
+        {"qid": "q1", "nugget": "1", "text": "built a reactor", "importance": "vital", "votes": {"a": "vital"}},
         {
             "qid": "q1",
             "nugget": "2",
@@ -50,14 +44,7 @@ FILES = {
             "importance": "okay",
             "votes": {"a": "okay"},
         },
-        {
-            "qid": "q2",
-            "nugget": "1",
-            "text": "sank in 1912",
-            "importance": "vital",
-            "weight": 0.5,
-            "tags": ["t"],
-        },
+        {"qid": "q2", "nugget": "1", "text": "sank in 1912", "importance": "vital", "weight": 0.5, "tags": ["t"]},
     ),
     "runs.jsonl": lines({"run": "x", "group": "g", "judged": "every", "official": {"f3": 0.2}}, {"run": "y"}),
     "runs/x.jsonl": lines(
@@ -67,14 +54,7 @@ FILES = {
     ),
     "runs/y.jsonl": lines({"qid": "q2", "text": "In 1912 it sank."}, {"qid": "q1", "text": ""}),
     "judgements/x.jsonl": lines(
-        {
-            "qid": "q1",
-            "nugget": "1",
-            "text": "He built a reactor.",
-            "verdict": True,
-            "run": "x",
-            "assessor": "a",
-        },
+        {"qid": "q1", "nugget": "1", "text": "He built a reactor.", "verdict": True, "run": "x", "assessor": "a"},
         {"qid": "q2", "nugget": "1", "text": "It sank.", "verdict": False, "partial": True, "span": [0, 3]},
     ),
     "nuggeteer.toml": TOML,

@@ -143,6 +143,7 @@ def test_forms_that_a_language_changes_are_one_word():
     assert Language("zh").plain("萬里長城") == Language("zh").plain("万里长城")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["en", "de", "ru", "es"])
 def test_a_stem_weighs_what_all_its_words_do(code):
     """By a sum over the common words, one by one. What every text has weighs little; what no list has, most."""

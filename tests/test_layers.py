@@ -30,13 +30,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Within these layers, who may import whom: the command line shows screens, and plugins hand out what tests use.
 WITHIN = {
     *(("cli", "screens"), ("cli", "plugins"), ("plugins", "testing"), ("__main__", "cli")),
-    *(
-        ("formats"),
-        ("thresholds"),
-        ("display", "text"),
-        ("languages", "text"),
-        ("languages", "errors"),
-    ),
+    *(("formats"), ("thresholds"), ("display", "text"), ("languages", "text"), ("languages", "errors")),
 }
 
 

@@ -325,6 +325,7 @@ def folder(small_sample, tmp_path, monkeypatch, server):
     return tmp_path / "sample"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "command", "before"), CASES, ids=[command for _, command, _ in CASES])
 def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, command, before, folder):
     if command.startswith("nuggetize"):

@@ -145,6 +145,7 @@ def test_what_is_visible_stays_as_it_is(text):
 # Unicode's order of marks.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0344\u0316", "\u0345\u0301", "\u1dce\u0316\u0345", "\u0316"])
 @pytest.mark.parametrize("base", ["a", "\u00e1", ""])
 def test_many_marks_on_a_letter_are_normalised_exactly_and_fast(base, marks):

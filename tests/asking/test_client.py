@@ -154,6 +154,7 @@ def test_a_reply_that_never_ends_is_cut_off(ask_folder, monkeypatch):
     assert asked.requests == 2
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

@@ -396,6 +396,7 @@ def test_as_many_requests_are_open_as_the_settings_say(ask_folder):
     assert server.most_at_once == 4
 
 
+@pytest.mark.slow
 def test_two_sessions_at_once_share_the_work(ask_folder):
     """In two processes, because locks belong to processes; `test_kill.py` has many more."""
     with FakeServer(delay=0.02) as server:

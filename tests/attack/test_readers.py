@@ -55,6 +55,7 @@ def test_a_torn_file_is_read_or_refused(name, tmp_path):
     assert findings.fell == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number", "content"),
     [

@@ -48,6 +48,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_line_that_is_torn_at_any_byte_is_set_aside_as_it_is_and_no_other_is_lost(collect, name):
     collection = collect([NUGGET], {"r": [("q", "a «red» fox")]})

@@ -107,6 +107,7 @@ def grows_like_its_length(run, begin, repeated, end):
     return grows_less_than(SQUARE, lambda: run(short), lambda: run(long))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_needs_time_in_proportion(name, tmp_path):
     for begin, repeated, end in LINES:
@@ -219,6 +220,7 @@ def test_a_text_needs_time_in_proportion(name):
             assert grows_like_its_length(FUNCTIONS[name], "a", repeated, end), (repeated, end)
 
 
+@pytest.mark.slow
 def test_what_takes_the_square_is_found():
     assert not grows_like_its_length(lambda text: re.search(" +x", text), "", " ", "")
 

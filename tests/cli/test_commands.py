@@ -106,13 +106,7 @@ def prepare(command, folder, sample, url="http://127.0.0.1:9/v1"):
         (folder / "pyramid.txt").write_text("2 1 vital a fact 1 1 0\n2 2 okay more 0 1 0\n")
         (folder / "j.txt").write_text("1 sys NYT1 1 1,2 A fact and more.\n1 sys NYT2 2 - Nothing.\n")
         nugget = {"text": "a fact", "importance": "vital", "assignment": "support"}
-        answer = {
-            "query": "Who?",
-            "qid": "1",
-            "answer_text": "A fact.",
-            "response_length": 2,
-            "run_id": "my-run",
-        }
+        answer = {"query": "Who?", "qid": "1", "answer_text": "A fact.", "response_length": 2, "run_id": "my-run"}
         write_lines(folder / "assignments.jsonl", [{**answer, "nuggets": [nugget]}])
         for name in ("one", "two"):
             write_lines(folder / f"{name}.jsonl", [{**answer, "run_id": name, "nuggets": [nugget]}])
@@ -199,6 +193,7 @@ def test_every_example_runs(command, model, small_sample, few_pairs, tmp_path, m
     assert bool(model.answered) == (command == "ask")
 
 
+@pytest.mark.slow
 def test_the_weights_of_the_idf_example_are_used_as_it_says(sample, tmp_path, monkeypatch, capsys):
     prepare("idf", tmp_path, sample.root)
     monkeypatch.chdir(tmp_path)
@@ -374,14 +369,7 @@ def test_an_interrupt_of_which_a_library_makes_another_error_is_still_one(monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--help"],
-        [],
-        ["check", "--json", "-"],
-        ["score", "aurora", "--nuggets"],
-    ],
-    ids=" ".join,
+    "arguments", [["--help"], [], ["check", "--json", "-"], ["score", "aurora", "--nuggets"]], ids=" ".join
 )
 def test_a_reader_who_has_seen_enough_is_no_error(here, arguments):
     """As with `| head`: no message, and a code that no build server takes for a failed gate."""
@@ -429,16 +417,7 @@ def test_the_json_of_score_has_the_keys_that_scripts_read(here, capsys):
             assert set(row) >= {"qid", "f3", "recall", "precision", "length", "vital", "okay"}
             assert all(found <= total for found, total in (row["vital"], row["okay"]))
         for row in run["nuggets"]:
-            assert set(row) >= {
-                "qid",
-                "nugget",
-                "found",
-                "probability",
-                "source",
-                "rank",
-                "score",
-                "threshold",
-            }
+            assert set(row) >= {"qid", "nugget", "found", "probability", "source", "rank", "score", "threshold"}
             assert row["source"] in ("known", "guessed")
             assert (row["rank"] is not None) == row["found"]
 
@@ -598,14 +577,7 @@ def test_the_same_bytes_come_every_time_and_from_any_number_of_workers(large):
     """41,000 responses of one run, in processes of their own."""
     outputs = [
         process(
-            "score",
-            "--collection",
-            large,
-            "--json",
-            "-",
-            "--jobs",
-            jobs,
-            env={**os.environ, "PYTHONHASHSEED": seed},
+            "score", "--collection", large, "--json", "-", "--jobs", jobs, env={**os.environ, "PYTHONHASHSEED": seed}
         )
         for jobs, seed in ((1, "1"), (1, "2"), (2, "3"))
     ]

@@ -59,6 +59,7 @@ def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hosti
     assert "<b>&x" not in Path("s.md").read_text()
 
 
+@pytest.mark.slow
 def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
     """A reason of three lines, a strange night, machines and a language: fewer nuggets are listed then."""
     (hostile / "nuggeteer.toml").write_text(
@@ -75,6 +76,7 @@ def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
     assert any("The language is German" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-102"]) == 0
     capsys.readouterr()
@@ -86,6 +88,7 @@ def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-103", "--markdown", "-", "--json", "-"]) == 2
 
 
+@pytest.mark.slow
 def test_the_settings_name_files_that_are_written_every_night(folder, capsys):
     (folder / "out").mkdir()
     outputs = {"markdown": "out/s.md", "junit": "out/g.xml", "page": "out/p.html"}

@@ -78,6 +78,7 @@ def test_a_plan_says_what_reading_cannot_do(here, said):
     assert "price" not in out
 
 
+@pytest.mark.slow
 def test_the_first_page_says_how_to_get_a_trend(here, said):
     said("report", "build-101", "--output", "page.html")
     page = (here / "page.html").read_text(encoding="utf-8")
@@ -90,6 +91,7 @@ def test_the_first_page_says_how_to_get_a_trend(here, said):
     assert "Not clearly different" not in page
 
 
+@pytest.mark.slow
 def test_the_same_answer_to_many_questions_is_named(here, capsys):
     """In whatever reads it: a check, a score, a look at a foreign file."""
     refusal = "I cannot answer that."

@@ -220,12 +220,7 @@ CONFLICTS = {
         "warning",
         "question 'q1' has no nugget '9'",
     ),
-    "partial yes": (
-        "judgements/a1.jsonl",
-        {**JUDGEMENTS[0], "partial": True},
-        "error",
-        "a yes cannot be partial",
-    ),
+    "partial yes": ("judgements/a1.jsonl", {**JUDGEMENTS[0], "partial": True}, "error", "a yes cannot be partial"),
     "unknown key twice": (
         "runs/new.jsonl",
         b'{"qid": "q1", "text": "a", "x": 1, "x": 2}',

@@ -28,8 +28,7 @@ def test_a_run_is_its_responses_grouped_by_question_in_run_order(tmp_path_factor
     folder = tmp_path_factory.mktemp("run")
     write_lines(folder / "nuggets.jsonl", NUGGETS)
     write_lines(
-        folder / "runs" / "r.jsonl",
-        ({"qid": q, "text": t, "docid": str(i)} for i, (q, t) in enumerate(responses)),
+        folder / "runs" / "r.jsonl", ({"qid": q, "text": t, "docid": str(i)} for i, (q, t) in enumerate(responses))
     )
     run = read_collection(folder, allow_empty=True).run("r")
     expected = {qid: [(t, str(i)) for i, (q, t) in enumerate(responses) if q == qid] for qid in ("q1", "q2")}

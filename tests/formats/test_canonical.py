@@ -280,8 +280,7 @@ def test_a_huge_or_deep_value_makes_a_short_message(layout):
 
 
 @pytest.mark.parametrize(
-    "line",
-    [{"text": "a", "descriptions": ["b"]}, {"text": "", "descriptions": ["b"]}, {"descriptions": []}, {}],
+    "line", [{"text": "a", "descriptions": ["b"]}, {"text": "", "descriptions": ["b"]}, {"descriptions": []}, {}]
 )
 def test_a_nugget_has_either_a_text_or_descriptions(line):
     with pytest.raises(WrongLine, match="either 'text' or 'descriptions'"):

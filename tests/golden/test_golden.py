@@ -53,11 +53,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "check": (["check", "--collection", "."], [], 0),
     "demo": (["demo", "nuggeteer-demo"], [], 0),
     "demo-again": (["demo", "."], [], 0),
-    "doctor": (
-        ["doctor", ".", "runs/aurora.jsonl", "key.txt"],
-        [["convert", "trec-key", "--out", "key.txt"]],
-        0,
-    ),
+    "doctor": (["doctor", ".", "runs/aurora.jsonl", "key.txt"], [["convert", "trec-key", "--out", "key.txt"]], 0),
     "judge-log": (["judge", "--log", "--assessor", "dev", "--nugget", "1"], [], 0),
     "simulate": (["simulate", "made-up", "--questions", "2", "--systems", "2"], [], 0),
     "distill": (["distill", "--example"], [], 0),
@@ -98,9 +94,12 @@ ERRORS = [
 WIDE = ("diff-markdown", "diff-junit", "nightly-markdown", "nightly-junit")
 # Long, and shown of a part of the sample.
 PART = ("score-nuggets", "nightly-junit")
+# Half a second or more.
+SLOW = {"demo", "demo-again", "crossval", "report", "history", "history-nugget", "nightly-again", "nightly-markdown"}
+SLOW |= {"agree", "diff-explain", "nuggetize"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES])
 def test_output_is_as_it_was(name, sample, small_sample, tmp_path, monkeypatch, capsys):
     """At 80 columns, on a pipe."""
     if name == "nuggetize":
@@ -152,6 +151,7 @@ def test_errors_say_what_is_there_and_guess_what_was_meant(sample, tmp_path, mon
     assert_same("errors", "\n".join(printed).replace(str(tmp_path), "").replace("/demo", "demo"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["build-103", "runs/build-103", "build-103.jsonl", "runs/build-103.jsonl", "twin"])
 def test_a_run_goes_by_its_name_and_by_its_file(run, sample, tmp_path, monkeypatch, capsys):
     """Also from another folder, and compressed."""

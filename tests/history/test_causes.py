@@ -69,6 +69,7 @@ def f3(root, run="build-101"):
     return score(read_collection(root), [run]).runs[0].measures["f3"].value
 
 
+@pytest.mark.slow
 def test_the_parts_are_what_one_sees_who_changes_one_thing_after_the_other(night):
     collection = read_collection(night)
     causes = find_causes(collection, diff(collection, "build-101", "build-102"))
@@ -100,6 +101,7 @@ def test_with_the_same_judges_nothing_is_split(night, folder):
     assert find_causes(collection, diff(collection, "build-101", "build-102")) is None
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_recorded_as_it_is_has_no_causes(night):
     collection = read_collection(night)
     assert find_causes(collection, diff(collection, "build-102", "build-101")) is None

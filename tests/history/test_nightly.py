@@ -178,11 +178,7 @@ def test_the_command_that_is_advised_works_when_both_nights_have_one_name(folder
 
 @pytest.mark.parametrize(
     ("toml", "decision", "code"),
-    [
-        ("max_lost_vital = 6", "FAIL", 1),
-        ("max_lost_vital = 18", "PASS", 0),
-        ("fail_if_worse = 0", "FAIL", 1),
-    ],
+    [("max_lost_vital = 6", "FAIL", 1), ("max_lost_vital = 18", "PASS", 0), ("fail_if_worse = 0", "FAIL", 1)],
 )
 def test_the_settings_decide(folder, toml, decision, code):
     judge(folder)
@@ -255,6 +251,7 @@ def test_where_nothing_is_known_of_other_questions_reading_says_nothing_of_them(
     assert needed_for(ahead, at_the_limit, LIMIT, "all", 4).questions is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "verdicts"), [(0, 4), (1, 2), (2, 1), (3, 0)])
 def test_possible_losses_are_excluded_by_the_fewest_verdicts(sample, most, verdicts):
     """One loss is doubtful in the old answer alone, one in the new one alone, and one in both. Of three, `most` may

@@ -177,9 +177,7 @@ def test_autonuggetizers_own_metrics_are_reproduced(run):
 
 
 nuggets = st.lists(
-    st.tuples(st.sampled_from(["vital", "okay"]), st.text("VO", min_size=3, max_size=3)),
-    min_size=1,
-    max_size=6,
+    st.tuples(st.sampled_from(["vital", "okay"]), st.text("VO", min_size=3, max_size=3)), min_size=1, max_size=6
 )
 
 

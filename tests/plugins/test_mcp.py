@@ -259,6 +259,7 @@ def test_what_needs_no_answer_is_passed_on():
     assert [json.loads(line) for line in taken] == messages
 
 
+@pytest.mark.slow
 def test_what_changes_on_disk_is_read_again(folder):
     reading = Reading(folder)
     first = reading.score("build-103")

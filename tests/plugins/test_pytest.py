@@ -89,6 +89,7 @@ def test_workers_and_folders_below_change_nothing(project):
     assert sorted(summary(done.stdout)) == alone
 
 
+@pytest.mark.slow
 def test_a_collection_that_is_missing_is_said_without_a_traceback(project):
     done = run(project, "--nuggets-collection", "qb", "-k", "one")
     said = done.stdout.split("ERROR at setup of test_one")[1].splitlines()[1:3]

@@ -92,15 +92,7 @@ def test_points_of_few_pairs_are_hollow():
 
 
 @pytest.mark.parametrize(
-    "label",
-    [
-        "$\\frac{1}{2}$",
-        "$\\nonsense$ $",
-        "<script>x</script>",
-        "a\u202eb\x1b[0m",
-        "日本語 🙂",
-        "&amp; \"'",
-    ],
+    "label", ["$\\frac{1}{2}$", "$\\nonsense$ $", "<script>x</script>", "a\u202eb\x1b[0m", "日本語 🙂", "&amp; \"'"]
 )
 def test_labels_are_text_whatever_they_say(label):
     svg = charts.trend(made([0.3, 0.5], ["plain", label]), 60)

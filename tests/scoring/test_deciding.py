@@ -40,6 +40,7 @@ def with_model(folder, name, more=""):
     return read_collection(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", noisy.NAMES)
 def test_each_model_scores_with_an_interval_and_says_so(folder, name):
     result = score(with_model(folder, name), ["build-101"])
@@ -104,6 +105,7 @@ def test_a_model_that_the_user_allows_decides(folder, tmp_path, monkeypatch):
         score(with_model(folder, "mine:absent"), ["build-101"])
 
 
+@pytest.mark.slow
 def test_a_model_on_the_command_line_is_the_user_s_own_word(folder, tmp_path, monkeypatch, capsys):
     """Of this name only: what the settings name still does not run."""
     (tmp_path / "typed.py").write_text(OWN.replace("print", "str"))

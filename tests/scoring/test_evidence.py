@@ -45,6 +45,7 @@ def test_what_is_asked_of_a_run_has_the_clues_that_it_had_as_evidence(collect):
     assert evidence.units.answers.key.tolist() == units.answers.key.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["aurora", "dune"])
 def test_others_verdicts_say_as_much_of_a_judged_answer_as_of_one_that_nobody_judged(scorer, system):
     """What is carried over to a system as evidence is what would be if the system had not been judged. With a part of

@@ -96,10 +96,7 @@ def test_the_threshold_of_the_settings_decides(collect):
     found = {}
     for value in (0.05, 0.9):
         collection = collect(
-            NUGGETS,
-            {"r": [("q1", text)]},
-            toml=f"[threshold]\nmodel = 'fixed'\nvalue = {value}\n",
-            folder=f"t{value}",
+            NUGGETS, {"r": [("q1", text)]}, toml=f"[threshold]\nmodel = 'fixed'\nvalue = {value}\n", folder=f"t{value}"
         )
         found[value] = bool(score(collection, ["r"])["r"].outcome.found[0])
     assert found == {0.05: True, 0.9: False}
@@ -209,6 +206,7 @@ def test_nothing_is_drawn_where_all_is_known(collect, monkeypatch):
         score(found, ["new"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bootstrap", "percentile"])
 def test_the_method_of_the_settings_makes_the_part_of_the_questions_wherever_there_is_one(sample, method):
     """In `score`, `diff` and `compare`: scores and judging parts stay, as do Tukey's tests."""

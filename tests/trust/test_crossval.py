@@ -123,6 +123,7 @@ def test_guesses_are_those_that_score_makes_in_a_collection_where_nobody_judged_
             assert result[run].value == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     """All verdicts on the group are turned round: its guesses stay as they are, to the bit, and so does no other's."""
     whole = read_collection(simulated)
@@ -156,6 +157,7 @@ def coin(simulated):
     return crossval(read_collection(simulated), "coin")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_every_threshold_model_guesses_better_than_the_coin(simulated, coin, model):
     result = crossval(read_collection(simulated), model)

@@ -101,6 +101,7 @@ def test_nuggets_are_counted_by_the_runs_that_found_them(folder, collection):
     assert sum(share for _, _, share in table.rows) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f3", "recall", "pyramid_f3"])
 def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(collection, measure):
     """All thresholds at once, against one command each."""
@@ -135,6 +136,7 @@ def test_official_scores_count_where_the_manifest_has_them(collection):
     assert [row["official"] for row in rows_of(run("scatter", with_scores, measure="f1"))] != [0.1, 0.2, 0.3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("what", ["thresholds", "agreement", "scatter", "responses"])
 def test_a_run_of_which_some_nuggets_were_judged_has_no_score_to_compare_with(what, listed, collection):
@@ -190,6 +192,7 @@ def test_the_models_are_those_of_thresholds(collection):
     assert list(run("models", collection).table.rows) == expected
 
 
+@pytest.mark.slow
 def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collection):
     rows = {(row["run"], row["decided by"]): row for row in rows_of(run("scatter", collection))}
     for name, model in product(("s1", "s3"), ("nugget", "smooth")):
@@ -199,6 +202,7 @@ def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collecti
         assert (row["judging low"], row["judging high"]) == f3.judging
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["agreement", "scatter", "judgements"])
 def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_it(collection, what):
     tables = {model: rows_of(run(what, _by(collection, model))) for model in ("smooth", "question", "nugget")}
@@ -214,6 +218,7 @@ def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_i
     assert values[0] != values[1] != values[2] != values[0]
 
 
+@pytest.mark.slow
 def test_judgements_at_a_threshold_are_those_of_crossval(collection):
     best, usual, *by_model = rows_of(run("judgements", collection))
     assert [row["decided by"] for row in by_model] == ["nugget", "smooth"]  # the paper's choice, and the default

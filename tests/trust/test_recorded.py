@@ -76,6 +76,7 @@ def recorded(name: str) -> str:
     return (EXPERIMENTS / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_prior_is_what_the_recorded_measurements_say(monkeypatch):
     monkeypatch.syspath_prepend(str(EXPERIMENTS))
     import prior
