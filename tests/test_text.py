@@ -137,11 +137,6 @@ def test_texts_without_backslashes_are_shown_differently_if_they_differ(one, oth
     assert (escaped(one) == escaped(other)) == (one == other)
 
 
-@given(texts)
-def test_what_is_visible_stays_as_it_is(text):
-    assert escaped(escaped(text)) == escaped(text)
-
-
 # Unicode's order of marks.
 
 

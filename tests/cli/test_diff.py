@@ -135,15 +135,6 @@ def test_the_command_line_and_the_library_agree(here, capsys):
     assert data["signature"] == result.signature
 
 
-def test_a_measure_that_these_nuggets_cannot_have(here, capsys):
-    lines = [json.loads(line) for line in (here / "nuggets.jsonl").read_text(encoding="utf-8").splitlines()]
-    keep = ("qid", "nugget", "text", "descriptions", "importance")
-    bare = ("".join(json.dumps({k: n[k] for k in keep if k in n}) + "\n") for n in lines)
-    (here / "nuggets.jsonl").write_text("".join(bare))
-    assert main(["diff", "build-101", "build-102", "--measures", "macro_f3"]) == 2
-    assert "no votes" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_a_run_file_of_a_hostile_name_is_shown_harmless_everywhere(here, capfdbinary):
     name = "[bold]:smile: \x1b]0;owned\x07\u202e<script>@someone\udcff.jsonl"

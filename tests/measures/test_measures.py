@@ -254,11 +254,6 @@ def test_an_unknown_measure_is_named_and_the_known_ones_listed(name):
         parse(name)
 
 
-@pytest.mark.parametrize("name", ["f3", "f1", "f0.5", "pyramid_f3", "macro_f1", *FIXED])
-def test_a_measures_string_names_it(name):
-    assert str(parse(name)) == name
-
-
 @pytest.mark.parametrize("measure", [name for name, one in FIXED.items() if not one.by_text])
 def test_many_draws_are_measured_in_blocks_of_the_same_values(measure, monkeypatch):
     """Otherwise a key of 100,000 questions takes gigabytes for each step of a formula."""

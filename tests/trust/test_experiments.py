@@ -23,12 +23,12 @@ from nuggeteer.measures import parse
 from nuggeteer.records import Judgement
 from nuggeteer.reports import experiment as report
 from nuggeteer.scoring.scorer import compare_thresholds, material, score
-from nuggeteer.settings import Match, Threshold
+from nuggeteer.settings import Threshold
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
 from nuggeteer.trust.experiments.average import average
-from nuggeteer.trust.experiments.definition import PAPERS, Definition, find_definition, read_definition
+from nuggeteer.trust.experiments.definition import PAPERS, Definition, read_definition
 from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
 from nuggeteer.trust.experiments.left_out import leave_out_groups
 from nuggeteer.trust.experiments.result import Plot, Series
@@ -65,13 +65,6 @@ def rows_of(result):
 
 def test_every_kind_has_a_definition_with_a_name():
     assert {read_definition(path).what for path in DEFINITIONS} == set(KINDS)
-
-
-def test_the_papers_24_combinations_are_tried():
-    definition = find_definition("figure-6")
-    settings = definition.settings(Match())
-    assert len({(m.n, m.stem, m.weights, m.stopwords) for m in settings}) == len(settings) == 24
-    assert (definition.thresholds[0], definition.thresholds[-1], len(definition.thresholds)) == (0, 1, 51)
 
 
 def test_the_data_are_counted(folder, collection):
@@ -289,11 +282,6 @@ def test_table_plot_and_command_are_written(folder, tmp_path, capsys):
         assert f"| {row[0]} | {row[1]} | {row[2]:.3f} |" in text
     root = ElementTree.fromstring((tmp_path / "figure-4-simulated.svg").read_text())
     assert root.tag.endswith("}svg")
-
-
-def test_a_name_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(NuggeteerError, match="did you mean table-4"):
-        find_definition("table4")
 
 
 def test_the_mean_over_years_is_that_of_each_number_and_each_point(folder, tmp_path, capsys):
