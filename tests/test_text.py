@@ -268,3 +268,13 @@ def test_numbers_keep_their_digits(text):
     """A number at the start before a blank may be that of a list item."""
     digits = [char for char in verdict_form("x " + text) if char.isdigit()]
     assert digits == [char for char in text if char.isdigit()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit", ["[1] ", "*a ", "*", "`a` ", "- ", "—", "1. ", ". ", "【", "[1,", "((", '."', "[1](", "_"]
+)
+def test_the_form_takes_linear_time(unit):
+    assert grows_less_than(
+        10**2 / 2, lambda: verdict_form(unit * 10_000 + "é"), lambda: verdict_form(unit * 100_000 + "é")
+    )

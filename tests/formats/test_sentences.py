@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nuggeteer.formats.sentences import pieces, split
 from nuggeteer.text import length, normalised
+from tests.growth import grows_less_than
 
 # Each case is the pieces of one answer, with a blank between them.
 ONE_LINE = [
@@ -174,3 +175,35 @@ def test_a_piece_is_not_cut_again(text):
 def test_a_piece_has_a_word_if_the_answer_has_more_than_one(text):
     parts = split(text)
     assert len(parts) == 1 or all(any(char.isalnum() or char == "_" for char in part) for part in parts)
+
+
+HOSTILE = [
+    ".",
+    ". ",
+    ".x",
+    '."',
+    ".[1] ",
+    ".[1]",
+    "\n",
+    "- ",
+    "\n- ",
+    "|",
+    "\n| |",
+    "`",
+    "\n```",
+    "a.b",
+    "> ",
+    " ",
+    "[",
+    "【",
+    "(",
+    "1. ",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", HOSTILE, ids=repr)
+def test_time_is_linear_in_the_length(unit):
+    """Ten times the text takes about ten times as long, also where nothing is a sentence."""
+    short, long = (unit * count + "x" for count in (10_000, 100_000))
+    assert grows_less_than(10**2 / 2, lambda: pieces(short), lambda: pieces(long))

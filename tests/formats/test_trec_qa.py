@@ -514,3 +514,11 @@ def test_any_line_is_a_judged_response_a_mark_or_kept_aside_as_it_was(content, c
     check_garbled(bundle, content)
     understood = sum(map(len, bundle.responses.values())) + len(bundle.garbled)
     assert understood <= count_lines(content) <= understood + len(bundle.judgements)
+
+
+@pytest.mark.parametrize("line", ["9" * 300_000, "a " * 150_000, "1," * 150_000, "Qid " + ":" * 300_000])
+@pytest.mark.parametrize("reader", [read_key, read_runs, read_judgements])
+def test_no_line_takes_more_than_time_in_its_length(reader, line):
+    """A pattern that tries every way to cut such a line would take hours."""
+    bundle = read(reader, line)
+    assert len(bundle.garbled) + len(bundle.questions) + len(bundle.responses) >= 1
