@@ -142,7 +142,8 @@ def fail_calls(
                     _fail_one(yard, VICTIMS[name], call, error, result)
     for name in names:  # where several threads did it in another order
         for call in result.missed(name):
-            for number in (call.number, *range(1, MOST)):
+            alike = sum(one.name == call.name for one in result.there[name])
+            for number in (call.number, *range(1, min(MOST, 2 * alike + OUTER))):
                 if call not in result.missed(name) or call.name not in some or time.monotonic() > until:
                     break
                 failed = _fail_one(yard, VICTIMS[name], replace(call, number=number), "EIO", result)
