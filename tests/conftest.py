@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,30 @@ def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy_sample(folder)
     trust(Scorer(read_collection(folder)))
     return folder
+
+
+@pytest.fixture(scope="session")
+def copy_of_sample(_sample_folder: Path) -> Callable[[Path], Path]:
+    """Copies the sample into a new folder, with what is remembered: a copy need not be fitted again."""
+    return lambda folder: Path(shutil.copytree(_sample_folder, folder))
+
+
+@pytest.fixture(scope="session")
+def small_sample(copy_of_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight questions of the sample, for what takes long."""
+    folder = copy_of_sample(tmp_path_factory.mktemp("small") / "sample")
+    qids = {f"{kind}-0{number}" for kind in ("def", "rag") for number in range(1, 5)}
+    for path in folder.rglob("*.jsonl"):
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        write_lines(path, [line for line in lines if line.get("qid") in (None, *qids)])
+    trust(Scorer(read_collection(folder)))
+    return folder
+
+
+@pytest.fixture
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How far guesses are to be trusted is looked at on a few judged pairs only: for tests about something else."""
+    monkeypatch.setattr("nuggeteer.trust.reliability.PAIRS", 200)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nuggeteer.cli.main import main
+from nuggeteer.cli.main import COMMANDS, main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.scorer import score
@@ -22,8 +22,9 @@ def blocks(document: str | Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
-    """Its blocks one after the other; the first, without blank lines, in about fifteen lines."""
+    """Its blocks one after the other."""
     pytest.importorskip("pandas")
     import matplotlib
 
@@ -31,7 +32,6 @@ def test_the_page_on_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     code = blocks("docs/reference/python.md", "python")
-    assert len([line for line in code[0].splitlines() if line]) <= 16
     for block in code:
         exec(compile(block, "docs/reference/python.md", "exec"), names)
     out = capsys.readouterr().out
@@ -61,6 +61,7 @@ def test_some_page_shows_a_command_with_its_output():
     assert transcripts()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "transcript"), transcripts())
 def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypatch, capsys):
     """From the first line on, as far as it is shown."""
@@ -73,9 +74,10 @@ def test_commands_print_what_the_pages_show(page, transcript, tmp_path, monkeypa
     excerpts.check(ROOT / page, "".join(f"{line}\n" for line in [command, *shown]), [command, *printed], True)
 
 
-def test_the_readme_is_short_and_has_a_light_picture():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
-    assert (ROOT / "docs/images/report.png").stat().st_size < 200_000
+def test_the_readme_names_commands_that_there_are():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^\$? *|`)nuggeteer ([a-z]+)\b", text, re.MULTILINE))
+    assert set() < named <= set(COMMANDS)
 
 
 def test_the_true_scores_in_the_readme_are_the_true_scores(sample, tmp_path):

@@ -36,13 +36,7 @@ FILES = {
         {"qid": "q2", "text": "What sank?"},
     ),
     "nuggets.jsonl": lines(
-        {
-            "qid": "q1",
-            "nugget": "1",
-            "text": "built a reactor",
-            "importance": "vital",
-            "votes": {"a": "vital"},
-        },
+        {"qid": "q1", "nugget": "1", "text": "built a reactor", "importance": "vital", "votes": {"a": "vital"}},
         {
             "qid": "q1",
             "nugget": "2",
@@ -50,14 +44,7 @@ FILES = {
             "importance": "okay",
             "votes": {"a": "okay"},
         },
-        {
-            "qid": "q2",
-            "nugget": "1",
-            "text": "sank in 1912",
-            "importance": "vital",
-            "weight": 0.5,
-            "tags": ["t"],
-        },
+        {"qid": "q2", "nugget": "1", "text": "sank in 1912", "importance": "vital", "weight": 0.5, "tags": ["t"]},
     ),
     "runs.jsonl": lines({"run": "x", "group": "g", "judged": "every", "official": {"f3": 0.2}}, {"run": "y"}),
     "runs/x.jsonl": lines(
@@ -67,14 +54,7 @@ FILES = {
     ),
     "runs/y.jsonl": lines({"qid": "q2", "text": "In 1912 it sank."}, {"qid": "q1", "text": ""}),
     "judgements/x.jsonl": lines(
-        {
-            "qid": "q1",
-            "nugget": "1",
-            "text": "He built a reactor.",
-            "verdict": True,
-            "run": "x",
-            "assessor": "a",
-        },
+        {"qid": "q1", "nugget": "1", "text": "He built a reactor.", "verdict": True, "run": "x", "assessor": "a"},
         {"qid": "q2", "nugget": "1", "text": "It sank.", "verdict": False, "partial": True, "span": [0, 3]},
     ),
     "nuggeteer.toml": TOML,
@@ -218,7 +198,7 @@ def check_and_use(root):
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_any_bytes_in_any_file_are_read_or_refused(root, file):
-    @settings(max_examples=120)
+    @settings(max_examples=50)
     @given(content=contents(file))
     def run(content):
         fill(root, {file: content})
@@ -228,7 +208,7 @@ def test_any_bytes_in_any_file_are_read_or_refused(root, file):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
     files = data.draw(st.lists(st.sampled_from(sorted(FILES)), min_size=2, max_size=4, unique=True))
@@ -237,7 +217,7 @@ def test_any_bytes_in_several_files_at_once_are_read_or_refused(root, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(absent=st.sets(st.sampled_from(sorted(FILES))), names=st.lists(st.text(max_size=8), max_size=2))
 def test_any_files_missing_and_any_others_present_are_read_or_refused(root, absent, names):
     fill(root, {})

@@ -97,7 +97,9 @@ def test_the_wheel_runs_by_itself(wheel, tmp_path):
     code = f"""
 import sys
 sys.path.insert(0, {str(tmp_path / "site")!r})
+from nuggeteer.trust import reliability
 from nuggeteer.cli.main import main
+reliability.PAIRS = 200  # the page, which is not looked at, takes most of the time
 sys.exit(main(["demo", "d"]))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)

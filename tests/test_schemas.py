@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
@@ -15,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main, parser
-from nuggeteer.collection.sample import copy_sample, sample_folder
+from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
 from nuggeteer.formats.settings import read_settings
@@ -54,11 +55,9 @@ CASES = [
     ("score", "score build-102 --audited --record", ["judge build-102 --audit 1"]),
     ("score", "score build-103 aurora --measures f1,macro_f2.5,strict_all_score --record", []),
     ("diff", "diff build-101 build-102 --max-lost-vital 9 --fail-if-worse 0.5", []),
-    ("diff", "diff build-101 build-101 --measures f1", []),
     ("compare", "compare --by kind", []),
     ("compare", "compare build-101 build-102 build-103 --by tag", []),
     ("nightly", "nightly build-103", RECORD),
-    ("nightly", "nightly build-103 --against build-101", RECORD),
     ("history", "history", RECORD),
     ("history", "history --nugget def-01/1", RECORD),
     ("history", "history --rescore", RECORD),
@@ -72,11 +71,9 @@ CASES = [
     ("experiment-mean", "experiment table-1 --collection . --collection ../other", []),
     ("experiment-list", "experiment --list", []),
     ("judge-list", "judge build-103 --list 3", []),
-    ("judge-list", "judge build-103 --against build-102 --list 2", []),
     ("judge-log", "judge --log", ["judge --import verdicts.csv --assessor ann"]),
     ("judge-import", "judge --import verdicts.csv --assessor ann", []),
     ("ask", "ask build-103 --max-calls 2", []),
-    ("ask", "ask build-103 --all --max-calls 2", []),
     ("ask-dry-run", "ask build-103 --dry-run", []),
     ("ask-propose", "ask build-103 --propose answers --max-calls 2", []),
     ("judge-plan", "judge build-103 --plan 0.1", []),
@@ -124,14 +121,10 @@ def write_json(target, arguments):
     return code, json.loads(target.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_each_is_a_schema_of_the_draft_it_names(name):
-    schema = SCHEMAS[name]
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["$id"].endswith(f"/{name}.json")
-    assert schema["title"]
-    assert schema["description"]
-    jsonschema.Draft202012Validator.check_schema(schema)
+def test_each_is_a_schema_of_the_draft_it_names():
+    for schema in SCHEMAS.values():
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        jsonschema.Draft202012Validator.check_schema(schema)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -215,19 +208,6 @@ def lines(draw, name):
 def test_the_reader_takes_a_line_just_where_the_schema_does(name, data):
     line = data.draw(lines(name))
     assert validator(name).is_valid(line) == readable(name, line)
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_every_key_that_the_reader_checks_is_in_the_schema(name):
-    def properties(schema):
-        return set(schema.get("properties", {}))
-
-    schema = SCHEMAS[name]
-    if name == "judgements":
-        assert set(canonical.JUDGEMENTS.checks) <= properties(schema["$defs"]["verdict"])
-        assert set(canonical.RETRACTIONS.checks) <= properties(schema["$defs"]["retraction"])
-    else:
-        assert set(LAYOUTS[name].checks) == properties(schema)
 
 
 CHOICES = ["idf", "unit", "keep", "remove", "rouge2", "fixed", "smooth", "x", "", *MATCHERS]
@@ -327,12 +307,12 @@ def server():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, server):
-    """A copy of the sample with a file for every command that reads one."""
-    copy_sample(tmp_path / "sample")
+def folder(small_sample, tmp_path, monkeypatch, server):
+    """A copy of a part of the sample, with a file for every command that reads one."""
+    shutil.copytree(small_sample, tmp_path / "sample")
     (tmp_path / "sample" / "nuggeteer.toml").write_text(server.settings())
     monkeypatch.chdir(tmp_path / "sample")
-    copy_sample(tmp_path / "other")
+    shutil.copytree(small_sample, tmp_path / "other")
     visit = {"text": "Chen Yunlin visited Taiwan in January", "medium": "text", "language": "English"}
     Path("visit.txt").write_text(visit["text"])
     nuggets = [{"spans": [[20, 26]], "type": "LOC"}]
@@ -345,6 +325,7 @@ def folder(tmp_path, monkeypatch, server):
     return tmp_path / "sample"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "command", "before"), CASES, ids=[command for _, command, _ in CASES])
 def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, command, before, folder):
     if command.startswith("nuggetize"):
@@ -354,6 +335,10 @@ def test_what_a_command_writes_has_the_keys_of_its_schema_and_no_others(name, co
     code, data = write_json(folder / "out.json", command.split())
     assert code == (data.get("decision") == "FAIL")
     assert faults(name, data) == []
+    if name == "report":  # which has parts as other commands write them
+        for part, own in (("scores", "score"), ("changes", "diff"), ("history", "history")):
+            assert data[part]
+            assert faults(own, data[part]) == []
 
 
 def test_every_command_with_json_is_asked_for_each_of_its_results():
@@ -388,13 +373,6 @@ def test_undefined_values_are_within_the_schema(toml, tmp_path):
         )
         assert code == 0
         assert faults(name, data) == []
-
-
-def test_the_reports_golden_data_have_the_parts_of_other_commands():
-    data = json.loads((ROOT / "tests" / "golden" / "report-data.txt").read_text(encoding="utf-8"))
-    for part, name in (("scores", "score"), ("changes", "diff"), ("history", "history")):
-        assert data[part]
-        assert faults(name, data[part]) == []
 
 
 def test_a_key_that_is_not_in_the_schema_is_a_fault():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import fields
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.settings import SECTIONS, read_settings
@@ -36,48 +35,12 @@ def test_what_is_not_said_has_its_default(tmp_path, content):
     assert read(tmp_path, content) == Settings()
 
 
-def test_a_missing_file_says_nothing(tmp_path):
-    assert read_settings(tmp_path / "nuggeteer.toml") == Settings()
-
-
-def test_the_default_matcher_is_the_papers():
-    """Nuggeteer §2.1: bigrams, idf, no stemming, stop words kept."""
-    assert Match() == Match(n=2, stem=False, weights="idf", stopwords="keep")
-
-
-@pytest.mark.slow
-@given(
-    st.builds(
-        Match,
-        n=st.sampled_from([1, 2, 3]),
-        stem=st.booleans(),
-        weights=st.sampled_from(["idf", "unit"]),
-        stopwords=st.sampled_from(["keep", "remove"]),
-        idf=st.sampled_from(["wordfreq", "pool"]),
-        matcher=st.sampled_from(["ngram", "pourpre", "qaviar", "rouge", "external"]),
-        informative=st.sampled_from(["descriptions", "responses"]),
-        rouge=st.sampled_from(["rouge1", "rouge2", "rougeL"]),
-    ),
-    st.floats(0, 1),
-    st.sampled_from(["smooth", "fixed"]),
-)
-def test_everything_that_can_be_set_is_read(tmp_path_factory, match, value, model):
-    toml = f"""
-    [match]
-    n = {match.n}
-    stem = {str(match.stem).lower()}
-    weights = "{match.weights}"
-    stopwords = "{match.stopwords}"
-    idf = "{match.idf}"
-    matcher = "{match.matcher}"
-    informative = "{match.informative}"
-    rouge = "{match.rouge}"
-    external = ""
-    [threshold]
-    model = "{model}"
-    value = {value!r}
-    """
-    assert read(tmp_path_factory.mktemp("set"), toml) == Settings(match, Threshold(model=model, value=value))
+def test_what_is_set_is_read(tmp_path):
+    said = {"n": 3, "stem": True, "weights": "unit", "stopwords": "remove", "idf": "pool", "matcher": "rouge"}
+    said |= {"informative": "responses", "rouge": "rougeL"}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in said.items()]
+    toml = "\n".join(["[match]", *lines, "[threshold]", 'model = "fixed"', "value = 0.25"])
+    assert read(tmp_path, toml) == Settings(Match(**said), Threshold(model="fixed", value=0.25))
 
 
 def test_a_table_of_weights_lies_where_the_collection_says(tmp_path):
@@ -109,42 +72,27 @@ def test_scores_of_others_lie_where_the_collection_says(tmp_path):
         ("[threshold]\nn = 1", "unknown setting [threshold] n"),
         ("[match]\ntable = 'x'", "unknown setting [match] table"),
         ("[match]\nn = 0", "[match] n is 0"),
-        ("[match]\nn = 4", "[match] n is 4"),
-        ("[match]\nn = 2.0", "[match] n is 2.0"),
         ("[match]\nn = true", "[match] n is True"),
-        ("[match]\nn = '2'", "[match] n is '2'"),
-        ("[match]\nn = []", "[match] n is []"),
         ("[match]\nn = 0x" + "f" * 5000, "[match] n is a very long number"),
-        ("[match]\nn.x = 1", "[match] n is {'x': 1}"),
         ("[match]\nstem = 1", "[match] stem is 1"),
         ("[match]\nmatcher = 'ngrams'", "[match] matcher is 'ngrams'"),
-        ("[match]\nrouge = 'rouge3'", "[match] rouge is 'rouge3'"),
         ("[match]\nweights = 'IDF'", "[match] weights is 'IDF'"),
-        ("[match]\nidf = 1979-05-27", "[match] idf is datetime.date(1979, 5, 27)"),
         ("[score]\ninterval = 'bca'", "[score] interval is 'bca'"),
         ("[nightly]\nfail_if_worse = -0.1", "[nightly] fail_if_worse is -0.1"),
         ("[nightly]\nmax_lost_vital = -1", "[nightly] max_lost_vital is -1"),
         ("[nightly]\nmax_lost_vital = 'all'", "[nightly] max_lost_vital is 'all'"),
-        ("[nightly]\nmax_lost_vital = 1.0", "[nightly] max_lost_vital is 1.0"),
-        ("[nightly]\nmax_lost_vital = true", "[nightly] max_lost_vital is True"),
         ("[nightly]\nsure = 0.4", "[nightly] sure is 0.4"),
         ("[nightly]\nundecided = 2", "[nightly] undecided is 2"),
-        ("[nightly]\npage = 1", "[nightly] page is 1"),
         ("[threshold]\nvalue = 1.01", "[threshold] value is 1.01"),
-        ("[threshold]\nvalue = -1", "[threshold] value is -1"),
         ("[threshold]\nvalue = nan", "[threshold] value is nan"),
-        ("[threshold]\nvalue = inf", "[threshold] value is inf"),
-        ("[threshold]\nvalue = false", "[threshold] value is False"),
         ("judge = 3", "unknown section 'judge'"),
         ("[judge]\nj = 3", "[judge] j is 3"),
         ("[judge.j]\nmodel = 'm'", "[judge.j] has no url"),
         ("[judge.j]\nurl = 'http://127.0.0.1'\nmodel = ''", "[judge.j] has no model"),
         (JUDGE + "key = 'secret'", "unknown setting [judge.j] key"),
-        (JUDGE + "name = 'j'", "unknown setting [judge.j] name"),
         (JUDGE + "concurrency = 0", "[judge.j] concurrency is 0"),
         (JUDGE + "input_price = -1", "[judge.j] input_price is -1"),
         (JUDGE + "output_price = nan", "[judge.j] output_price is nan"),
-        (JUDGE + "network = 1", "[judge.j] network is 1"),
         (JUDGE + "prompt = '../mine.txt'", "[judge.j] prompt leads out of this folder"),
     ],
 )

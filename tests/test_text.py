@@ -137,14 +137,10 @@ def test_texts_without_backslashes_are_shown_differently_if_they_differ(one, oth
     assert (escaped(one) == escaped(other)) == (one == other)
 
 
-@given(texts)
-def test_what_is_visible_stays_as_it_is(text):
-    assert escaped(escaped(text)) == escaped(text)
-
-
 # Unicode's order of marks.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0344\u0316", "\u0345\u0301", "\u1dce\u0316\u0345", "\u0316"])
 @pytest.mark.parametrize("base", ["a", "\u00e1", ""])
 def test_many_marks_on_a_letter_are_normalised_exactly_and_fast(base, marks):
@@ -274,6 +270,7 @@ def test_numbers_keep_their_digits(text):
     assert digits == [char for char in text if char.isdigit()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["[1] ", "*a ", "*", "`a` ", "- ", "—", "1. ", ". ", "【", "[1,", "((", '."', "[1](", "_"]
 )

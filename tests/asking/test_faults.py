@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from nuggeteer.asking import sender as sender_module
 from tests.asking.conftest import NUGGETS, write_fruit
 from tests.asking.fake_server import FakeServer, labels_of
-from tests.asking.test_session import (
-    MALFORMED,
-    UNAVAILABLE,
-    ask,
-    lines,
-    prose,
-    reordered,
-    shouted,
-    thinking,
-    verdicts,
-)
+from tests.asking.test_session import MALFORMED, UNAVAILABLE, ask, lines, prose, reordered, shouted, thinking, verdicts
 
 QUESTIONS = 3
 ANY = {"none": None, **{f.__name__: f for f in (thinking, prose, reordered, shouted)}, **MALFORMED, **UNAVAILABLE}
@@ -45,6 +35,7 @@ def truth():
         return verdicts(root)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(FAULTS, SESSIONS)
 def test_verdicts_are_right_or_missing_and_no_nugget_is_asked_about_after_its_verdict(faults, sessions):

@@ -48,6 +48,7 @@ def test_half_a_reply_is_never_taken(wanted, data):
         read_labels(whole[: data.draw(st.integers(0, len(whole) - 1))], len(wanted))
 
 
+@pytest.mark.slow
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_anything_is_labels_or_a_wrong_shape(content):
     with suppress(WrongShape):

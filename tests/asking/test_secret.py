@@ -102,6 +102,7 @@ WITHIN = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(
     KEYS,
@@ -118,6 +119,7 @@ def test_a_key_is_struck_out_in_any_form_within_any_other(key, case, forms, befo
     assert "***" in Secret(key).hidden(as_json(f"{before} {text} {after}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", WITHIN)
 def test_a_form_within_itself_is_read_to_its_end(form):
     text = KEY
@@ -163,6 +165,7 @@ def test_what_is_too_short_for_a_key_is_not_taken_out_of_words(key):
     assert Secret(key).hidden('{"1": "partial_support", "x": "EMPTY"}') == '{"1": "partial_support", "x": "EMPTY"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["\\", "%25", "&amp;", KEY[:-1], "a"])
 def test_as_much_is_kept_as_is_looked_at(piece):
     """However long a text is, whatever nearly is the key in it. What takes the square of its length would not end."""
@@ -183,6 +186,7 @@ STRUCK = {"fake.jsonl", "fake.proposals.jsonl", "proposals.jsonl"}
 QUOTED = {name: encode for name, encode in {**ENCODINGS, **INNERMOST}.items() if name != "shouted"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", QUOTED)
 def test_no_file_and_no_output_shows_what_a_server_quotes(ask_folder, monkeypatch, capsys, encoding):
     """In errors, replies, labels, proposals, the model's name and its mark; whole and in small chunks."""

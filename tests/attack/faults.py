@@ -142,13 +142,18 @@ def fail_calls(
                     _fail_one(yard, VICTIMS[name], call, error, result)
     for name in names:  # where several threads did it in another order
         for call in result.missed(name):
-            for number in (call.number, *range(1, MOST)):
-                if call in result.missed(name) and call.name in some and time.monotonic() < until:
-                    _fail_one(yard, VICTIMS[name], replace(call, number=number), "EIO", result)
+            alike = sum(one.name == call.name for one in result.there[name])
+            for number in (call.number, *range(1, min(MOST, 2 * alike + OUTER))):
+                if call not in result.missed(name) or call.name not in some or time.monotonic() > until:
+                    break
+                failed = _fail_one(yard, VICTIMS[name], replace(call, number=number), "EIO", result)
+                if not failed and number != call.number:
+                    break  # there are not so many
     return result
 
 
-def _fail_one(yard: Yard, victim: Victim, call: Call, error: str, result: Failed) -> None:
+def _fail_one(yard: Yard, victim: Victim, call: Call, error: str, result: Failed) -> bool:
+    """Whether any such call failed."""
     root, log = yard.collection([victim]), yard.folder / "strace.log"
     how = "signal=KILL" if error == "KILL" else f"error={error}"
     inject = ["-e", f"inject={call.name}:{how}:when={call.number}"]
@@ -160,7 +165,7 @@ def _fail_one(yard: Yard, victim: Victim, call: Call, error: str, result: Failed
         injected = _last_calls(lines)
     reached = {path for line in injected if (path := _path(line, root)) is not None}
     if not reached:
-        return
+        return bool(injected)
     alike = [one for one in result.there[victim.name] if one.name == call.name and one.path in reached]
     result.reached[victim.name] |= {one for one in alike if one.number == call.number or len(alike) == 1}
     result.calls[victim.name, call.name] += 1
@@ -175,6 +180,7 @@ def _fail_one(yard: Yard, victim: Victim, call: Call, error: str, result: Failed
         found += not_going_on(yard, root, [victim.name])
     where = f"{victim.name}, {call.name} {call.number}, {error}"
     result.broken += [f"{where}: {what} [{injected[0][:200]}]" for what in found]
+    return True
 
 
 def _last_calls(lines: list[str]) -> list[str]:

@@ -519,9 +519,7 @@ READERS: dict[str, list[Reader]] = {
         Reader(lambda path: read_snippets(path, []), "x.jsonl", OFFSETS),
         Reader(lambda path: read_snippets(path, []), "x.txt", BRACKETS),
     ],
-    "formats.annotation_files.is_annotation": [
-        Reader(is_annotation, "x.jsonl", OFFSETS + DISTILLED),
-    ],
+    "formats.annotation_files.is_annotation": [Reader(is_annotation, "x.jsonl", OFFSETS + DISTILLED)],
     "formats.documents.read_documents": [
         Reader(
             documents.read_documents,

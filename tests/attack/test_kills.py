@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_nothing_acknowledged_is_lost_and_nothing_torn_stays(yard):
-    found = kill(yard, 12, 0)
-    assert found.kills.total() >= 12
+    found = kill(yard, 8, 0)
+    assert found.kills.total() >= 8
     assert found.broken == []
 
 

@@ -111,6 +111,7 @@ def read_our(path):
     return path.read_bytes().partition(b"\n")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder", "itself", "huge", "old npz", "empty"])
 def test_anything_in_the_place_of_a_cache_is_fitted_anew(root, sealed, kind):
     expected = score(read_collection(root), ["r"])["r"].measures

@@ -22,8 +22,9 @@ def test_a_key_that_is_shown_is_found():
 
 
 def test_no_planted_label_is_read(yard, monkeypatch):
-    monkeypatch.setattr("tests.attack.peers.PLANTS", PLANTS[::10])
+    some = PLANTS[::25]
+    monkeypatch.setattr("tests.attack.peers.PLANTS", some)
     found = echo(yard)
-    assert found.replies == len(ECHOES) * 2 * len(PLANTS[::10])
+    assert found.replies == len(ECHOES) * 2 * len(some)
     assert 0 < found.refused < found.replies
     assert found.changed == []

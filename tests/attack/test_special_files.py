@@ -131,6 +131,7 @@ def test_a_folder_of_annotations_shows_nothing_of_what_is_outside(tmp_path, kind
     assert SECRET not in told
 
 
+@pytest.mark.slow
 def test_settings_of_gigabytes_are_not_read(root):
     with (root / "nuggeteer.toml").open("wb") as file:
         file.truncate(3 << 30)

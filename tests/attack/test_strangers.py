@@ -9,7 +9,7 @@ from tests.attack.strangers import GIFTS, give
 
 @pytest.mark.slow
 def test_no_gift_changes_a_file_outside_or_ends_a_command_with_a_traceback(yard):
-    found = give(yard, 24, 2)
+    found = give(yard, 12, 2)
     assert set(found.met) == set(GIFTS)
     assert found.codes[2] > 1
     assert found.broken == []

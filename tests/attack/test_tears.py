@@ -48,6 +48,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_line_that_is_torn_at_any_byte_is_set_aside_as_it_is_and_no_other_is_lost(collect, name):
     collection = collect([NUGGET], {"r": [("q", "a «red» fox")]})
@@ -77,6 +78,6 @@ def test_a_line_that_is_torn_at_any_byte_is_set_aside_as_it_is_and_no_other_is_l
 @pytest.mark.slow
 @pytest.mark.skipif(faults.tracer() is None, reason="strace is not installed")
 def test_commands_go_on_behind_lines_that_commands_tore(yard):
-    found = tear(yard, ["import", "judge", "ask"], 0, step=150)
+    found = tear(yard, ["import", "judge", "ask"], 0, step=200)
     assert all(found.bytes.values()), "each of the files was torn"
     assert found.broken == []

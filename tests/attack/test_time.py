@@ -56,6 +56,18 @@ TEXTS = [
     "'",
     "<think>",
     '{"1":',
+    ".",
+    ".x",
+    ".[1]",
+    "\n- ",
+    "\n| |",
+    "\n```",
+    "a.b",
+    "[1](",
+    "*a ",
+    "—",
+    "((",
+    "_",
 ]
 SIZE, TIMES = 4_000, 8
 SQUARE = TIMES**2 / 2  # what needs the square of the length takes 64 times as long for 8 times the length
@@ -95,6 +107,7 @@ def grows_like_its_length(run, begin, repeated, end):
     return grows_less_than(SQUARE, lambda: run(short), lambda: run(long))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_needs_time_in_proportion(name, tmp_path):
     for begin, repeated, end in LINES:
@@ -207,6 +220,7 @@ def test_a_text_needs_time_in_proportion(name):
             assert grows_like_its_length(FUNCTIONS[name], "a", repeated, end), (repeated, end)
 
 
+@pytest.mark.slow
 def test_what_takes_the_square_is_found():
     assert not grows_like_its_length(lambda text: re.search(" +x", text), "", " ", "")
 

@@ -10,15 +10,13 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.comparing.diff import diff
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(copy_of_sample, tmp_path, monkeypatch):
     """The current folder: a copy of the sample."""
-    folder = tmp_path / "here"
-    shutil.copytree(sample_folder(), folder)
+    folder = copy_of_sample(tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
     return folder
@@ -135,24 +133,6 @@ def test_the_command_line_and_the_library_agree(here, capsys):
     assert data["delta"]["f1"]["value"] == result.headline.interval.value
     assert [c["nugget"] for c in data["lost"]] == [c.nugget.nugget for c in result.lost]
     assert data["signature"] == result.signature
-
-
-@pytest.mark.slow
-def test_the_same_bytes_come_every_time(here):
-    for name in ("one", "other"):
-        outputs = ["--json", f"{name}.json", "--markdown", f"{name}.md", "--junit", f"{name}.xml"]
-        assert main(["diff", "build-101", "build-103", *outputs]) == 0
-    for kind in ("json", "md", "xml"):
-        assert (here / f"one.{kind}").read_bytes() == (here / f"other.{kind}").read_bytes()
-
-
-def test_a_measure_that_these_nuggets_cannot_have(here, capsys):
-    lines = [json.loads(line) for line in (here / "nuggets.jsonl").read_text(encoding="utf-8").splitlines()]
-    keep = ("qid", "nugget", "text", "descriptions", "importance")
-    bare = ("".join(json.dumps({k: n[k] for k in keep if k in n}) + "\n") for n in lines)
-    (here / "nuggets.jsonl").write_text("".join(bare))
-    assert main(["diff", "build-101", "build-102", "--measures", "macro_f3"]) == 2
-    assert "no votes" in capsys.readouterr().err
 
 
 @pytest.mark.slow

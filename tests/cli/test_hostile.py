@@ -232,7 +232,7 @@ def test_json_names_files_as_they_are(folder):
 
 @pytest.mark.slow
 @WAYS
-def test_demo_in_a_folder_with_a_hostile_name(tmp_path, run, terminal):
+def test_demo_in_a_folder_with_a_hostile_name(tmp_path, run, terminal, few_pairs):
     for _ in range(2):
         code, output = run("demo", FILE)
         text = harmless(output, terminal)

@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from functools import partialmethod
@@ -16,17 +15,16 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.judging.session import Session
 from tests.screens import hostile
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    shutil.copytree(sample_folder(), tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
-    monkeypatch.chdir(tmp_path / "here")
+def here(copy_of_sample, tmp_path, monkeypatch):
+    folder = copy_of_sample(tmp_path / "here")
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("NUGGETEER_ASSESSOR", "ann")
-    return tmp_path / "here"
+    return folder
 
 
 @pytest.mark.parametrize(

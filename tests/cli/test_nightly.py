@@ -9,7 +9,6 @@ from xml.etree import ElementTree as xml
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
 
 LONG = "[bold]<b>&" + "x" * 300
@@ -17,9 +16,8 @@ HOSTILE = "a\x1b[31m\u202e[bold]<b>&\n" + "x" * 300
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    copy_sample(tmp_path / "c")
-    monkeypatch.chdir(tmp_path / "c")
+def folder(copy_of_sample, tmp_path, monkeypatch):
+    monkeypatch.chdir(copy_of_sample(tmp_path / "c"))
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path / "c"
 
@@ -61,6 +59,7 @@ def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hosti
     assert "<b>&x" not in Path("s.md").read_text()
 
 
+@pytest.mark.slow
 def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
     """A reason of three lines, a strange night, machines and a language: fewer nuggets are listed then."""
     (hostile / "nuggeteer.toml").write_text(
@@ -77,6 +76,7 @@ def test_it_is_fifteen_lines_also_with_all_that_may_be_said(hostile, capsys):
     assert any("The language is German" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-102"]) == 0
     capsys.readouterr()
@@ -88,6 +88,7 @@ def test_markdown_and_json_go_to_standard_output_alone(folder, capsys):
     assert main(["nightly", "build-103", "--markdown", "-", "--json", "-"]) == 2
 
 
+@pytest.mark.slow
 def test_the_settings_name_files_that_are_written_every_night(folder, capsys):
     (folder / "out").mkdir()
     outputs = {"markdown": "out/s.md", "junit": "out/g.xml", "page": "out/p.html"}

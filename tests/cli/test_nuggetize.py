@@ -76,6 +76,7 @@ def test_hostile_texts_do_nothing_to_the_terminal(model, capsys):
     assert main(["agree", "a.jsonl", "a.jsonl"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a"])
 def test_what_is_written_is_an_annotation_that_agrees_with_itself(model, here, capsys, name):
     (here / "two.txt").write_text(f"{VISIT}\nSecretary Rice visited New Delhi, Menon said.\n")

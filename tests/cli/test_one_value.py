@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 
 import pytest
 
@@ -20,14 +19,14 @@ PARTS = "value", "hard", "low", "high", "judging", "sampling"
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
+def ask(copy_of_sample, tmp_path_factory):
     """Runs a command on a copy of the sample and returns its JSON."""
-    folder = tmp_path_factory.mktemp("one") / "sample"
-    shutil.copytree(sample_folder(), folder, ignore=shutil.ignore_patterns(".nuggeteer"))
+    folder = copy_of_sample(tmp_path_factory.mktemp("one") / "sample")
 
     def run(*arguments):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
+            patch.setattr("nuggeteer.trust.reliability.PAIRS", 200)  # of which nothing is said here
             main([*arguments, "--json", "result.json"])
             return json.loads((folder / "result.json").read_text(encoding="utf-8"))
 

@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from nuggeteer.cli.main import main
-from nuggeteer.collection.sample import copy_sample
 from tests.conftest import write_lines
 
 
@@ -30,12 +29,6 @@ def said(capsys):
         return " ".join(capsys.readouterr().out.split())
 
     return run
-
-
-def test_a_score_says_how_much_of_its_interval_guesses_make(here, said):
-    out = said("score", "build-101")
-    assert "guesses: how wide the interval would be if only guesses could be wrong" in out
-    assert "judging" not in out
 
 
 def test_counts_of_guesses_are_expected_counts(here, said):
@@ -66,13 +59,6 @@ def test_where_all_is_read_nobody_is_asked_to_read(here, said):
     assert "judge" not in out
 
 
-def test_changes_are_counted_in_words(here, said):
-    out = said("diff", "build-101", "build-102")
-    assert "Counting every guess by its chance: about " in out
-    assert "doubtful" not in out
-    assert "less probable" not in out
-
-
 @pytest.mark.slow
 def test_the_history_says_what_its_alarm_can_see(here, said):
     write_lines(here / "runs.jsonl", [])
@@ -92,12 +78,7 @@ def test_a_plan_says_what_reading_cannot_do(here, said):
     assert "price" not in out
 
 
-def test_what_to_read_next_says_what_that_leaves_open(here, said):
-    out = said("judge", "build-101", "--list", "1")
-    assert "F(3): guesses leave it open by 0." in out
-    assert "0.000 after" not in out
-
-
+@pytest.mark.slow
 def test_the_first_page_says_how_to_get_a_trend(here, said):
     said("report", "build-101", "--output", "page.html")
     page = (here / "page.html").read_text(encoding="utf-8")
@@ -110,6 +91,7 @@ def test_the_first_page_says_how_to_get_a_trend(here, said):
     assert "Not clearly different" not in page
 
 
+@pytest.mark.slow
 def test_the_same_answer_to_many_questions_is_named(here, capsys):
     """In whatever reads it: a check, a score, a look at a foreign file."""
     refusal = "I cannot answer that."
@@ -133,11 +115,3 @@ def test_a_run_that_the_manifest_does_not_list_is_said_to_be_alone(here, said):
     assert unlisted in said("nightly", "mine")
     (here / "runs.jsonl").unlink()
     assert unlisted not in said("nightly", "mine", "--label", "again")
-
-
-def test_the_demo_speaks_of_what_was_judged_then(tmp_path, capsys):
-    folder = tmp_path / "demo"
-    copy_sample(folder)
-    main(["demo", str(folder)])
-    out = capsys.readouterr().out
-    assert "read the answers that tell most about the score" in out

@@ -188,18 +188,6 @@ CONFLICTS = {
         "warning",
         "the importance of '3' is unrated",
     ),
-    "wrong importance": (
-        "nuggets.jsonl",
-        {**NUGGETS[0], "nugget": "3", "importance": "Vital"},
-        "error",
-        "'importance' is 'Vital', not one of vital, okay, unrated, forbidden",
-    ),
-    "wrong weight": (
-        "nuggets.jsonl",
-        {**NUGGETS[0], "nugget": "3", "weight": 1e7},
-        "error",
-        "'weight' is 10000000.0, not a number from -1,000,000 to 1,000,000",
-    ),
     "forbidden with a weight": (
         "nuggets.jsonl",
         {**NUGGETS[0], "nugget": "3", "importance": "forbidden", "weight": 2},
@@ -214,23 +202,11 @@ CONFLICTS = {
     ),
     "run twice": ("runs.jsonl", {"run": "new", "judged": "best"}, "error", "the run 'new' is listed twice"),
     "run without file": ("runs.jsonl", {"run": "gone"}, "warning", "the run 'gone' has no file"),
-    "wrong judged": (
-        "runs.jsonl",
-        {"run": "x", "judged": "all"},
-        "error",
-        "'judged' is 'all', not one of none, best, every",
-    ),
     "response to no question": (
         "runs/new.jsonl",
         {"qid": "q9", "text": "a"},
         "warning",
         "unknown question 'q9' (1 response)",
-    ),
-    "wrong rank": (
-        "runs/new.jsonl",
-        {"qid": "q1", "text": "a", "rank": 1.5},
-        "error",
-        "'rank' is a number, not a whole number",
     ),
     "verdict on no question": (
         "judgements/a1.jsonl",
@@ -244,18 +220,7 @@ CONFLICTS = {
         "warning",
         "question 'q1' has no nugget '9'",
     ),
-    "verdict in words": (
-        "judgements/a1.jsonl",
-        {**JUDGEMENTS[0], "verdict": "yes"},
-        "error",
-        "'verdict' is a string, not true or false",
-    ),
-    "partial yes": (
-        "judgements/a1.jsonl",
-        {**JUDGEMENTS[0], "partial": True},
-        "error",
-        "a yes cannot be partial",
-    ),
+    "partial yes": ("judgements/a1.jsonl", {**JUDGEMENTS[0], "partial": True}, "error", "a yes cannot be partial"),
     "unknown key twice": (
         "runs/new.jsonl",
         b'{"qid": "q1", "text": "a", "x": 1, "x": 2}',

@@ -184,6 +184,7 @@ def test_converting_a_file_twice_does_nothing_the_second_time(tmp_path, format_)
     assert FORMATS[format_].dataset or again.counts == first.counts  # those look up what the collection has
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", EXAMPLES)
 def test_a_collection_that_is_there_is_only_added_to(tmp_path, format_):
     """Its files stay byte for byte, or get lines after those they had, even after a torn last line end."""
@@ -524,11 +525,7 @@ def test_a_collections_own_files_are_not_written_over(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("format_", "run", "what"),
-    [
-        ("trec-run", None, "aurora"),
-        ("trec-run", "nobody", "aurora"),
-        ("csv", None, "there is no format 'csv'"),
-    ],
+    [("trec-run", None, "aurora"), ("trec-run", "nobody", "aurora"), ("csv", None, "there is no format 'csv'")],
 )
 def test_what_cannot_be_written_is_said_with_what_can(tmp_path, format_, run, what):
     with pytest.raises(NuggeteerError, match=what):
@@ -631,8 +628,7 @@ def truthful(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command",
-    [["score"], ["diff", "r", "s"], ["compare"], ["crossval"], ["nightly", "r"], ["report", "r"]],
+    "command", [["score"], ["diff", "r", "s"], ["compare"], ["crossval"], ["nightly", "r"], ["report", "r"]]
 )
 def test_every_report_names_the_machine_that_is_the_standard(truthful, capsys, tmp_path, command):
     page = tmp_path / "page.html"

@@ -79,6 +79,7 @@ def test_every_format_is_known_and_its_commands_work(tmp_path, format_, packed, 
     assert f"format: {format_} " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_collection_and_its_files_are_where_they_belong(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     copy_sample(tmp_path / "c")

@@ -86,6 +86,7 @@ def line(run: str, answer: str, listed: list[tuple[str, Any]]) -> dict[str, Any]
     return {"query": "why?", "qid": "q", "run_id": run, "answer_text": answer, "nuggets": nuggets}
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(ANSWERS), LISTED), min_size=1, max_size=3), st.booleans())
 def test_all_doors_say_the_same_of_the_same_pairs(answers, split):
     with TemporaryDirectory() as name:

@@ -28,8 +28,7 @@ def test_a_run_is_its_responses_grouped_by_question_in_run_order(tmp_path_factor
     folder = tmp_path_factory.mktemp("run")
     write_lines(folder / "nuggets.jsonl", NUGGETS)
     write_lines(
-        folder / "runs" / "r.jsonl",
-        ({"qid": q, "text": t, "docid": str(i)} for i, (q, t) in enumerate(responses)),
+        folder / "runs" / "r.jsonl", ({"qid": q, "text": t, "docid": str(i)} for i, (q, t) in enumerate(responses))
     )
     run = read_collection(folder, allow_empty=True).run("r")
     expected = {qid: [(t, str(i)) for i, (q, t) in enumerate(responses) if q == qid] for qid in ("q1", "q2")}
@@ -109,14 +108,6 @@ def test_no_collection_anywhere_is_said(tmp_path):
     for use in (find_collection, read_collection):
         with pytest.raises(NuggeteerError, match=r"no nuggets\.jsonl"):
             use(tmp_path)
-
-
-def test_moving_a_collection_changes_nothing(sample, tmp_path):
-    shutil.copytree(sample.root, tmp_path / "moved")
-    there = read_collection(tmp_path / "moved")
-    assert there.key.nuggets == sample.key.nuggets
-    assert there.judgements == sample.judgements
-    assert [there.run(n).texts for n in there.run_names] == [sample.run(n).texts for n in sample.run_names]
 
 
 def test_a_collection_with_compressed_files_is_the_same_collection(sample, tmp_path):

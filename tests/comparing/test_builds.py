@@ -43,6 +43,7 @@ def matched(collection, *names):
     return scorer, *(scorer.read(name) for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judged", [(), ("old",), ("old", "new")])
 def test_moved_draws_are_those_that_weighing_them_gives(nights, judged):
     """A normal difference δ with another mean and variance, beside the rest given δ: the chances from the moved draws

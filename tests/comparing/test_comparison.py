@@ -17,7 +17,6 @@ from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.comparison import compare
-from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.reports.formatting import difference_of, signed_span
 from nuggeteer.reports.html.comparison import write
@@ -331,19 +330,6 @@ def test_json_holds_what_the_comparison_found(sample, capsys):
     assert data["by"]["slices"][0]["runs"][1]["p_holm"] == result.slices.slices[0].p_holm[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("by", ["kind", "tag", "target"])
-def test_output_fits_the_terminal(sample, capsys, monkeypatch, columns, by):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    code, output = run_cli(sample, capsys, "--by", by)
-    assert code == 0
-    assert "…" not in output.out
-    lines = output.out.splitlines()
-    assert all(len(line) <= columns or line.startswith("nuggeteer:") for line in lines)
-    assert max(map(len, lines[:4])) > (60 if columns == 80 else 85)
-
-
 @pytest.mark.parametrize("columns", [80, 120])
 def test_many_runs_fit_the_terminal(tmp_path, capsys, monkeypatch, columns):
     """From eight runs on: groups, and a column for each slice."""
@@ -362,12 +348,6 @@ def test_many_runs_fit_the_terminal(tmp_path, capsys, monkeypatch, columns):
     assert shown == {question.kind for question in collection.key.questions}
 
 
-def test_too_few_runs_are_an_error_of_the_command_line(sample, capsys):
-    code, output = run_cli(sample, capsys, "build-101")
-    assert (code, output.out) == (2, "")
-    assert "at least two runs" in output.err
-
-
 def test_names_from_files_reach_the_terminal_harmless(collect, capsys):
     collection = collect(NUGGETS, RUNS, toml=FIXED)
     kind = "[bold]\x1b[31mred\x07:smile:"
@@ -377,16 +357,6 @@ def test_names_from_files_reach_the_terminal_harmless(collect, capsys):
     assert "\x1b" not in output.out
     assert "\x07" not in output.out
     assert "[bold]" in output.out
-
-
-@pytest.mark.parametrize("runs", [("build-101", "build-102"), ("build-103", "build-102"), ("aurora", "cobalt")])
-def test_two_runs_have_the_interval_and_the_p_of_diff(sample, runs):
-    (pair,) = compare(sample, runs).standings[0].pairs
-    higher, lower = runs[pair.higher], runs[pair.lower]
-    change = diff(sample, lower, higher, ["f3"]).headline
-    same = pytest.approx((change.interval.low, change.interval.high, change.p), rel=1e-9)
-    assert (pair.low, pair.high, pair.p) == same
-    assert pair.significant == (change.p < 0.05)
 
 
 def test_no_interval_is_printed_as_one_number():

@@ -252,26 +252,6 @@ def test_a_score_that_is_known_does_not_move_with_the_change(sample, known):
         assert np.nanmax(both) <= 1
 
 
-@pytest.mark.parametrize("pair", [("build-101", "build-103"), ("aurora", "build-102")])
-def test_new_less_old_is_the_difference(sample, pair):
-    for delta in diff(sample, *pair).deltas.values():
-        assert delta.new - delta.old == pytest.approx(delta.interval.value, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_gains_and_losses_are_what_one_run_has_and_the_other_lacks(sample):
-    """Where the texts differ; and a nugget is found if it is more probable than not."""
-    result = diff(sample, "build-101", "build-103")
-    old, new = (one.probability >= 0.5 for one in (result.old, result.new))
-    differ = ~result.identical[sample.key.question]
-    place = sample.key.nugget_position
-    listed = {place[c.question.qid, c.nugget.nugget] for c in (*result.gained, *result.doubtful) if c.kind == "gained"}
-    assert listed == set(np.flatnonzero(new & ~old & differ).tolist())
-    listed = {place[c.question.qid, c.nugget.nugget] for c in (*result.lost, *result.doubtful) if c.kind == "lost"}
-    assert listed == set(np.flatnonzero(old & ~new & differ).tolist())
-    assert listed
-
-
 def test_what_matters_most_comes_first(sample):
     for changes in (diff(sample, "aurora", "dune").gained, diff(sample, "aurora", "dune").lost):
         assert len(changes) > 5

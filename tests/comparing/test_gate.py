@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import Gate, Ruling, basis_of, possibly_lost, rule, signed
 from nuggeteer.statistics.intervals import Interval
@@ -19,10 +18,8 @@ ORDER = "FAIL", "UNDECIDED", "PASS"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    root = tmp_path_factory.mktemp("gate") / "sample"
-    copy_sample(root)
-    return root
+def folder(copy_of_sample, tmp_path_factory):
+    return copy_of_sample(tmp_path_factory.mktemp("gate") / "sample")
 
 
 @pytest.fixture(scope="module")

@@ -113,8 +113,7 @@ def test_an_answer_that_cannot_be_used_is_kept_aside_whole(line):
 
 
 @pytest.mark.parametrize(
-    "line",
-    [*({**LINE, "qid": value} for value in NO_IDS), *({**LINE, "nuggets": value} for value in NO_NUGGETS)],
+    "line", [*({**LINE, "qid": value} for value in NO_IDS), *({**LINE, "nuggets": value} for value in NO_NUGGETS)]
 )
 def test_a_question_that_cannot_be_used_is_kept_aside_whole(line):
     bundle = read(read_nuggets, [{"query": "", "qid": "before", "nuggets": []}, line])
@@ -260,10 +259,7 @@ more = st.dictionaries(texts | st.sampled_from(OURS), values, max_size=2)
 importances = st.sampled_from(["vital", "okay", "unrated"]) | values
 rated = st.lists(
     st.builds(
-        lambda rest, text, importance: {**rest, "text": text, "importance": importance},
-        more,
-        texts,
-        importances,
+        lambda rest, text, importance: {**rest, "text": text, "importance": importance}, more, texts, importances
     ),
     max_size=3,
 )
@@ -347,28 +343,12 @@ def test_questions_and_nuggets_of_our_own_come_back_from_their_objects(made):
 
 # --- anything at all
 
-KEYS = [
-    "qid",
-    "query",
-    "run_id",
-    "answer_text",
-    "nuggets",
-    "text",
-    "importance",
-    "assignment",
-    "as_found",
-    "other",
-]
+KEYS = ["qid", "query", "run_id", "answer_text", "nuggets", "text", "importance", "assignment", "as_found", "other"]
 anything = json_values(st.sampled_from(["q", "r", "vital", "support"]), keys=st.sampled_from(KEYS), size=5, leaves=12)
 one = st.fixed_dictionaries({"text": texts | anything}, optional=dict.fromkeys(["importance", "assignment"], anything))
 changed = st.fixed_dictionaries(
     {"qid": st.just("q") | anything, "nuggets": st.lists(one, max_size=2) | anything},
-    optional={
-        "run_id": st.just("r") | anything,
-        "answer_text": texts | anything,
-        "query": anything,
-        "other": anything,
-    },
+    optional={"run_id": st.just("r") | anything, "answer_text": texts | anything, "query": anything, "other": anything},
 )
 
 

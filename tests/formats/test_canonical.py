@@ -7,7 +7,7 @@ from datetime import datetime
 
 import orjson
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggeteer.fields import moment
@@ -202,77 +202,44 @@ def test_every_wrong_key_of_a_line_is_listed():
     ]
 
 
-@pytest.mark.slow
-@EVERY
-@given(value=json_values)
-@example({"": 0})
-@example({"a": 0.5, "b": "okay"})
-@example({"a": 1.5})
-@example({"a": True})
-def test_a_key_takes_only_what_it_should(layout, least, value):
-    """For each key, written down here again: which JSON values it may have."""
+# Of each key, values that it may not have. What is said of a type by itself is `msgspec`'s, and is not tried for each.
+WRONG = {
+    "question": {"qid": [1.5, True, " q1", ""], "text": [7, None], "kind": [False], "target": [["x"]]},
+    "nugget": {
+        "text": [7],
+        "importance": ["Vital", 1],
+        "weight": [1_000_001, -1_000_001, True, "2"],
+        "votes": [{"a": 1.5}, {"a": True}, {"a": "unrated"}, ["vital"]],
+        "tags": ["x", [1]],
+    },
+    "run": {"judged": ["all", True], "official": [{"f3": "0.5"}, {"f3": True}, [0.5]], "group": [1]},
+    "response": {"rank": [1.5, "1", True], "docid": [3]},
+    "judgement": {
+        "verdict": ["yes", 1, None],
+        "scope": ["page"],
+        **{key: [1, "no"] for key in ["partial", "contradicts", "machine"]},
+        **{key: [1, ["x"]] for key in ["run", "assessor", "at", "reason"]},
+    },
+    "retraction": {"retracted": [False, 1], "at": ["yesterday", 2026], "assessor": [None]},
+}
+GROUPED = {"descriptions": [[], "x", [1]], **{key: [[], "1", [1.5], ["1", 1]] for key in ["any_of", "all_of"]}}
 
-    def is_text(v):
-        return isinstance(v, str)
 
-    def is_number(v):
-        return type(v) in (int, float)
+@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind in KINDS for key in WRONG[kind]])
+def test_a_key_takes_only_what_it_should(kind, key):
+    layout, least = KINDS[kind]
+    for value in WRONG[kind][key]:
+        with pytest.raises(WrongLine) as caught:
+            layout.parse({**least, key: value})
+        assert all(what and remedy for what, remedy in caught.value.args), value
 
-    def is_vote(v):
-        return v in ("vital", "okay") or (is_number(v) and 0 <= v <= 1)
 
-    def is_list(v):
-        return isinstance(v, list) and all(map(is_text, v))
-
-    def is_id(v):
-        whole = type(v) is int or (type(v) is float and v.is_integer())
-        return whole or (is_text(v) and v.strip() == v != "" and v.isprintable())
-
-    def is_group(v):
-        return (
-            isinstance(v, list)
-            and all(map(is_id, v))
-            and 0 < len(v) == len({str(int(x)) if type(x) is float else str(x) for x in v})
-        )
-
-    may = {
-        **dict.fromkeys(["qid", "nugget", "run"], is_id),
-        "importance": lambda v: v in ("vital", "okay", "unrated", "forbidden"),
-        "judged": lambda v: v in ("none", "best", "every"),
-        "verdict": lambda v: isinstance(v, bool),
-        "partial": lambda v: isinstance(v, bool),
-        "contradicts": lambda v: isinstance(v, bool),
-        "machine": lambda v: isinstance(v, bool),
-        "scope": lambda v: v in ("response", "answer"),
-        "retracted": lambda v: v is True,
-        "rank": lambda v: type(v) is int,
-        "weight": lambda v: is_number(v) and abs(v) <= 1_000_000,
-        "votes": lambda v: isinstance(v, dict) and all(map(is_vote, v.values())),
-        "official": lambda v: isinstance(v, dict) and all(map(is_number, v.values())),
-        "tags": is_list,
-        "descriptions": lambda v: is_list(v) and len(v) > 0,
-        **dict.fromkeys(["any_of", "all_of"], lambda v: is_group(v)),
-        "span": lambda v: True,
-    }
-    for key in layout.checks:
-        line = {**least, key: value}
-        if key in ("descriptions", "any_of", "all_of"):
-            del line["text"]
-        fits = may.get(key, is_text)(value)
-        if layout in (JUDGEMENTS, RETRACTIONS) and key == "run":
-            fits = is_text(value)
-        if layout is RETRACTIONS and key == "at":
-            fits = is_text(value) and moment(value) is not None
-        if value is None:
-            fits = key not in layout.required and not (
-                layout is NUGGETS and key in ("text", "descriptions", "any_of", "all_of")
-            )
-        if fits:
-            layout.parse(line)
-        else:
-            with pytest.raises(WrongLine) as caught:
-                layout.parse(line)
-            assert all(what and remedy for what, remedy in caught.value.args)
+@pytest.mark.parametrize("key", GROUPED)
+def test_lists_of_a_nugget_have_texts_or_ids(key):
+    _, least = KINDS["nugget"]
+    for value in GROUPED[key]:
+        with pytest.raises(WrongLine):
+            NUGGETS.parse({**{k: v for k, v in least.items() if k != "text"}, key: value})
 
 
 def test_a_number_is_the_same_id_as_its_digits():
@@ -313,8 +280,7 @@ def test_a_huge_or_deep_value_makes_a_short_message(layout):
 
 
 @pytest.mark.parametrize(
-    "line",
-    [{"text": "a", "descriptions": ["b"]}, {"text": "", "descriptions": ["b"]}, {"descriptions": []}, {}],
+    "line", [{"text": "a", "descriptions": ["b"]}, {"text": "", "descriptions": ["b"]}, {"descriptions": []}, {}]
 )
 def test_a_nugget_has_either_a_text_or_descriptions(line):
     with pytest.raises(WrongLine, match="either 'text' or 'descriptions'"):
@@ -327,13 +293,6 @@ def test_reading_goes_on_after_a_bad_line(tmp_path):
     problems = []
     assert list(MANIFEST.read(path, problems)) == [(1, RunInfo("a")), (4, RunInfo("b", judged="every"))]
     assert [p.line for p in problems] == [2, 3]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_written_lines_are_valid_json(kind):
-    layout, least = KINDS[kind]
-    line = as_line(layout.parse(least))
-    assert json.loads(orjson.dumps(line)) == least
 
 
 def test_a_retraction_is_no_verdict_to_a_reader_who_knows_nothing_of_retractions():

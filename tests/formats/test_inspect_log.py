@@ -129,9 +129,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     """Also if its directory lies about the size."""
     monkeypatch.setattr(archive, "UNPACKED", 10_000)
     path = write_archive(
-        tmp_path / "x.eval",
-        [sample("q1", 1, "Where?", "x" * 5_000_000)],
-        compression=zipfile.ZIP_DEFLATED,
+        tmp_path / "x.eval", [sample("q1", 1, "Where?", "x" * 5_000_000)], compression=zipfile.ZIP_DEFLATED
     )
     with pytest.raises(InputError, match="unpacks to far more"):
         read_log(path)
@@ -145,6 +143,7 @@ def test_members_that_together_unpack_to_too_much_are_refused(tmp_path, monkeypa
         read_log(write_archive(tmp_path / "x.eval", samples, compression=zipfile.ZIP_DEFLATED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bz2", "lzma"])
 def test_a_member_that_would_unpack_without_bound_is_refused(tmp_path, method):
     """zipfile unpacks these whole, however few bytes are asked for."""

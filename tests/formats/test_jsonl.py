@@ -233,6 +233,7 @@ def test_a_damaged_compressed_file_is_an_error_that_says_so(tmp_path, damage):
     assert problems[-1] == (None, "error", "is compressed with gzip, and is damaged or cut off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b"\n", b"{}\n", b"\0", b'{"a": 1}\n' + b" " * 5000 + b"\n"])
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, line):
     """20 MB in 20 kB."""

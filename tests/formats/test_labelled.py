@@ -11,12 +11,7 @@ from nuggeteer.collection.convert import convert_into, convert_out
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.sample import copy_sample
 from nuggeteer.formats.bundle import read_bundle
-from nuggeteer.formats.labelled import (
-    read_argilla,
-    read_label_studio,
-    recognises_argilla,
-    recognises_label_studio,
-)
+from nuggeteer.formats.labelled import read_argilla, read_label_studio, recognises_argilla, recognises_label_studio
 from nuggeteer.formats.objects import open_file
 
 AT = "2026-11-19T05:00:00Z"

@@ -201,6 +201,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE, ids=repr)
 def test_time_is_linear_in_the_length(unit):
     """Ten times the text takes about ten times as long, also where nothing is a sentence."""

@@ -277,9 +277,7 @@ some_text = texts.filter(bool)
 numbers = st.from_regex("[0-9]{1,2}[ab]?", fullmatch=True)
 docids = st.none() | words.filter(lambda word: word != "NIL")
 asked = st.builds(
-    lambda kind, target: (f"'{kind}' question for target {target}", kind, target),
-    words.filter(str.isalnum),
-    some_text,
+    lambda kind, target: (f"'{kind}' question for target {target}", kind, target), words.filter(str.isalnum), some_text
 )
 questions = asked | texts.map(lambda text: (text, None, None))
 importances = st.sampled_from(["vital", "okay", "unrated"])

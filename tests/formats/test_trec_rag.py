@@ -33,24 +33,11 @@ def canonical(objects: Iterable[Any]) -> list[bytes]:
 
 
 def of_2024(answer: Any, qid: Any = "q", run: Any = "r", **more: Any) -> Object:
-    return {
-        "run_id": run,
-        "topic_id": qid,
-        "topic": "why?",
-        "references": ["d0", "d1"],
-        "answer": answer,
-        **more,
-    }
+    return {"run_id": run, "topic_id": qid, "topic": "why?", "references": ["d0", "d1"], "answer": answer, **more}
 
 
 def of_2025(answer: Any, qid: Any = 7, run: Any = "r", **more: Any) -> Object:
-    about = {
-        "team_id": "t",
-        "run_id": run,
-        "type": "automatic",
-        "narrative_id": qid,
-        "narrative": "Why is it so?",
-    }
+    about = {"team_id": "t", "run_id": run, "type": "automatic", "narrative_id": qid, "narrative": "Why is it so?"}
     return {"metadata": about, "references": ["d0", "d1"], "answer": answer, **more}
 
 
@@ -60,10 +47,7 @@ def of_2025(answer: Any, qid: Any = 7, run: Any = "r", **more: Any) -> Object:
 @pytest.mark.parametrize(
     ("line", "question"),
     [
-        (
-            of_2024([{"text": "One.", "citations": [1, 0]}, {"text": "Two."}]),
-            Question("q", "why?", kind="rag"),
-        ),
+        (of_2024([{"text": "One.", "citations": [1, 0]}, {"text": "Two."}]), Question("q", "why?", kind="rag")),
         (
             of_2025([{"text": "One.", "citations": [1, 0]}, {"text": "Two."}]),
             Question("7", "Why is it so?", kind="rag"),
@@ -172,18 +156,7 @@ def test_responses_from_elsewhere_are_written_in_the_form_of_2024():
 # --- there and back
 
 values = json_values()
-OURS = [
-    "qid",
-    "docid",
-    "rank",
-    "extra",
-    "answer",
-    "sentence",
-    "empty",
-    "references",
-    "response_length",
-    "team_id",
-]
+OURS = ["qid", "docid", "rank", "extra", "answer", "sentence", "empty", "references", "response_length", "team_id"]
 more = st.dictionaries(texts | st.sampled_from(OURS), values, max_size=2)
 citations = st.lists(st.integers(-1, 3) | texts, max_size=3) | values
 sentences = st.builds(lambda rest, cited, text: {**rest, "citations": cited, "text": text}, more, citations, texts)
@@ -201,14 +174,7 @@ def answer_lines(draw: st.DrawFn) -> list[Object]:
         if year == "2024":
             rest |= {"run_id": run, "topic_id": qid, "topic": draw(texts | values)}
         else:
-            rest |= {
-                "metadata": {
-                    **draw(more),
-                    "run_id": run,
-                    "narrative_id": qid,
-                    "narrative": draw(texts | values),
-                }
-            }
+            rest |= {"metadata": {**draw(more), "run_id": run, "narrative_id": qid, "narrative": draw(texts | values)}}
         lines.append({**draw(more), **rest, "answer": draw(answers)})
     return lines
 
@@ -245,17 +211,7 @@ def test_texts_and_docids_of_our_own_come_back_from_their_objects(made):
 
 # --- anything at all
 
-KEYS = [
-    "run_id",
-    "topic_id",
-    "topic",
-    "metadata",
-    "narrative_id",
-    "narrative",
-    "references",
-    "answer",
-    "text",
-]
+KEYS = ["run_id", "topic_id", "topic", "metadata", "narrative_id", "narrative", "references", "answer", "text"]
 anything = json_values(st.sampled_from(["q", "r", "d0"]), keys=st.sampled_from(KEYS), size=5, leaves=12)
 one = st.fixed_dictionaries({"text": texts | anything}, optional={"citations": anything})
 some = st.lists(one, max_size=2) | anything

@@ -27,6 +27,7 @@ def page(nuggetizer, tmp_path, monkeypatch):
     return part
 
 
+@pytest.mark.slow
 def test_every_command_runs_on_the_files_it_shows(page, capsys):
     commands = [line for line in page.splitlines() if line.startswith("nuggeteer ")]
     assert len(commands) >= 7

@@ -95,10 +95,7 @@ PAPERS = [
     ("NUM", "[[One]] person was killed"),
     ("NUM", "[[Matish Menon, 34]]"),
     ("EVT", "[[Sales exceeded last year’s peak]]"),
-    (
-        "EVT",
-        "[[The court asked the prosecution to ask the CIA to reveal blacked-out portions of its cables]]",
-    ),
+    ("EVT", "[[The court asked the prosecution to ask the CIA to reveal blacked-out portions of its cables]]"),
     # 2008, §3.2.3 and 3.2.4
     ("EVT", "[[The oil for food program allowed Iraq to sell oil]]"),
     ("MOD", OIL.replace("Under the oil for food program,", "[[Under the oil for food program,]]")),
@@ -157,6 +154,7 @@ def test_the_papers_nuggets_are_found(nuggetizer, kind, marked):
     assert is_found(nuggetizer, kind, marked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "marked"),
     [
@@ -224,11 +222,7 @@ def test_neither_direct_speech_nor_its_parts_are_nuggets(nuggetizer):
             "Chen Yunlin visited Taiwan in January",
             [("LOC", "Taiwan"), ("TMP", "in January")],
         ),
-        (
-            "WHERE HAS [Chen Yunlin] BEEN AND WHEN?",
-            TAINAN,
-            [("LOC", "to the southern Taiwanese city of Tainan")],
-        ),
+        ("WHERE HAS [Chen Yunlin] BEEN AND WHEN?", TAINAN, [("LOC", "to the southern Taiwanese city of Tainan")]),
         (
             "FIND ACQUAINTANCES OF [George W. Bush]",
             "George W. Bush telephoned Kirchner to wish him well",
@@ -451,12 +445,7 @@ def test_times_win_over_numbers_and_neighbours_are_one(nuggetizer):
         ),
         (
             "She moved to Toronto, which was cheap, in May 2003.",
-            [
-                ("EVT", "She moved"),
-                ("LOC", "to Toronto"),
-                ("EVT", "Toronto, which was cheap"),
-                ("TMP", "in May 2003"),
-            ],
+            [("EVT", "She moved"), ("LOC", "to Toronto"), ("EVT", "Toronto, which was cheap"), ("TMP", "in May 2003")],
         ),
     ],
 )

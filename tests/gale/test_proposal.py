@@ -25,6 +25,7 @@ def answers(texts=ANSWERS, qid="q9"):
     return [Snippet(str(i), text, qid=qid, extra={"run": "good", "docid": f"D{i}"}) for i, text in enumerate(texts)]
 
 
+@pytest.mark.slow
 def test_what_several_answers_say_is_one_candidate_and_comes_first(nuggetizer):
     found = propose(answers(), nuggetizer)
     first = found[0]
@@ -59,10 +60,7 @@ def test_every_candidate_names_a_place_in_an_answer(nuggetizer):
 
 def test_different_facts_of_one_answer_stay_apart(nuggetizer):
     found = propose(answers(["Iraq can import food and medicines.", "Iraq can import food"]), nuggetizer)
-    assert {(one.text, one.answers) for one in found} == {
-        ("Iraq can import food", 2),
-        ("Iraq can import medicines", 1),
-    }
+    assert {(one.text, one.answers) for one in found} == {("Iraq can import food", 2), ("Iraq can import medicines", 1)}
 
 
 def test_a_template_keeps_its_types(nuggetizer):

@@ -48,6 +48,7 @@ def test_without_a_history_it_is_the_last_run_that_nobody_judged_against_the_one
     assert chosen(folder, "aurora")[2] is None
 
 
+@pytest.mark.slow
 def test_with_a_history_it_is_the_newest_build_against_the_one_recorded_before(folder):
     record(folder, "build-103", "build-101", "build-102")
     expected = ("build-102", "night of build-102", "build-101", "night of build-101")
@@ -58,6 +59,7 @@ def test_with_a_history_it_is_the_newest_build_against_the_one_recorded_before(f
     assert chosen(folder, "aurora")[:2] == ("aurora", None)
 
 
+@pytest.mark.slow
 def test_builds_are_taken_from_the_history_when_their_files_were_overwritten(folder):
     """A nightly run keeps its name; last night's is in the history only."""
     runs = folder / "runs"
@@ -81,6 +83,7 @@ def test_a_file_is_compared_with_the_newest_build_of_its_group(folder):
     assert chosen(folder, str(folder / "fresh.jsonl"))[0::2] == ("fresh", "build-102")
 
 
+@pytest.mark.slow
 def test_what_it_says_is_what_the_others_say(folder):
     record(folder, "build-101", "build-102")
     collection = read_collection(folder)
@@ -164,7 +167,7 @@ def test_a_trend_until_a_build_is_what_it_was_then(folder):
 
 
 @pytest.mark.slow
-def test_after_new_verdicts_the_page_shows_what_history_shows(folder, tmp_path):
+def test_after_new_verdicts_the_page_shows_what_history_shows(folder, few_pairs):
     """Builds of earlier days are scored again, for `report` and for the page of `nightly`."""
     record(folder, "build-101", "build-102")
     text = read_collection(folder).run("build-101")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
 from nuggeteer.history import store
 from nuggeteer.history.causes import find_causes
@@ -40,28 +40,36 @@ def settings(root, *judges):
     path.write_text(f"{kept}[match]\njudges = {json.dumps(judges)}\n")
 
 
-@pytest.fixture
-def night(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def nights(copy_of_sample, tmp_path_factory):
     """build-101 was recorded with the mild judge. Then the strict one replaced it, and people judged more."""
-    monkeypatch.setattr(store, "now", lambda: THEN)
-    root = tmp_path / "qa"
-    copy_sample(root)
+    root = copy_of_sample(tmp_path_factory.mktemp("causes") / "qa")
     write_lines(root / MILD, said(root, 0.3, EARLIER))
     settings(root, MILD)
-    assert main(["score", "build-101", "--record", "--collection", str(root)]) == 0
-    shutil.copytree(root, tmp_path / "then")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "now", lambda: THEN)
+        assert main(["score", "build-101", "--record", "--collection", str(root)]) == 0
+    shutil.copytree(root, root.parent / "then")
     lines = [{**line, "verdict": True, "assessor": "eve", "at": LATER} for line in list(said(root, 0.5, LATER))[:12]]
     write_lines(root / "judgements" / "eve.jsonl", lines)
-    shutil.copytree(root, tmp_path / "judged")
+    f3(root)  # which remembers the fit
+    shutil.copytree(root, root.parent / "judged")
     write_lines(root / STRICT, said(root, 0.9, LATER))
     settings(root, STRICT)
-    return root
+    f3(root)
+    return root.parent
+
+
+@pytest.fixture
+def night(nights, tmp_path):
+    return Path(shutil.copytree(nights, tmp_path / "nights")) / "qa"
 
 
 def f3(root, run="build-101"):
     return score(read_collection(root), [run]).runs[0].measures["f3"].value
 
 
+@pytest.mark.slow
 def test_the_parts_are_what_one_sees_who_changes_one_thing_after_the_other(night):
     collection = read_collection(night)
     causes = find_causes(collection, diff(collection, "build-101", "build-102"))
@@ -93,6 +101,7 @@ def test_with_the_same_judges_nothing_is_split(night, folder):
     assert find_causes(collection, diff(collection, "build-101", "build-102")) is None
 
 
+@pytest.mark.slow
 def test_a_run_that_is_not_recorded_as_it_is_has_no_causes(night):
     collection = read_collection(night)
     assert find_causes(collection, diff(collection, "build-102", "build-101")) is None

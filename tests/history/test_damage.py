@@ -87,11 +87,13 @@ def test_every_column_has_a_check():
 
 
 def damages(table):
-    """Statements that put wrong values into all rows or into one, for each column of a table."""
+    """Statements that put wrong values into all rows or into one, for each column of a table: two of the values that
+    are wrong for its type, which come in turn."""
+    turns = {kind: cycle(values) for kind, values in WRONG.items()}
     for _, column, kind in (one for one in columns() if one[0] == table):
         one_row = f"WHERE {column} IS (SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT 1)"
-        for value, where in zip(WRONG[kind], cycle([one_row, ""])):
-            yield column, f"UPDATE OR IGNORE {table} SET {column} = {value} {where}"
+        for where in (one_row, ""):
+            yield column, f"UPDATE OR IGNORE {table} SET {column} = {next(turns[kind])} {where}"
 
 
 @pytest.mark.slow

@@ -144,6 +144,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_a_schema_could_run_is_refused_before_anything_is_written(collection, path, monkeypatch, what):
     """Also before an older file is brought up to date, when a trigger would run with what is changed."""

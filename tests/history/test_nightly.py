@@ -11,7 +11,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.nightly import MOST_QUESTIONS, Needed, needed_for, nightly, verdicts_on_losses
@@ -122,21 +121,6 @@ def test_the_same_night_is_recorded_once_whatever_was_judged_meanwhile(folder):
     assert run(folder, label="b").recorded.build == 3
 
 
-def test_a_night_has_the_numbers_of_score_and_diff(sample, tmp_path):
-    copy_sample(tmp_path / "c")
-    collection = read_collection(tmp_path / "c")
-    nightly(collection, "build-102")
-    night = nightly(collection, "build-103")
-    assert night.interval == score(collection, ["build-103"]).runs[0].measures["f3"]
-    expected = diff(collection, "build-102", "build-103")
-    assert night.diff.headline.interval == expected.headline.interval
-    assert np.array_equal(night.diff.loss, expected.loss)
-    summary = nightly(collection, "build-103", summary=True).diff
-    assert {name: delta.interval for name, delta in summary.deltas.items()} == {
-        name: delta.interval for name, delta in expected.deltas.items()
-    }
-
-
 def test_builds_that_no_manifest_lists_are_one_system_and_others_are_not_compared(folder):
     answer(folder, "rival", 4)
     answer(folder, "tonight", 4)
@@ -194,11 +178,7 @@ def test_the_command_that_is_advised_works_when_both_nights_have_one_name(folder
 
 @pytest.mark.parametrize(
     ("toml", "decision", "code"),
-    [
-        ("max_lost_vital = 6", "FAIL", 1),
-        ("max_lost_vital = 18", "PASS", 0),
-        ("fail_if_worse = 0", "FAIL", 1),
-    ],
+    [("max_lost_vital = 6", "FAIL", 1), ("max_lost_vital = 18", "PASS", 0), ("fail_if_worse = 0", "FAIL", 1)],
 )
 def test_the_settings_decide(folder, toml, decision, code):
     judge(folder)
@@ -271,6 +251,7 @@ def test_where_nothing_is_known_of_other_questions_reading_says_nothing_of_them(
     assert needed_for(ahead, at_the_limit, LIMIT, "all", 4).questions is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "verdicts"), [(0, 4), (1, 2), (2, 1), (3, 0)])
 def test_possible_losses_are_excluded_by_the_fewest_verdicts(sample, most, verdicts):
     """One loss is doubtful in the old answer alone, one in the new one alone, and one in both. Of three, `most` may

@@ -20,7 +20,6 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import sample_folder
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history import database
 from nuggeteer.history.database import Database
@@ -507,9 +506,8 @@ def test_a_history_in_a_folder_with_an_odd_name(collection, tmp_path):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    folder = tmp_path / "here"
-    shutil.copytree(sample_folder(), folder, ignore=shutil.ignore_patterns(".nuggeteer"))
+def here(copy_of_sample, tmp_path, monkeypatch):
+    folder = copy_of_sample(tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
     return folder
@@ -579,7 +577,7 @@ def test_without_time_history_says_which_builds_do_not_compare(here, capsys, mon
 
 
 @pytest.mark.slow
-def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp_path):
+def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp_path, few_pairs):
     """Also about the run that it was about then, whatever was recorded in between."""
     (here / "runs" / "build-101.jsonl").rename(here / "runs" / "accepted.jsonl")
     night = ["nightly", "build-103", "--against", "build-102"]
@@ -615,7 +613,7 @@ def test_the_recorded_decision_stays_and_is_said_beside_todays(here, capsys, tmp
 
 
 @pytest.mark.slow
-def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path):
+def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path, few_pairs):
     assert main(["nightly", "build-101", "--site", str(tmp_path / "site")]) == 0
     assert main(["nightly", "build-102", "--site", str(tmp_path / "site")]) == 0
     capsys.readouterr()
@@ -623,18 +621,6 @@ def test_the_first_night_has_the_same_words_everywhere(here, capsys, tmp_path):
     assert main(["history"]) == 0
     assert words in " ".join(capsys.readouterr().out.split())
     assert words in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_change_between_two_builds_is_the_one_that_nightly_printed(here, capsys):
-    """And not the difference of their scores, in which nothing is said of both together."""
-    assert main(["nightly", "build-101"]) == 0
-    assert main(["nightly", "build-102", "--json", "night.json"]) in (0, 1)
-    night = json.loads((here / "night.json").read_text())
-    assert main(["history", "--json", "history.json"]) == 0
-    build = json.loads((here / "history.json").read_text())["trends"][0]["builds"][-1]
-    assert build["delta"] == build["ruling"]["change"] == night["change"]["value"]
-    assert build["ruling"]["measure"] == night["measure"]
 
 
 def test_hostile_labels_and_texts_reach_the_terminal_as_visible_characters_only(collect, capsys):

@@ -222,16 +222,6 @@ def test_the_last_card_is_whole():
     assert [len(first_cards(cards, count)) for count in (0, 1, 3, 4, 7, 8, 100)] == [0, 1, 1, 2, 2, 3, 3]
 
 
-@pytest.mark.slow
-def test_the_same_is_suggested_every_time(sample):
-    found = []
-    for _ in range(2):
-        scorer = Scorer(sample)
-        order = ReadingOrder(scorer, scorer.read("build-103"), scorer.measures[0])
-        found.append((order.cards, order.forecast().widths.tolist()))
-    assert found[0] == found[1]
-
-
 def test_a_model_that_cannot_say_how_sure_it_is_suggests_nothing(sample):
     scorer = Scorer(sample, model=FixedThreshold(0.2))
     matched = scorer.read("build-101")

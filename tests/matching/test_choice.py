@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from nuggeteer.collection.folder import read_collection
+from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.matching.choice import Checked, make
@@ -161,9 +163,10 @@ def test_every_matcher_of_ours_scores_whole_texts_alike_whatever_else_is_asked(s
     np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
-@pytest.mark.slow
-def test_models_are_compared_on_the_matcher_that_is_chosen(sample):
-    ours, theirs = (compare_thresholds(matched_by(sample, name)).models[1] for name in ("ngram", "qaviar"))
+def test_models_are_compared_on_the_matcher_that_is_chosen(tmp_path):
+    simulate(tmp_path / "made", Shape(questions=4, nuggets=4, systems=2, judged=2, responses=3))
+    made = read_collection(tmp_path / "made")
+    ours, theirs = (compare_thresholds(matched_by(made, name)).models[1] for name in ("ngram", "qaviar"))
     assert ours.name == theirs.name == "global"
     assert ours.log10_evidence != theirs.log10_evidence
 

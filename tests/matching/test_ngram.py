@@ -79,13 +79,11 @@ def naive_score(text: str, nugget: int, question: list[tuple[str, ...]], match: 
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     match=st.sampled_from(ALL),
     questions=st.lists(
-        st.lists(st.lists(TEXT, min_size=1, max_size=2).map(tuple), min_size=1, max_size=4),
-        min_size=1,
-        max_size=3,
+        st.lists(st.lists(TEXT, min_size=1, max_size=2).map(tuple), min_size=1, max_size=4), min_size=1, max_size=3
     ),
     texts=st.lists(TEXT, min_size=1, max_size=5),
 )
@@ -98,16 +96,8 @@ def test_every_setting_agrees_with_the_equations(match, questions, texts):
     assert scores == pytest.approx(expected, abs=1e-12)
 
 
-def test_there_are_the_papers_24_settings():
-    assert len(set(map(str, ALL))) == 24
-
-
 @settings(max_examples=60)
-@given(
-    question=st.lists(TEXT, min_size=2, max_size=5, unique=True),
-    text=TEXT,
-    order=st.randoms(use_true_random=False),
-)
+@given(question=st.lists(TEXT, min_size=2, max_size=5, unique=True), text=TEXT, order=st.randoms(use_true_random=False))
 def test_the_order_of_nuggets_changes_no_bit(question, text, order):
     """Shuffled nuggets get exactly the scores they had."""
     shuffled = list(question)
@@ -187,6 +177,7 @@ def test_unseen_words_weigh_most():
     assert math.isfinite(IDF["zyzzyva"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("informative", ["descriptions", "responses"])
 def test_tables_of_a_few_questions_give_the_same_bits(sample, informative):
     """A question alone, as after a verdict, and all at once."""

@@ -261,6 +261,7 @@ def test_few_checks_leave_doubt_about_a_judge_and_many_take_it(collect):
     assert spreads[1] < 0.6 * spreads[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "summhay").is_dir(), reason="public data is not here")
 def test_on_summhay_words_and_a_judge_are_better_than_either():
     from nuggeteer.settings import judge_files

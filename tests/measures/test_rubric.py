@@ -73,6 +73,7 @@ def test_points_that_are_all_1_give_the_unweighted_score(data):
     assert value("strict_rubric", ones, found) == pytest.approx(value("recall", plain, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 @given(st.lists(st.tuples(points, st.booleans(), st.booleans()), min_size=1, max_size=8))
 def test_no_other_measure_sees_what_is_forbidden(name, criteria):

@@ -27,6 +27,7 @@ def grader(sample):
     return Grader(sample.root)
 
 
+@pytest.mark.slow
 def test_an_answer_alone_has_the_score_that_it_has_in_its_run(sample, tmp_path):
     """Of a system that no manifest lists, as a single answer's is, and of its name: what nobody knows of a build is
     drawn by its name."""
@@ -75,6 +76,7 @@ def assertion(output, variables, **config):
     return get_assert(output, {"vars": variables, "config": config, "prompt": "", "test": {}})
 
 
+@pytest.mark.slow
 def test_promptfoo_is_given_what_its_contract_asks_for(sample):
     """pass, score and reason, and scores by name: https://www.promptfoo.dev/docs/configuration/expected-outputs/python"""
     root, question = str(sample.root), sample.key.questions[0]

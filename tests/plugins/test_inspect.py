@@ -38,10 +38,7 @@ def test_an_evaluation_has_the_scores_of_the_answers(sample, tmp_path):
 
     model = get_model("mockllm/model", custom_outputs=answer)
     (log,) = evaluate(
-        Task(dataset=data, scorer=nuggets(str(sample.root))),
-        model=model,
-        log_dir=str(tmp_path),
-        display="none",
+        Task(dataset=data, scorer=nuggets(str(sample.root))), model=model, log_dir=str(tmp_path), display="none"
     )
     assert log.status == "success", log.error
     log = read_eval_log(log.location)  # also what is written can be read

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.store import History
@@ -63,15 +62,19 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def recorded(copy_of_sample, tmp_path_factory):
     """The sample with two recorded builds, and without any cache."""
-    copy_sample(tmp_path / "qa")
-    collection = read_collection(tmp_path / "qa")
+    root = copy_of_sample(tmp_path_factory.mktemp("mcp") / "qa")
     for name in ("build-102", "build-103"):
-        History.of(collection.root).record(score(collection, name), name)
-    shutil.rmtree(tmp_path / "qa" / ".nuggeteer")
-    return tmp_path / "qa"
+        History.of(root).record(score(read_collection(root), name), name)
+    shutil.rmtree(root / ".nuggeteer")
+    return root
+
+
+@pytest.fixture
+def folder(recorded, tmp_path):
+    return Path(shutil.copytree(recorded, tmp_path / "qa"))
 
 
 def state(folder):
@@ -256,6 +259,7 @@ def test_what_needs_no_answer_is_passed_on():
     assert [json.loads(line) for line in taken] == messages
 
 
+@pytest.mark.slow
 def test_what_changes_on_disk_is_read_again(folder):
     reading = Reading(folder)
     first = reading.score("build-103")

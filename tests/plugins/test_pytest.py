@@ -12,7 +12,6 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
-from nuggeteer.collection.sample import copy_sample
 from tests.conftest import ROOT
 
 TESTS = """
@@ -52,8 +51,8 @@ def run(folder, *arguments, plugin=True):
 
 
 @pytest.fixture
-def project(tmp_path):
-    copy_sample(tmp_path / "qa")
+def project(copy_of_sample, tmp_path):
+    copy_of_sample(tmp_path / "qa")
     (tmp_path / "test_qa.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nuggets-collection qa\n", encoding="utf-8")
     return tmp_path
@@ -90,6 +89,7 @@ def test_workers_and_folders_below_change_nothing(project):
     assert sorted(summary(done.stdout)) == alone
 
 
+@pytest.mark.slow
 def test_a_collection_that_is_missing_is_said_without_a_traceback(project):
     done = run(project, "--nuggets-collection", "qb", "-k", "one")
     said = done.stdout.split("ERROR at setup of test_one")[1].splitlines()[1:3]

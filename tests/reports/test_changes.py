@@ -17,7 +17,6 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from nuggeteer.collection.folder import read_collection
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.collection.simulation import Shape, simulate
 from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import rule
@@ -39,10 +38,8 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("changes") / "sample"
-    copy_sample(folder)
-    return read_collection(folder)
+def sample(copy_of_sample, tmp_path_factory):
+    return read_collection(copy_of_sample(tmp_path_factory.mktemp("changes") / "sample"))
 
 
 @pytest.fixture(scope="module")

@@ -92,15 +92,7 @@ def test_points_of_few_pairs_are_hollow():
 
 
 @pytest.mark.parametrize(
-    "label",
-    [
-        "$\\frac{1}{2}$",
-        "$\\nonsense$ $",
-        "<script>x</script>",
-        "a\u202eb\x1b[0m",
-        "日本語 🙂",
-        "&amp; \"'",
-    ],
+    "label", ["$\\frac{1}{2}$", "$\\nonsense$ $", "<script>x</script>", "a\u202eb\x1b[0m", "日本語 🙂", "&amp; \"'"]
 )
 def test_labels_are_text_whatever_they_say(label):
     svg = charts.trend(made([0.3, 0.5], ["plain", label]), 60)
@@ -197,10 +189,6 @@ def test_numbers_on_an_axis_are_round(low, high, labels):
     found = round_numbers(low, high)
     assert list(found.values()) == labels
     assert [float(label.replace(",", "")) for label in labels] == pytest.approx(list(found))
-
-
-def test_the_same_data_make_the_same_bytes():
-    assert charts.trend(made([0.3, 0.5]), 60) == charts.trend(made([0.3, 0.5]), 60)
 
 
 def test_answers_without_a_score_have_no_point_and_do_not_change_the_order_of_others():

@@ -68,7 +68,7 @@ def test_each_build_has_its_page_with_its_own_morning(recorded, root, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_page_stays_until_its_build_is_scored_again_but_the_newest_is_always_made(root, tmp_path):
+def test_a_page_stays_until_its_build_is_scored_again_but_the_newest_is_always_made(root, tmp_path, few_pairs):
     folder = tmp_path / "public"
     assert made(root, folder) == [1, 2, 3]
     kept = (folder / "build-2.html").read_bytes()
@@ -90,7 +90,7 @@ def test_a_page_stays_until_its_build_is_scored_again_but_the_newest_is_always_m
 
 
 @pytest.mark.slow
-def test_a_page_that_is_made_late_shows_what_the_history_then_shows(root, tmp_path):
+def test_a_page_that_is_made_late_shows_what_the_history_then_shows(root, tmp_path, few_pairs):
     """Its build is scored with the verdicts known today, and that is recorded."""
     write_lines(
         root / "judgements" / "new.jsonl",

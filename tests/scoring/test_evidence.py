@@ -7,7 +7,6 @@ import pytest
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.collection.memory import make_run
-from nuggeteer.collection.sample import copy_sample
 from nuggeteer.scoring.evidence import gather_evidence
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.trust.crossval import without
@@ -18,10 +17,8 @@ YES = {"qid": "q", "nugget": "1", "text": TEXTS[0], "verdict": True, "run": "old
 
 
 @pytest.fixture(scope="module")
-def scorer(tmp_path_factory):
-    root = tmp_path_factory.mktemp("evidence") / "sample"
-    copy_sample(root)
-    return Scorer(read_collection(root), ["f3"])
+def scorer(_sample_folder):
+    return Scorer(read_collection(_sample_folder), ["f3"])
 
 
 @pytest.mark.parametrize("judged", ["every", "best"])
@@ -48,6 +45,7 @@ def test_what_is_asked_of_a_run_has_the_clues_that_it_had_as_evidence(collect):
     assert evidence.units.answers.key.tolist() == units.answers.key.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["aurora", "dune"])
 def test_others_verdicts_say_as_much_of_a_judged_answer_as_of_one_that_nobody_judged(scorer, system):
     """What is carried over to a system as evidence is what would be if the system had not been judged. With a part of

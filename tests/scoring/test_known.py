@@ -1,4 +1,4 @@
-"""Known or guessed: each rule of DESIGN §4 as a property, and all of them against a naive reading."""
+"""Known or guessed: the rules against a naive reading of them."""
 
 from __future__ import annotations
 
@@ -76,35 +76,6 @@ def test_all_rules_together_agree_with_a_naive_reading(judgements, runs):
                 assert state(known, qid, nugget, text) == naive(judgements, runs, qid, nugget, text)
 
 
-@given(judgements=judgements_, runs=runs_, j=judgement)
-def test_rule_1_a_yes_on_the_same_text_is_a_yes_whatever_else_was_said(judgements, runs, j):
-    yes = Judgement(j.qid, j.nugget, j.text, True)
-    assert state(VerdictIndex(KEY, [*judgements, yes], runs), j.qid, j.nugget, f"  {j.text.upper()}\n") == YES
-
-
-@given(judgements=judgements_, runs=runs_, j=judgement)
-def test_rule_2_a_written_no_is_a_no_unless_somebody_said_yes(judgements, runs, j):
-    others = [o for o in judgements if not o.verdict and not o.partial]
-    no = Judgement(j.qid, j.nugget, j.text, False)
-    assert state(VerdictIndex(KEY, [*others, no], runs), j.qid, j.nugget, j.text) == NO
-
-
-@given(text=st.sampled_from(TEXTS), other=st.sampled_from(TEXTS))
-def test_rule_3_silence_about_a_run_judged_every_is_a_no(text, other):
-    """Even for a nugget that was found elsewhere in the run."""
-    run = run_of("r1", "every", [("q1", text), ("q1", other)])
-    known = VerdictIndex(KEY, [Judgement("q1", "1", other, True, run="r1")], [run])
-    assert state(known, "q1", "1", text) == (YES if text == other else NO)
-    assert state(known, "q1", "2", text) == NO
-
-
-def test_rule_3_silence_about_a_run_judged_best_is_a_no_only_for_nuggets_not_found_in_it():
-    run = run_of("r1", "best", [("q1", "alpha"), ("q1", "beta")])
-    known = VerdictIndex(KEY, [Judgement("q1", "1", "beta", True)], [run])
-    assert state(known, "q1", "1", "alpha") == UNKNOWN  # only the best response was marked
-    assert state(known, "q1", "2", "alpha") == NO
-
-
 def test_in_a_run_judged_best_all_of_an_answer_was_read_whether_or_not_it_has_the_nugget():
     """Otherwise models see how many responses were read, and know the verdict."""
     run = run_of("r1", "best", [("q1", "alpha"), ("q1", "beta"), ("q1", "gamma")])
@@ -120,34 +91,3 @@ def test_of_a_text_that_another_run_had_first_a_run_judged_best_is_not_asked():
     known = VerdictIndex(KEY, [Judgement("q1", "1", "beta", True)], runs)
     alpha = known.texts.index("alpha")
     assert not known.asked.reshape(2, 2)[alpha, 0]
-
-
-def test_rule_3_a_verdict_that_names_a_run_judged_best_counts_though_its_text_is_not_there():
-    run = run_of("r1", "best", [("q1", "alpha")])
-    known = VerdictIndex(KEY, [Judgement("q1", "1", "a text that was edited since", True, run="r1")], [run])
-    assert state(known, "q1", "1", "alpha") == UNKNOWN
-    assert state(known, "q1", "2", "alpha") == NO
-
-
-@given(judgements=judgements_, runs=runs_)
-def test_rule_4_a_text_that_nobody_saw_is_unknown(judgements, runs):
-    known = VerdictIndex(KEY, judgements, runs)
-    assert state(known, "q1", "1", "delta") == UNKNOWN
-
-
-def test_a_verdict_holds_for_its_own_question_only():
-    known = VerdictIndex(KEY, [Judgement("q1", "1", "alpha", True)], [])
-    assert state(known, "q2", "1", "alpha") == UNKNOWN
-
-
-@given(judgements=judgements_, runs=runs_, seed=st.randoms(use_true_random=False))
-def test_the_order_of_judgements_and_runs_never_matters(judgements, runs, seed):
-    before = VerdictIndex(KEY, judgements, runs)
-    mixed_j, mixed_r = list(judgements), list(runs)
-    seed.shuffle(mixed_j)
-    seed.shuffle(mixed_r)
-    after = VerdictIndex(KEY, mixed_j, mixed_r)
-    for qid in QIDS:
-        for nugget in NUGGETS:
-            for text in TEXTS:
-                assert state(before, qid, nugget, text) == state(after, qid, nugget, text)

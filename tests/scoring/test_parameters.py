@@ -25,6 +25,7 @@ from nuggeteer.thresholds.noisy import fit_noise_model
 from tests.conftest import write_lines
 
 
+@pytest.mark.slow
 def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
     shown = parameters_of(sample, "nugget")
     scorer = Scorer(sample)
@@ -43,6 +44,7 @@ def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
     assert sum(unit.yes for unit in shown.units) == shown.positive
 
 
+@pytest.mark.slow
 def test_a_picture_has_every_judged_pair_of_its_nugget_once(sample, capsys):
     shown = parameters_of(sample, "nugget", nugget="def-01/3").picture
     assert (shown.unit.pairs, shown.unit.yes) == (len(shown.scores), shown.yes.sum())
@@ -61,6 +63,7 @@ def bars(root, colour):
     return [float(bar.get("height")) for bar in root.iter(f"{SVG}rect") if bar.get("class") == f"fill-{colour}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "nugget"), [("nugget", "def-01/3"), ("question", "rag-01/1"), ("global", "oth-02/1")]
 )
@@ -112,6 +115,7 @@ def test_what_has_no_thresholds_is_refused(sample, tmp_path):
         parameters_of(read_collection(tmp_path), "nugget")
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_says_what_to_install(sample, tmp_path, monkeypatch):
     folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
     (folder / "nuggeteer.toml").write_text('[threshold]\nmodel = "nugget"\nengine = "pymc"\n')
@@ -127,7 +131,7 @@ def test_without_the_extra_the_error_says_what_to_install(sample, tmp_path, monk
 def test_pymc_agrees_with_the_exact_engine_and_its_draws_score(sample, tmp_path, monkeypatch, capsys):
     pytest.importorskip("pymc")
     folder = shutil.copytree(sample.root, tmp_path / "here", ignore=shutil.ignore_patterns(".nuggeteer"))
-    monkeypatch.setattr(sampling, "DRAWS", 500)
+    monkeypatch.setattr(sampling, "DRAWS", 300)
     told = []
 
     @contextmanager

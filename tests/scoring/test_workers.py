@@ -109,6 +109,7 @@ def test_a_worker_ends_after_its_part_when_the_command_was_killed():
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGKILL, "1\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judged", [0, 1])
 def test_a_run_is_the_same_with_any_number_of_workers(tmp_path, monkeypatch, judged):
     """Also when it is read and drawn in many parts, with verdicts on some texts and with texts that repeat."""

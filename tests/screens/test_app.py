@@ -146,13 +146,6 @@ def test_what_is_known_is_shown_as_known(begin, fermi):
     assert any("Fermi was born in Rome in 1901." in line for line in screen)
 
 
-def test_a_second_thought_replaces_the_first(begin):
-    session = begin(filter=Filter("q1"))
-    screens = drive(session, "n", "up", "y")
-    assert [(j.nugget, j.verdict) for j in own(session)] == [("1", True)]
-    assert any(line.startswith("  [y] vital") for line in screens[-1])
-
-
 def test_a_sitting_ends_with_the_card_in_view(begin):
     clock = [0.0]
     session = begin(minutes=5, clock=lambda: clock[0])
@@ -201,14 +194,6 @@ def test_in_an_audit_nothing_is_underlined_and_the_score_is_hidden(begin, recomp
         assert not re.search(r"\d\.\d{3}|judging|guess:", "\n".join(screen))
 
 
-def test_skip_writes_nothing(begin):
-    session = begin()
-    asked = session.asked
-    drive(session, "s")
-    assert session.asked.question != asked.question
-    assert not (session.state.collection.root / "judgements" / "ann.jsonl").exists()
-
-
 @pytest.mark.parametrize("key", ["u", "b"])
 def test_undo_is_a_retraction_in_the_file(begin, key):
     session = begin()
@@ -234,7 +219,7 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
 
 
 @pytest.mark.slow
-def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys):
+def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys, few_pairs):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
     capsys.readouterr()
@@ -540,15 +525,6 @@ def test_our_own_bug_ends_it_without_a_word_on_the_screen_and_every_verdict_on_d
     with pytest.raises(ZeroDivisionError):
         asyncio.run(press())
     assert written(session) == [(*asked, True)]
-
-
-def test_quitting_and_starting_again_goes_on(begin):
-    first = begin()
-    drive(first, "n", "q")
-    second = begin()
-    screens = drive(second, "f", *typed(own(first)[0].qid), "enter", "n")
-    assert len(written(second)) == 2
-    assert any("[n]" in line and line.endswith("known before") for line in screens[0])
 
 
 @pytest.mark.slow

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nuggeteer.statistics.correlation import (
-    ScoreAgreement,
-    Swaps,
-    interval_by_question,
-    rank_swaps,
-    score_agreement,
-)
+from nuggeteer.statistics.correlation import ScoreAgreement, Swaps, interval_by_question, rank_swaps, score_agreement
 
 
 def test_agreement_is_scipys_and_brute_force():

@@ -217,14 +217,6 @@ def test_a_contrast_without_residual_has_no_test():
     assert contrast(analyse_variance(np.array([[0.5, 0.7], [0.5, 0.7]]))).tolist() == [1.0]
 
 
-def test_all_pairs_of_59_runs_are_compared():
-    values = np.random.default_rng(5).random((59, 75))
-    table = analyse_variance(values)
-    result = tukey_test(table.means, table.error, table.freedom)
-    assert result.pairs == 1711
-    assert len(result.groups()) > 0
-
-
 @settings(max_examples=200)
 @given(steps=st.lists(st.integers(0, 12), min_size=1, max_size=8), data=st.data())
 def test_groups_are_the_largest_sets_without_a_significant_pair(steps, data):

@@ -12,7 +12,7 @@ from nuggeteer.thresholds.model import Units
 from nuggeteer.thresholds.noisy import fit_pooled
 from tests.thresholds.worlds import evidence_of
 
-STEPS, PLACES = 120, 80
+STEPS, PLACES = 60, 50
 
 
 def by_sums(scores, yes, nugget):
@@ -40,6 +40,7 @@ def by_sums(scores, yes, nugget):
     return np.log10(evidence), (by_rates @ alpha) / evidence, (by_rates @ beta) / evidence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_evidence_and_the_error_rates_are_near_those_of_sums_over_a_grid(seed):
     """Laplace's method around the best m and κ, on 40 pairs of five nuggets: the evidence within a fifth of a power of

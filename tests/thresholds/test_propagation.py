@@ -166,6 +166,7 @@ def test_eliminating_nuggets_and_answers_loses_nothing(seed):
     assert fit.log10_evidence * np.log(10) == pytest.approx(evidence, abs=0.02)
 
 
+@pytest.mark.slow
 def test_draws_are_of_all_unknowns_together():
     """The means and covariances of the logits of every unit: judged ones, and those of answers, builds, systems,
     nuggets and questions that nobody judged."""
@@ -308,6 +309,7 @@ def test_of_much_evidence_each_build_keeps_as_much_as_any_other(most):
     assert own.tolist() == np.minimum(sizes, share).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [2.0, 0.0, -2.0])
 def test_a_weight_that_cannot_be_negative_is_not(weight):
     """Where effects are next to nothing, the model is a logistic regression: by brute force on a grid of the weights'

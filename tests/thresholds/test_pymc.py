@@ -64,7 +64,9 @@ def sampled(name: str) -> SimpleNamespace:
 
     evidence = smooth_evidence() if name == "smooth" else steps_evidence()
     model = pymc_models.build(name, evidence, PRIOR if name == "smooth" else None)
-    idata = pymc_models.sample(model, seed=1, draws=1000, chains=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pymc_models, "TUNE", 500)
+        idata = pymc_models.sample(model, seed=1, draws=1000, chains=2)
     return SimpleNamespace(
         evidence=evidence, model=model, idata=idata, scoring=pymc_models.as_model(name, evidence, idata)
     )

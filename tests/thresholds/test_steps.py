@@ -132,6 +132,7 @@ def test_step_models_equal_brute_force(name, data):
     assert predicted(fit, evidence.nuggets) == pytest.approx(truth.probability, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", DATA)
 def test_errors_of_each_nugget_equal_brute_force(data):
     evidence = DATA[data]

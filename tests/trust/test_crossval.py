@@ -123,6 +123,7 @@ def test_guesses_are_those_that_score_makes_in_a_collection_where_nobody_judged_
             assert result[run].value == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_nothing_that_was_said_of_a_group_reaches_its_guesses(simulated):
     """All verdicts on the group are turned round: its guesses stay as they are, to the bit, and so does no other's."""
     whole = read_collection(simulated)
@@ -151,13 +152,19 @@ def test_the_result_is_the_same_from_two_workers(simulated):
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
 
 
+@pytest.fixture(scope="module")
+def coin(simulated):
+    return crossval(read_collection(simulated), "coin")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_every_threshold_model_guesses_better_than_the_coin(simulated, model):
+def test_every_threshold_model_guesses_better_than_the_coin(simulated, coin, model):
     result = crossval(read_collection(simulated), model)
     assert (result.pairs.n, result.answers.n, result.runs.n) == (4 * 6 * 4 * 4 + 4, 4 * 6 * 4, 4)
     assert 0 < result.answers.positive < result.answers.n
     if model != "coin":
-        assert result.answers.average_precision > crossval(read_collection(simulated), "coin").answers.average_precision
+        assert result.answers.average_precision > coin.answers.average_precision
     assert (result.pairs.brier is None) == (result.coverage95 is None) == (model == "fixed")
 
 

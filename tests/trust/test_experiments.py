@@ -23,12 +23,12 @@ from nuggeteer.measures import parse
 from nuggeteer.records import Judgement
 from nuggeteer.reports import experiment as report
 from nuggeteer.scoring.scorer import compare_thresholds, material, score
-from nuggeteer.settings import Match, Threshold
+from nuggeteer.settings import Threshold
 from nuggeteer.text import normalised
 from nuggeteer.thresholds import FixedThreshold
 from nuggeteer.trust.crossval import crossval, without
 from nuggeteer.trust.experiments.average import average
-from nuggeteer.trust.experiments.definition import PAPERS, Definition, find_definition, read_definition
+from nuggeteer.trust.experiments.definition import PAPERS, Definition, read_definition
 from nuggeteer.trust.experiments.kinds import KINDS, _taught, run_experiment
 from nuggeteer.trust.experiments.left_out import leave_out_groups
 from nuggeteer.trust.experiments.result import Plot, Series
@@ -63,26 +63,8 @@ def rows_of(result):
     return [dict(zip(result.table.columns, row, strict=True)) for row in result.table.rows]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.stem)
-def test_every_definition_runs_on_a_collection_of_ones_own(path, collection):
-    definition = replace(read_definition(path), steps=4)
-    if any(match.get("matcher") == "rouge" for match in definition.match):
-        pytest.importorskip("rouge_score")
-    result = run_experiment(definition, collection)
-    assert result.table.rows
-    assert {len(row) for row in result.table.rows} == {len(result.table.columns)}
-
-
 def test_every_kind_has_a_definition_with_a_name():
     assert {read_definition(path).what for path in DEFINITIONS} == set(KINDS)
-
-
-def test_the_papers_24_combinations_are_tried():
-    definition = find_definition("figure-6")
-    settings = definition.settings(Match())
-    assert len({(m.n, m.stem, m.weights, m.stopwords) for m in settings}) == len(settings) == 24
-    assert (definition.thresholds[0], definition.thresholds[-1], len(definition.thresholds)) == (0, 1, 51)
 
 
 def test_the_data_are_counted(folder, collection):
@@ -112,6 +94,7 @@ def test_nuggets_are_counted_by_the_runs_that_found_them(folder, collection):
     assert sum(share for _, _, share in table.rows) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["f3", "recall", "pyramid_f3"])
 def test_scores_at_a_threshold_are_those_of_score_where_nobody_judged_the_group(collection, measure):
     """All thresholds at once, against one command each."""
@@ -146,6 +129,7 @@ def test_official_scores_count_where_the_manifest_has_them(collection):
     assert [row["official"] for row in rows_of(run("scatter", with_scores, measure="f1"))] != [0.1, 0.2, 0.3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("what", ["thresholds", "agreement", "scatter", "responses"])
 def test_a_run_of_which_some_nuggets_were_judged_has_no_score_to_compare_with(what, listed, collection):
@@ -201,6 +185,7 @@ def test_the_models_are_those_of_thresholds(collection):
     assert list(run("models", collection).table.rows) == expected
 
 
+@pytest.mark.slow
 def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collection):
     rows = {(row["run"], row["decided by"]): row for row in rows_of(run("scatter", collection))}
     for name, model in product(("s1", "s3"), ("nugget", "smooth")):
@@ -210,6 +195,7 @@ def test_the_intervals_are_those_of_score_where_nobody_judged_the_group(collecti
         assert (row["judging low"], row["judging high"]) == f3.judging
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["agreement", "scatter", "judgements"])
 def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_it(collection, what):
     tables = {model: rows_of(run(what, _by(collection, model))) for model in ("smooth", "question", "nugget")}
@@ -225,14 +211,7 @@ def test_the_model_of_the_settings_decides_and_the_papers_choice_stands_beside_i
     assert values[0] != values[1] != values[2] != values[0]
 
 
-def test_the_papers_tables_name_the_experiments_that_have_its_choice():
-    assert [find_definition(name).what for name in ("tables-2-3", "figure-5", "table-5")] == [
-        "agreement",
-        "scatter",
-        "judgements",
-    ]
-
-
+@pytest.mark.slow
 def test_judgements_at_a_threshold_are_those_of_crossval(collection):
     best, usual, *by_model = rows_of(run("judgements", collection))
     assert [row["decided by"] for row in by_model] == ["nugget", "smooth"]  # the paper's choice, and the default
@@ -303,11 +282,6 @@ def test_table_plot_and_command_are_written(folder, tmp_path, capsys):
         assert f"| {row[0]} | {row[1]} | {row[2]:.3f} |" in text
     root = ElementTree.fromstring((tmp_path / "figure-4-simulated.svg").read_text())
     assert root.tag.endswith("}svg")
-
-
-def test_a_name_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(NuggeteerError, match="did you mean table-4"):
-        find_definition("table4")
 
 
 def test_the_mean_over_years_is_that_of_each_number_and_each_point(folder, tmp_path, capsys):

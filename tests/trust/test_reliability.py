@@ -76,7 +76,7 @@ def test_models_are_compared_as_thresholds_compares_them(folder):
 
 
 @pytest.mark.slow
-def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
+def test_it_is_remembered_until_the_judgements_change(folder, few_pairs):
     told: list[str] = []
     first = trust(Scorer(read_collection(folder)), told.append)
     assert len(told) == 1
@@ -102,8 +102,7 @@ def test_it_is_remembered_until_the_judgements_change(folder, monkeypatch):
         lambda text: text.partition("\n")[0] + "\n[]",
     ],
 )
-def test_a_damaged_file_is_made_anew(sample, tmp_path, damage):
-    folder = shutil.copytree(sample.root, tmp_path / "here")
+def test_a_damaged_file_is_made_anew(folder, damage, few_pairs):
     first = trust(Scorer(read_collection(folder)))
     path = folder / ".nuggeteer" / "reliability"
     whole = path.read_text()
@@ -154,7 +153,7 @@ def test_without_judgements_there_is_nothing_to_look_at(collect):
 
 
 @pytest.mark.slow
-def test_where_nothing_can_be_written_it_is_said_all_the_same(folder, monkeypatch):
+def test_where_nothing_can_be_written_it_is_said_all_the_same(folder, monkeypatch, few_pairs):
     def refuse(*_):
         from nuggeteer.errors import NuggeteerError
 

@@ -42,6 +42,7 @@ def interval(rows, count):
     return low, -bound_below(EstimateSequence(-estimate, -most, -centre, scale), 1.0, count, -1.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["right", "wrong", "rarely wrong"])
 def test_the_true_mean_is_inside_at_least_95_times_in_100_whatever_the_guesses(kind):
     """After 20 and after 100 draws without replacement; Student's interval misses where errors are rare."""

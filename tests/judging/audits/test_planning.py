@@ -65,6 +65,7 @@ def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     assert min(np.mean(own) for own in widths.values()) == pytest.approx(made.part, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.1, 0.3, 0.5])
 def test_a_plan_that_rehearses_few_nuggets_first_is_the_same(sample, monkeypatch, width):
     scorer = Scorer(sample)
