@@ -19,9 +19,8 @@ from nuggeteer.asking.client import Refused, Unavailable
 from nuggeteer.asking.prompts import Prompt, own_prompt
 from nuggeteer.asking.replies import WrongShape, objects
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
-from nuggeteer.asking.session import Progress
+from nuggeteer.asking.session import Progress, Workers
 from nuggeteer.asking.store import VerdictStore
-from nuggeteer.asking.workers import Workers
 from nuggeteer.collection.proposals import Proposal, content_words, known_proposals, propose, repeats
 from nuggeteer.formats.append import append_bytes
 from nuggeteer.formats.sentences import pieces

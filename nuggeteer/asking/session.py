@@ -1,4 +1,5 @@
 """A session: workers ask one judge about a list of calls, and every reply is on the disk before the next is asked for.
+What that would cost is estimated before anything is sent.
 
 A reply of a wrong shape is asked for again in halves, down to single nuggets. What still fails is listed. It is never
 guessed and never counted as a no.
@@ -14,12 +15,14 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nuggeteer.asking.budget import Price, estimated_tokens
 from nuggeteer.asking.calls import Call
 from nuggeteer.asking.client import Refused, Reply, Unavailable
+from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.store import VerdictStore
-from nuggeteer.asking.workers import Workers
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.settings import JudgeSettings
 
 IN_A_ROW: Final = 5  # calls that fail one after the other end a session
 GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
@@ -224,3 +227,85 @@ class Session:
 
 def _server_said(reply: Reply) -> dict[str, Any]:
     return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}
+
+
+LOOK: Final = 0.1  # seconds between two looks at how far the workers have come
+
+
+class Workers:
+    """So many threads, each of which does `work` once. It must return soon after `stop` is set, and must not begin
+    anything then. An error in one of them sets `stop`, too."""
+
+    def __init__(self, count: int, work: Callable[[], None], stop: threading.Event) -> None:
+        self._work, self._stop, self._one_ended = work, stop, threading.Event()
+        self._threads = [threading.Thread(target=self._perform, daemon=True) for _ in range(count)]
+        self._ended: set[threading.Thread] = set()
+        self._errors: list[BaseException] = []
+
+    def run(self, watch: Callable[[], None]) -> None:
+        """Returns when all have ended, or raises the first error. `watch` is called now and then meanwhile.
+
+        A `KeyboardInterrupt` waits for the replies that are on their way, which are paid for, and then goes on. The
+        second time, nothing is waited for."""
+        interrupted: KeyboardInterrupt | None = None
+        left = iter(self._threads)
+        while True:
+            try:
+                for thread in left:
+                    thread.start()
+                while self._are_at_work():
+                    watch()
+                    self._one_ended.wait(LOOK)
+                    self._one_ended.clear()
+                break
+            except KeyboardInterrupt as error:
+                if interrupted:
+                    raise
+                interrupted, left = error, iter(())
+                self._stop.set()
+        if interrupted:
+            raise interrupted
+        if self._errors:
+            raise self._errors[0]
+
+    def _are_at_work(self) -> bool:
+        """Neither Thread.join nor is_alive says so: where one is interrupted, it may take a thread that is running for
+        dead (CPython's issue 90882). A thread that an interrupt has kept from starting has no number yet; if it starts
+        all the same, it finds `stop` set."""
+        return any(thread.ident is not None and thread not in self._ended for thread in self._threads)
+
+    def _perform(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._errors.append(error)
+            self._stop.set()
+        finally:
+            self._ended.add(threading.current_thread())
+            self._one_ended.set()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls that would be made and what they are likely to take. `known` nuggets have a verdict of this judge."""
+
+    calls: int
+    nuggets: int
+    known: int
+    input_tokens: int
+    output_tokens: int
+    price: float
+
+
+def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
+    """Of the calls, those that the store has no answer for."""
+    count = nuggets = known = sent = replied = 0
+    for call in calls:
+        pending = call.only(store.is_open)
+        known += len(call.nuggets) - len(pending.nuggets)
+        if pending.nuggets:
+            count += 1
+            nuggets += len(pending.nuggets)
+            tokens = estimated_tokens(pending.size(prompt), len(pending.nuggets))
+            sent, replied = sent + tokens[0], replied + tokens[1]
+    return Estimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))

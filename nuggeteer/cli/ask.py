@@ -69,11 +69,10 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.asking.budget import Budget
     from nuggeteer.asking.calls import Identity, every_call
     from nuggeteer.asking.client import Client
-    from nuggeteer.asking.estimate import estimate
     from nuggeteer.asking.narrowing import AskingPlan, AskingSubject, narrow
     from nuggeteer.asking.prompts import find_prompt
     from nuggeteer.asking.sender import Sender
-    from nuggeteer.asking.session import Asked, Session
+    from nuggeteer.asking.session import Asked, Session, estimate
     from nuggeteer.asking.store import VerdictStore
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import asked as report

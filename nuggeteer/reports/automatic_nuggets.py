@@ -16,8 +16,7 @@ from nuggeteer.fields import about
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale import boundaries
-from nuggeteer.gale.automatic import Corrections, Cut
+from nuggeteer.gale.automatic import Corrections, Cut, TypeCounts
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.proposal import Candidate
 from nuggeteer.gale.templates import TYPES
@@ -183,7 +182,7 @@ def _condition(result: Corrections, condition: Sequence[str] | None) -> dict[str
     return {name: value or None for name, value in zip(result.conditions, condition, strict=True)}
 
 
-def _type(one: boundaries.Found) -> TypeQuality:
+def _type(one: TypeCounts) -> TypeQuality:
     measures = {name: getattr(one, name) for name in ("precision", "recall", "f1")}
     values = {name: measure() for name, measure in measures.items()}
     values |= {f"near_{name}": measure(near=True) for name, measure in measures.items()}

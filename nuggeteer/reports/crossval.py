@@ -13,7 +13,7 @@ from nuggeteer.reports.formatting import number, percent, span
 from nuggeteer.reports.model import AsTruth, Count, Ends, Number, Part, copied, file_name
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.trust.crossval import Crossval
-from nuggeteer.trust.quality import Quality
+from nuggeteer.trust.reliability import Quality
 
 
 class GuessQuality(Part):

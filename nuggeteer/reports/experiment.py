@@ -18,9 +18,8 @@ from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes, Part, copied
 from nuggeteer.reports.terminal import plain, table
 from nuggeteer.text import escaped
-from nuggeteer.trust.experiments.average import Averaged
 from nuggeteer.trust.experiments.definition import Definition
-from nuggeteer.trust.experiments.result import Cell, Result
+from nuggeteer.trust.experiments.result import Averaged, Cell, Result
 
 
 class SeriesOutput(Part):

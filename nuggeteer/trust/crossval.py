@@ -35,7 +35,7 @@ from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interv
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
 from nuggeteer.thresholds.model import Build, probability
-from nuggeteer.trust.quality import Guesses, Quality, quality
+from nuggeteer.trust.reliability import Guesses, Quality, quality
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
