@@ -195,7 +195,6 @@ def _import(args: argparse.Namespace) -> int:
 def _page(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.judging.cards import Filter
-    from nuggeteer.reports import sheet as report
     from nuggeteer.reports.html import sheet
 
     if args.list is not None or args.plan is not None:
@@ -210,7 +209,7 @@ def _page(args: argparse.Namespace) -> int:
     if not made.asked:
         raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")
     sheet.write(args.page, made)
-    output.show(args, report, made, args.page)
+    output.show(args, sheet, made, args.page)
     return 0
 
 

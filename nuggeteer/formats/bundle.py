@@ -19,7 +19,7 @@ from nuggeteer.display import counted
 from nuggeteer.errors import InputError, NuggeteerError, Problem
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
@@ -289,4 +289,4 @@ def _append(path: Path, added: bytes) -> None:
     before = path.read_bytes() if path.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    write_whole(path, lambda file: file.write(before + added), follow=False)
+    write_file(path, before + added, follow=False)

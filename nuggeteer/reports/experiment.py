@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes, Part, copied
@@ -136,12 +136,10 @@ def _write(result: Result, made_from: Sequence[str], folder: Path) -> list[Path]
     name = f"{result.definition.name}-{result.collection}"
     written = []
     if result.plot:
-        drawn = svg(result.plot).encode()
         written.append(folder / f"{name}.svg")
-        write_whole(written[-1], lambda file: file.write(drawn))
-    text = markdown(result, made_from, f"{name}.svg" if result.plot else None).encode()
+        write_file(written[-1], svg(result.plot).encode())
     written.append(folder / f"{name}.md")
-    write_whole(written[-1], lambda file: file.write(text))
+    write_file(written[-1], markdown(result, made_from, f"{name}.svg" if result.plot else None).encode())
     return written
 
 

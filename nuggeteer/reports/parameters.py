@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.records import Ints
 from nuggeteer.reports.drawing import FONT_SIZE, GAP, ROOM_FOR_NAME, Drawing, Panel, Scale, round_numbers, text_width
 from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
@@ -173,8 +173,7 @@ ABOVE, BELOW = 1.8 * FONT_SIZE, 2 * FONT_SIZE + GAP + ROOM_FOR_NAME
 def write(path: Path, result: Parameters) -> None:
     """The picture that was asked for, as a file."""
     assert result.picture
-    body = svg(result.picture, result.model).encode()
-    write_whole(path, lambda file: file.write(body))
+    write_file(path, svg(result.picture, result.model).encode())
 
 
 def svg(picture: Picture, model: str) -> str:

@@ -1,15 +1,16 @@
-"""The table of questions on the page: what was asked, the score, and a cell for each nugget."""
+"""The table of questions on the page: what was asked, the score, and a cell for each nugget. Links to a question and to
+a nugget stay the same from build to build."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import quote
 
 import numpy as np
 
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports.formatting import expected_count, number, signed
-from nuggeteer.reports.html import permalinks
 from nuggeteer.reports.html.evidence import status, turn
 from nuggeteer.reports.passages import beginning
 
@@ -78,7 +79,7 @@ class Questions:
         return Row(
             q,
             question.qid,
-            permalinks.of_question(question.qid),
+            of_question(question.qid),
             beginning(question.text),
             self._figures(q),
             any(cell.look.endswith(("gained", "lost")) for cell in cells),
@@ -130,3 +131,12 @@ def _rank(importance: str) -> int:
 
 def _figure(name: str, written: str, value: float) -> Figure:
     return Figure(name, written, None if np.isnan(value) else value)
+
+
+def of_question(qid: str) -> str:
+    """As an element's id; behind a `#`, the link to it."""
+    return f"question/{quote(qid, safe='')}"
+
+
+def of_nugget(qid: str, nugget: str) -> str:
+    return f"nugget/{quote(qid, safe='')}/{quote(nugget, safe='')}"
