@@ -36,9 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
     )
-    where.add_argument(
-        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
-    )
+    options.add(where, "--measure")
     where.add_argument(
         "--width", type=options.width, metavar="W", help="stop when guesses alone make the interval no wider than W"
     )
@@ -60,9 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--max-cost", type=options.amount, metavar="X", help="spend at most X, by the prices in the settings"
     )
     limits.add_argument("--minutes", type=options.amount, metavar="M", help="send nothing after M minutes")
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
+    options.add(parser, "--collection", "--json", "--seed")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -74,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="check citations against the documents: a folder of DOCID.txt, or .jsonl with docid and text",
     )
-    options.report(parser)
+    options.add(parser, "--json")
 
 
 def prior(text: str) -> tuple[float, ...]:

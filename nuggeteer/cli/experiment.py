@@ -38,10 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a collection's folder; of several, such as the years of a track, each and their mean (default: the "
         "nearest folder upwards with a nuggets.jsonl)",
     )
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
-    options.cluster(parser)
+    options.add(parser, "--json", "--seed", "--jobs", "--backend", "--scheduler")
 
 
 def run(args: argparse.Namespace) -> int:

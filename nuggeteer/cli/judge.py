@@ -35,9 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         help="read the answers that say most about the difference from this run or recorded build",
     )
-    parser.add_argument(
-        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
-    )
+    options.add(parser, "--measure")
     parser.add_argument("--question", metavar="QID", help="judge this question only")
     parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(
@@ -110,9 +108,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --import: score by these verdicts of a machine as if people had given them",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
+    options.add(parser, "--collection", "--json", "--seed")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -150,18 +146,8 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
     from nuggeteer.errors import NuggeteerError
 
     names = (
-        "run",
-        "against",
-        "measure",
-        "question",
-        "nugget",
-        "assessor",
-        "minutes",
-        "width",
-        "pairs",
-        "plain",
-        "page",
-        "count",
+        *("run", "against", "measure", "question", "nugget", "assessor", "minutes", "width", "pairs", "plain"),
+        *("page", "count"),
     )
     for name in names:
         if name not in fits and getattr(args, name):

@@ -45,10 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write a page for each recorded build that has none yet, and index.html, which lists them",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--collection", "--json", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:
