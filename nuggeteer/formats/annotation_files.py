@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import NuggeteerError, Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, WrongField
 from nuggeteer.formats.annotation import HEADS, Extent, Snippet, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
@@ -55,8 +55,7 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
             where = f"{same_name.file}:{same_name.line}" if same_name.line else same_name.file
             what = f"the snippet {snippet.snippet!r} is already in {where}"
             found.append(snippet.problem(what, "delete one of them or rename it"))
-    if any(problem.severity == "error" for problem in found):
-        raise InputError(found)
+    stop_at_errors(found)
     if not snippets:
         raise fail(path, "no snippet in it", "see docs/reference/files.md, Annotations")
     problems.extend(found)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from nuggeteer.display import counted
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import InputError, NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
@@ -25,6 +25,7 @@ from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
+OfQuestion = TypeVar("OfQuestion", Nugget, Response)
 KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line
 USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
 _SHOWN = 5
@@ -84,6 +85,14 @@ class Bundle:
             shown = ", ".join(qids[:_SHOWN]) + (", ..." if len(qids) > _SHOWN else "")
             self.warn(path, None, f"{counted(len(qids), 'question')} {what}: {shown}", remedy)
 
+    def question(self, qid: str) -> Question:
+        """The question of that id, without a text if there is none."""
+        return self.questions.get(qid, Question(qid, ""))
+
+    def nuggets_by_question(self) -> dict[str, list[Nugget]]:
+        """The nuggets of every question, which may have none."""
+        return {qid: [] for qid in self.questions} | by_question(self.nuggets)
+
     def warn_of_empty_answers(self, path: Path) -> None:
         """A warning about answers without a word, so that nobody takes the 0 of a lost answer for the system's."""
         words = Counter[tuple[str, str]]()
@@ -93,10 +102,8 @@ class Bundle:
         empty = [qid for (_, qid), count in words.items() if not count]
         self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
         for run, responses in self.responses.items():
-            answers: dict[str, list[str]] = {}
-            for response in responses:
-                answers.setdefault(response.qid, []).append(response.text)
-            if same := same_answers([tuple(texts) for texts in answers.values()]):
+            answers = by_question(responses).values()
+            if same := same_answers([tuple(response.text for response in own) for own in answers]):
                 self.warn(path, None, f"{run}: {same}", SAME_REMEDY)
 
 
@@ -108,6 +115,14 @@ def same_answers(answers: Sequence[tuple[str, ...]]) -> str:
         if said := " ".join(" ".join(texts).split()):
             return f"{count} questions have the same answer, {said!r:.60}"
     return ""
+
+
+def by_question(records: Iterable[OfQuestion]) -> dict[str, list[OfQuestion]]:
+    """The records of each question."""
+    found: dict[str, list[OfQuestion]] = {}
+    for record in records:
+        found.setdefault(record.qid, []).append(record)
+    return found
 
 
 def as_id(value: Any) -> str | None:
@@ -154,8 +169,7 @@ def read_bundle(folder: Path) -> Bundle:
     included = set(map(id, bundle.judgements))
     judgements = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
     bundle.excluded = [judgement for judgement in judgements if id(judgement) not in included]
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     return bundle
 
 

@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.formats.bundle import Bundle, as_id
+from nuggeteer.formats.bundle import Bundle, as_id, by_question
 from nuggeteer.formats.jsonl import bare_name, read_lines
 from nuggeteer.formats.objects import Opening
 from nuggeteer.records import Judgement, Response, RunInfo
@@ -195,13 +195,10 @@ def fields_of(pattern: re.Pattern[str], line: str) -> dict[str, str] | None:
 
 def numbered(bundle: Bundle) -> dict[str, dict[str, str]]:
     """Numbers for the nuggets of questions in which some nugget's id is not a number."""
-    ids: dict[str, list[str]] = {}
-    for nugget in bundle.nuggets:
-        ids.setdefault(nugget.qid, []).append(nugget.nugget)
     return {
-        qid: {name: str(number) for number, name in enumerate(own, 1)}
-        for qid, own in ids.items()
-        if not all(re.fullmatch(_NUGGET, name) for name in own)
+        qid: {nugget.nugget: str(number) for number, nugget in enumerate(own, 1)}
+        for qid, own in by_question(bundle.nuggets).items()
+        if not all(re.fullmatch(_NUGGET, nugget.nugget) for nugget in own)
     }
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from nuggeteer.formats.bundle import Bundle, as_id, kept
+from nuggeteer.formats.bundle import Bundle, as_id, by_question, kept
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Question, Response, RunInfo
 
@@ -86,13 +86,10 @@ def _cited(citations: Any, references: list[Any]) -> str | None:
 
 def answer_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     """A run as answers. Answers that were read from such a file are unchanged; others have the form of 2024."""
-    grouped: dict[str, list[Response]] = {}
-    for response in bundle.responses[run]:
-        grouped.setdefault(response.qid, []).append(response)
-    for qid, responses in grouped.items():
+    for qid, responses in by_question(bundle.responses[run]).items():
         answer = kept(responses[0], "answer")
         if not answer:
-            yield _answer_2024(run, bundle.questions.get(qid, Question(qid, "")), responses)
+            yield _answer_2024(run, bundle.question(qid), responses)
             continue
         sentences = [r for r in responses if "sentence" in r.extra or r.text]
         where = "responses" if responses[0].extra.get("sentences_in") == "responses" else "answer"

@@ -19,7 +19,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.errors import Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, about
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.distillation import Distillation
@@ -121,8 +121,7 @@ def read_documents(path: Path) -> dict[str, str]:
             if document.docid in found:
                 problems.append(Problem(str(path), number, f"the document {document.docid!r} occurs twice", "keep one"))
             found[document.docid] = document.text
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     if not found:
         raise fail(path, "no document in it", "name a folder of DOCID.txt, or a .jsonl file with docid and text")
     return found
