@@ -14,7 +14,7 @@ from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
 from nuggeteer.reports.judges import JudgeOutput
 from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
@@ -178,9 +178,7 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
         out.print()
         _precision_and_recall(out, standards)
     judges.draw(out, result.judges)
-    for line in _remarks(result):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, _remarks(result))
     if listed:
         _list_disputes(out, result, listed)
         judges.draw_errors(out, result.judges, listed)
@@ -274,8 +272,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
 
 def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None:
     for dispute in result.disputes[:listed]:
-        out.print()
-        out.print(Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
+        paragraph(out, Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
         out.print(plain(dispute.text))
         reasons = dict(dispute.reasons)
         verdicts = []
@@ -288,5 +285,4 @@ def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None
             verdicts.append(f"tool: {'yes' if dispute.tool else 'no'}{sure}")
         out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
-        out.print()
-        out.print(f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")
+        paragraph(out, f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")

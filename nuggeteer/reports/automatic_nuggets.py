@@ -29,7 +29,7 @@ from nuggeteer.reports.formatting import (
     signed,
 )
 from nuggeteer.reports.model import OTHER_KEYS, Count, Number, Of, Part, copied
-from nuggeteer.reports.terminal import Sheet, plain, table
+from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
 from nuggeteer.text import escaped
 
 AROUND = 60  # characters shown on either side of a nugget
@@ -250,8 +250,7 @@ def draw_corrections(out: Console, result: Corrections) -> None:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         interval = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
     out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}"))
-    out.print()
-    out.print(_types(result))
+    paragraph(out, _types(result))
     out.print(
         "near: also those with other boundaries, which share half of the letters and digits of the longer of the two"
     )

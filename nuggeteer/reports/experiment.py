@@ -16,7 +16,7 @@ from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.result import Averaged, Cell, Result
@@ -107,8 +107,7 @@ def draw(out: Console, found: Averaged) -> None:
             out.print()
         _draw(out, result)
     if len(found.results) > 1 and found.mean is None:
-        out.print()
-        out.print(plain("The tables have different rows, so they have no mean."))
+        paragraph(out, plain("The tables have different rows, so they have no mean."))
 
 
 def _draw(out: Console, result: Result) -> None:
@@ -119,8 +118,7 @@ def _draw(out: Console, result: Result) -> None:
     rows: list[list[str | Text]] = [[plain(_cell(cell)) for cell in row] for row in result.table.rows]
     out.print(table("", columns, rows))
     for note in result.notes:
-        out.print()
-        out.print(plain(note))
+        paragraph(out, plain(note))
 
 
 def write(found: Averaged, folder: Path) -> list[Path]:

@@ -43,7 +43,7 @@ from nuggeteer.reports.model import (
     copied,
     file_name,
 )
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.scoring.scores import RunScore, Scores
 
 if TYPE_CHECKING:  # most results have none of these
@@ -252,9 +252,7 @@ def draw(out: Console, result: Scores) -> None:
         row.append(percent(known, known + score.outcome.pairs_guessed))
         rows.append(row)
     out.print(table("", columns, rows))
-    for line in remarks(result):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, remarks(result))
 
 
 def _shown(result: Scores) -> list[Measure]:
@@ -316,8 +314,7 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
         own = np.arange(result.key.offsets[i], result.key.offsets[i + 1])
         kinds = [result.key.vital, result.key.okay, *([result.key.forbidden] if forbids else [])]
         rows.append([plain(question.qid), *values, length, *(_counted(score, own[which[own]]) for which in kinds)])
-    out.print()
-    out.print(table(f"{score.name}, by question", columns, rows))
+    paragraph(out, table(f"{score.name}, by question", columns, rows))
 
 
 def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
@@ -352,8 +349,7 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
         row = [plain(group.qid), plain(group.nugget), group.importance, Text("yes", "bold") if found else Text("no")]
         row += [Text("known") if score.counted.known[at] else Text(chance_of_it, "italic yellow"), "", ""]
         rows.append([*row, plain(group.descriptions[0])])
-    out.print()
-    out.print(table(f"{score.name}, by nugget", columns, rows))
+    paragraph(out, table(f"{score.name}, by nugget", columns, rows))
 
 
 def key_size(key: AnswerKey) -> str:
