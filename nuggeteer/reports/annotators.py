@@ -13,10 +13,9 @@ from nuggeteer.fields import about
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
-from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.formatting import number, short_span
 from nuggeteer.reports.model import Count, Estimate, Number, Of, Part, copied, file_name
 from nuggeteer.reports.terminal import paragraph, plain, table
-from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
 
@@ -91,8 +90,12 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     for row in result.rows:
         style = "bold" if row.value is None else ""
         cells = ["all" if row.value is None else row.value, f"{row.snippets:,}", number(row.relevance.value)]
-        cells += [_short_interval(row.relevance), number(row.relevance_kappa.value), number(row.overlap.value)]
-        cells += [_short_interval(row.overlap), number(row.character_kappa.value)]
+        cells += [
+            short_span(*row.relevance[1:]),
+            number(row.relevance_kappa.value),
+            number(row.overlap.value),
+        ]
+        cells += [short_span(*row.overlap[1:]), number(row.character_kappa.value)]
         rows.append([plain(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     total = result.rows[-1]
@@ -121,14 +124,6 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
             out.print(Text.assemble(plain(f"{file}: ", "dim"), plain(_marked(own))))
     if listed and len(result.differing) > listed:
         paragraph(out, f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
-
-
-def _short_interval(estimate: CoefficientEstimate) -> str:
-    return (
-        UNDEFINED
-        if estimate.low is None or estimate.high is None
-        else f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
-    )
 
 
 def _marked(snippet: Snippet) -> str:

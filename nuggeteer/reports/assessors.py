@@ -11,11 +11,10 @@ from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports import judges
-from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
+from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
 from nuggeteer.reports.judges import JudgeOutput
 from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
-from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import AssessorAgreement, MachineAgreement, RaterAgreement
@@ -195,9 +194,9 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
             Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
             Text(number(agreement.kappa.value)),
             Text(number(agreement.alpha.value)),
-            Text(_of_alpha(agreement.alpha)),
+            Text(short_span(*agreement.alpha[1:], " to ")),
             Text(number(agreement.positive.value)),
-            Text(_short(agreement.positive)),
+            Text(short_span(*agreement.positive[1:])),
         ]
         for name, agreement in rows
     ]
@@ -213,27 +212,15 @@ def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
             plain(row.raters[0], "bold"),
             plain(named.get(row.raters[1], row.raters[1])),
             Text(number(row.precision.value)),
-            Text(_short(row.precision)),
+            Text(short_span(*row.precision[1:])),
             Text(number(row.recall.value)),
-            Text(_short(row.recall)),
+            Text(short_span(*row.recall[1:])),
             Text(number(row.positive.value)),
-            Text(_short(row.positive)),
+            Text(short_span(*row.positive[1:])),
         ]
         for row in rows
     ]
     out.print(table("Precision and recall of yes", columns, cells))
-
-
-def _short(estimate: CoefficientEstimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return UNDEFINED
-    return f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
-
-
-def _of_alpha(estimate: CoefficientEstimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return UNDEFINED
-    return f"{number(estimate.low, 2)} to {number(estimate.high, 2)}"
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:

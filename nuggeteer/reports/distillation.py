@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -13,10 +12,10 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.citations import CheckedCitations
-from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores, Range
+from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores
 from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
-from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
+from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number, short_span
 from nuggeteer.reports.model import Count, Ends, Notes, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, paragraph, paragraphs, plain, table
 
@@ -249,15 +248,11 @@ def _counts(out: Console, result: Distilled) -> None:
     for i, distiller in enumerate(result.distillation.distillers):
         row: list[str | Text] = [plain(distiller.distiller, "bold")]
         row += [distiller.kind or UNDEFINED] if kinds else []
-        row += [number(value, 2) for value in result.tables[i, :-1]] + [_large(result.tables[i, -1])]
+        row += [number(value, 2) for value in result.tables[i]]
         rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
     queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
     title = f"{counted(queries, 'query', 'queries')}, {counted(nugs, 'nug', 'nugs')}"
     out.print(table(title, columns, rows))
-
-
-def _large(value: float) -> str:
-    return UNDEFINED if math.isnan(value) else f"{value:,.2f}"
 
 
 def _prior(prior: Sequence[float]) -> tuple[str, str]:
@@ -280,14 +275,10 @@ def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: 
         for name in shown:
             cell = Text(number(float(scores.values[name][i])))
             if with_intervals:
-                cell.append(f"\n{_between(scores.intervals[name][i])}", "dim")
+                cell.append(f"\n{short_span(*(scores.intervals[name][i] or (None, None)))}", "dim")
             row.append(cell)
         rows.append(row)
     return table(title, columns, rows)
-
-
-def _between(interval: Range) -> str:
-    return UNDEFINED if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
 
 
 def _remarks(result: Distilled) -> Iterator[str]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
+from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, short_span
 from nuggeteer.reports.model import CalibrationBin, Count, Estimate, Number, Part
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
@@ -115,16 +115,10 @@ def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, Judge
     cells: list[list[str | Text]] = []
     for name, part in rows:
         values: list[CoefficientEstimate] = [getattr(part, column) for column in COLUMNS]
-        numbers = [f"{number(value.value)}\n{_interval(value)}" for value in values]
+        numbers = [f"{number(value.value)}\n{short_span(*value[1:]).removeprefix(UNDEFINED)}" for value in values]
         yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
         cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
     out.print(table(title, columns, cells))
-
-
-def _interval(value: CoefficientEstimate) -> str:
-    if value.low is None or value.high is None:
-        return ""
-    return f"{number(value.low, 2)}–{number(value.high, 2)}"
 
 
 def _calibration(judge: JudgeQuality) -> str:
