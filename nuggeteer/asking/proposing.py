@@ -214,7 +214,7 @@ class Proposing:
     def _take(self, text: Text, facts: list[tuple[str, Importance]], key: str) -> None:
         """Append the facts that are new."""
         call, identity = text.call, self._identity
-        has = content_words(text.call.text)
+        has, sentences = content_words(call.text), [call.text[start:end] for start, end in pieces(call.text)]
         extra = {"machine": True, "model": identity.model, "prompt": identity.prompt.name, "key": key}
         with self._lock:
             known = self._known.setdefault(call.question.qid, [])
@@ -225,13 +225,9 @@ class Proposing:
                 elif not own or len(own & has) < IN_TEXT * len(own):
                     self._result.unfounded += 1
                 else:
-                    passage = max(_sentences(call.text), key=lambda part: len(own & content_words(part)))
+                    passage = max(sentences, key=lambda part: len(own & content_words(part)))
                     proposal = Proposal(
                         call.question.qid, fact, importance, passage, call.run, text.docid, identity.judge, extra
                     )
                     self._result.proposals.append(propose(self._root, proposal))
                     known.append(own)
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in pieces(text)]

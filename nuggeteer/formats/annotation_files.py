@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 
 from nuggeteer.errors import NuggeteerError, Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, WrongField
-from nuggeteer.formats.annotation import HEADS, Extent, Snippet, type_name, wrong_spans
+from nuggeteer.formats.annotation import HEADS, Extent, Snippet, are_spans, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
 from nuggeteer.formats.brat import read_brat, write_brat
 from nuggeteer.formats.canonical import Layout
@@ -100,14 +100,10 @@ def _nuggets(value: Any) -> tuple[Extent, ...]:
 
 def _extent(value: Any) -> Extent:
     spans = value.get("spans") if isinstance(value, dict) else None
-    if not isinstance(spans, list) or not spans or not all(map(_is_span, spans)):
+    if not are_spans(spans):
         raise WrongField("has a nugget without spans", 'write {"spans": [[start, end], ...]} with whole numbers')
     kind = value.get("type")
     return Extent(tuple((start, end) for start, end in spans), None if kind is None else type_name(kind))
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value)
 
 
 def _snippet(text: str, nuggets: tuple[Extent, ...], **fields: Any) -> Snippet:

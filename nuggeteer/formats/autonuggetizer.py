@@ -30,12 +30,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from msgspec import structs
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.bundle import USED, Bundle, as_id, as_json, by_question, kept
+from nuggeteer.formats.bundle import USED, Bundle, are_texts, as_id, as_json, by_question, kept
 from nuggeteer.formats.nugget_lists import BETWEEN, NOT_ASSIGNED, places
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
@@ -63,7 +63,7 @@ def read_nuggets(path: Path) -> Bundle:
     bundle = Bundle()
     for number, line, raw in read_objects(path, bundle, ("qid", "query", "nuggets")):
         qid, listed = as_id(line.get("qid")), line.pop("nuggets", None)
-        if qid is None or not _are_nuggets(listed):
+        if qid is None or not are_texts(listed):
             bundle.not_understood(path, number, raw, "no qid, or no list of nuggets with texts")
         elif qid in bundle.questions:
             bundle.not_understood(path, number, raw, f"question {qid} occurs a second time")
@@ -120,7 +120,7 @@ def _answers(path: Path, bundle: Bundle) -> list[_Answer]:
     for number, line, raw in read_objects(path, bundle, ("qid", "run_id", "answer_text", "nuggets")):
         qid, run = as_id(line.get("qid")), as_id(line.get("run_id"))
         text, listed = line.pop("answer_text", None), line.pop("nuggets", None)
-        if qid is None or run is None or not isinstance(text, str) or not _are_nuggets(listed):
+        if qid is None or run is None or not isinstance(text, str) or not are_texts(listed):
             what = "no qid, no run_id, no answer_text, or no list of nuggets with texts"
             bundle.not_understood(path, number, raw, what)
         elif (run, qid) in answers:
@@ -192,10 +192,6 @@ def _rest(line: dict[str, Any], **recorded: Any) -> dict[str, Any]:
     """The keys of an object that our record does not hold, as the record's extra key."""
     rest = {key: value for key, value in line.items() if key not in recorded or recorded[key] != value}
     return {_AS_FOUND: rest} if rest else {}
-
-
-def _are_nuggets(value: Any) -> TypeGuard[Objects]:
-    return isinstance(value, list) and all(isinstance(n, dict) and isinstance(n.get("text"), str) for n in value)
 
 
 def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeGuard, TypeVar
 
 import orjson
 
@@ -131,6 +131,11 @@ def as_id(value: Any) -> str | None:
         return canonical.MANIFEST.parse({"run": str(value) if type(value) is int else value}).run
     except canonical.WrongLine:
         return None
+
+
+def are_texts(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether it is a list of objects that each have a `text`."""
+    return isinstance(value, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in value)
 
 
 def kept(record: Question | Nugget | Response | Judgement, key: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 
 from nuggeteer.errors import Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, WrongField
-from nuggeteer.formats.annotation import Snippet, Spans, wrong_spans
+from nuggeteer.formats.annotation import Snippet, Spans, are_spans, wrong_spans
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.jsonl import read_lines
 
@@ -113,13 +113,9 @@ def _located(value: Any) -> Sequence[Any] | str:
     """Stretches as offsets, or the words themselves, whose offsets `_judged` finds in the text."""
     if isinstance(value, str) and value.strip():
         return value
-    if isinstance(value, list) and value and all(_is_span(span) for span in value):
+    if are_spans(value):
         return tuple((start, end) for start, end in value)
     raise WrongField("is not a part of the text", 'write [[start, end], ...], or the words as they occur in "text"')
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value)
 
 
 def _judged(text: str, judged: Verdict, relevant: Any = (), **fields: Any) -> JudgedSnippet:

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
-from nuggeteer.formats.bundle import Bundle, as_id, by_question, kept
+from nuggeteer.formats.bundle import Bundle, are_texts, as_id, by_question, kept
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Question, Response, RunInfo
 
@@ -46,7 +46,7 @@ def read_answers(path: Path) -> Bundle:
         sentences = line.pop(where, None)
         about = line["metadata"] if isinstance(line.get("metadata"), dict) else line
         qid, run = as_id(about.get("topic_id", about.get("narrative_id"))), as_id(about.get("run_id"))
-        if qid is None or run is None or not _are_sentences(sentences):
+        if qid is None or run is None or not are_texts(sentences):
             what = "no run_id, no topic_id or narrative_id, or no answer with texts"
             bundle.not_understood(path, number, raw, what)
             continue
@@ -67,10 +67,6 @@ def read_answers(path: Path) -> Bundle:
             bundle.add_response(RunInfo(run), Response(qid, "", extra=whole))
     bundle.warn_of_empty_answers(path)
     return bundle
-
-
-def _are_sentences(value: Any) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(value, list) and all(isinstance(s, dict) and isinstance(s.get("text"), str) for s in value)
 
 
 def _cited(citations: Any, references: list[Any]) -> str | None:

@@ -154,7 +154,7 @@ def _scores(qids: Iterable[str], judged: Sequence[Nuggetized]) -> tuple[tuple[An
     for distiller in distillers:
         own = [answer for answer in answers if answer.distiller == distiller]
         means[distiller] = {
-            name: mean_interval(_defined([getattr(answer, name) for answer in own]), certain=True)
+            name: mean_interval(np.array([getattr(answer, name) for answer in own], dtype=float), certain=True)
             for name in ("precision", "recall")
         }
     return answers, means
@@ -173,10 +173,6 @@ def _cells(qids: Iterable[str], judged: Sequence[Nuggetized], by: Sequence[str])
         there = {snippet.qid for snippet, _ in own}
         asked = [qid for qid in qids if qid in there]
         yield AutomaticCell(values, len(own), len(asked), _scores(asked, own)[1])
-
-
-def _defined(values: Sequence[float | None]) -> Vector:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def _answers(qid: str, distillers: Sequence[str], judged: Sequence[Nuggetized]) -> list[Answer]:

@@ -201,7 +201,7 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
     """Each text, and each of its nuggets in double brackets."""
     for cut in found:
         name = cut.snippet.snippet if cut.snippet.qid is None else f"{cut.snippet.qid} {cut.snippet.snippet}"
-        out.print(Text.assemble(plain(name, "bold"), "  ", plain(_on_one_line(cut.snippet.text))))
+        out.print(Text.assemble(plain(name, "bold"), "  ", plain(" ".join(cut.snippet.text.split()))))
         rows = Table.grid(padding=(0, 1, 0, 0))
         for nugget in cut.found:
             rows.add_row(Text(f"  {nugget.type}", "cyan"), _marked(cut.snippet.text, nugget.spans))
@@ -213,10 +213,6 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
         plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{by_type and ': '}{by_type}")
     )
     out.print(plain(model, "dim"))
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _marked(text: str, spans: Spans) -> Text:
@@ -240,7 +236,8 @@ def draw_corrections(out: Console, result: Corrections) -> None:
         name = "overall" if counts.condition is None else ", ".join(value or "(none)" for value in counts.condition)
         row: list[str | Text] = [plain(name, "bold" if counts.condition is None else "")]
         row += [f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}"]
-        rows.append([*row, UNDEFINED if counts.difference is None else _too_few(counts.difference)])
+        few = UNDEFINED if counts.difference is None else percent(abs(counts.difference))
+        rows.append([*row, f"−{few}" if counts.difference is not None and counts.difference < 0 else few])
     out.print(table("", columns, rows))
     out.print()
     mean = result.mean
@@ -270,10 +267,6 @@ def _types(result: Corrections) -> Sheet:
         name = plain(one.type or "all", "" if one.type else "bold")
         rows.append([name, f"{one.corrected:,}", f"{one.automatic:,}", *(number(cell, 2) for cell in cells)])
     return table("", columns, rows)
-
-
-def _too_few(difference: float) -> str:
-    return f"−{percent(-difference)}" if difference < 0 else percent(difference)
 
 
 def draw_candidates(out: Console, found: Sequence[Candidate], model: str | None, file: str) -> None:

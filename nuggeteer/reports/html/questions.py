@@ -14,6 +14,8 @@ from nuggeteer.reports.formatting import expected_count, number, signed
 from nuggeteer.reports.html.evidence import status, turn
 from nuggeteer.reports.passages import beginning
 
+RANKS = {"vital": 0, "forbidden": 2}  # the vital nuggets come first, and what is forbidden last
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -75,7 +77,8 @@ class Questions:
     def _row(self, q: int) -> Row:
         question = self.key.questions[q]
         nuggets = range(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
-        cells = tuple(self._cell(i) for i in sorted(nuggets, key=lambda i: _rank(self.key.nuggets[i].importance)))
+        order = sorted(nuggets, key=lambda i: RANKS.get(self.key.nuggets[i].importance, 1))
+        cells = tuple(map(self._cell, order))
         return Row(
             q,
             question.qid,
@@ -122,11 +125,6 @@ class Questions:
         if nugget.importance in ("vital", "forbidden"):
             look += f" {nugget.importance}"
         return Cell(position, sign + mark, label + (f", {turned}" if turned else ""), f"{look} {turned}".strip())
-
-
-def _rank(importance: str) -> int:
-    """The vital nuggets come first, and what is forbidden last."""
-    return {"vital": 0, "forbidden": 2}.get(importance, 1)
 
 
 def _figure(name: str, written: str, value: float) -> Figure:

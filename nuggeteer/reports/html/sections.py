@@ -256,12 +256,8 @@ class JudgeNext:
             "importance": nugget.importance,
             "share": percent(round(1000 * suggestion.share), 1000),
             "pieces": excerpt(passage, SIZE),
-            "where": f"response {passage.rank}{_docid(passage.docid)}",
+            "where": f"response {passage.rank}{f', {passage.docid}' if passage.docid else ''}",
         }
-
-
-def _docid(docid: str | None) -> str:
-    return f", {docid}" if docid else ""
 
 
 class Guesses:

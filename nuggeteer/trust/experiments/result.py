@@ -89,12 +89,8 @@ def average(results: Sequence[Result]) -> Averaged:
 
 def _comparable(tables: Sequence[Table]) -> bool:
     """Whether the tables have the same rows: the same first column, unless it holds numbers."""
-    labels = {(table.columns, tuple(_label(row) for row in table.rows)) for table in tables}
+    labels = {(t.columns, tuple(row[0] if isinstance(row[0], str) else None for row in t.rows)) for t in tables}
     return len(labels) == 1
-
-
-def _label(row: tuple[Cell, ...]) -> str | None:
-    return row[0] if isinstance(row[0], str) else None
 
 
 def _mean(cells: Sequence[Cell]) -> Cell:
