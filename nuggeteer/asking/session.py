@@ -25,6 +25,7 @@ from nuggeteer.errors import NuggeteerError
 from nuggeteer.settings import JudgeSettings
 
 IN_A_ROW: Final = 5  # calls that fail one after the other end a session
+LOOK: Final = 0.1  # seconds between two looks at how far the workers have come
 GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
 
 
@@ -61,6 +62,32 @@ class Asked:
         self.labels.update(later.labels)
         self.failed += later.failed
         self.left, self.stopped = later.left, later.stopped or self.stopped
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls that would be made and what they are likely to take. `known` nuggets have a verdict of this judge."""
+
+    calls: int
+    nuggets: int
+    known: int
+    input_tokens: int
+    output_tokens: int
+    price: float
+
+
+def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
+    """Of the calls, those that the store has no answer for."""
+    count = nuggets = known = sent = replied = 0
+    for call in calls:
+        pending = call.only(store.is_open)
+        known += len(call.nuggets) - len(pending.nuggets)
+        if pending.nuggets:
+            count += 1
+            nuggets += len(pending.nuggets)
+            tokens = estimated_tokens(pending.size(prompt), len(pending.nuggets))
+            sent, replied = sent + tokens[0], replied + tokens[1]
+    return Estimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))
 
 
 Progress = Callable[[int, int, float], None]  # nuggets done, of how many, and the price so far
@@ -229,9 +256,6 @@ def _server_said(reply: Reply) -> dict[str, Any]:
     return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}
 
 
-LOOK: Final = 0.1  # seconds between two looks at how far the workers have come
-
-
 class Workers:
     """So many threads, each of which does `work` once. It must return soon after `stop` is set, and must not begin
     anything then. An error in one of them sets `stop`, too."""
@@ -283,29 +307,3 @@ class Workers:
         finally:
             self._ended.add(threading.current_thread())
             self._one_ended.set()
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Calls that would be made and what they are likely to take. `known` nuggets have a verdict of this judge."""
-
-    calls: int
-    nuggets: int
-    known: int
-    input_tokens: int
-    output_tokens: int
-    price: float
-
-
-def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
-    """Of the calls, those that the store has no answer for."""
-    count = nuggets = known = sent = replied = 0
-    for call in calls:
-        pending = call.only(store.is_open)
-        known += len(call.nuggets) - len(pending.nuggets)
-        if pending.nuggets:
-            count += 1
-            nuggets += len(pending.nuggets)
-            tokens = estimated_tokens(pending.size(prompt), len(pending.nuggets))
-            sent, replied = sent + tokens[0], replied + tokens[1]
-    return Estimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))
