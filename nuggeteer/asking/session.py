@@ -171,33 +171,27 @@ class Session:
             labels, reply = self._sender.ask(call, spending)
         except Malformed as wrong:
             what, reply = str(wrong), wrong.reply
-            store.write(
-                [],
-                store.call_line(
-                    call, "malformed", spending.cost, spending.requests, what, reply.content, **_server_said(reply)
-                ),
-            )
+            store.keep(call, "malformed", spending, what, reply.content, **server_said(reply))
             self._split(call, what)
             self._count_in_a_row(False)
         except Refused as refusal:
-            store.write([], store.call_line(call, "failed", spending.cost, spending.requests, str(refusal)))
+            store.keep(call, "failed", spending, str(refusal))
             self._give_up(call, str(refusal))
             self._count_in_a_row(True)
         except Unavailable as missing:
-            store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, str(missing)))
+            store.keep(call, "unavailable", spending, str(missing))
             self._give_up(call, str(missing))
             self._count_in_a_row(True)
         except Stopped:
             if spending.requests:
-                store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, "stopped"))
+                store.keep(call, "unavailable", spending, "stopped")
             self._put(call)
             raise
         else:
             self._check_model(call, reply, spending)
             lines = store.verdict_lines(call, labels, reply.model, reply.fingerprint)
-            said = {**_server_said(reply), "fingerprint": reply.fingerprint}
-            line = store.call_line(call, "answered", spending.cost, spending.requests, labels=labels, **said)
-            store.write(lines, line)
+            said = {**server_said(reply), "fingerprint": reply.fingerprint}
+            store.keep(call, "answered", spending, labels=labels, lines=lines, **said)
             with self._lock:
                 self._asked.calls += 1
                 self._asked.labels.update(label.label for label in labels)
@@ -212,10 +206,7 @@ class Session:
                 self._store.served = earlier or model
                 return
         what = f"the endpoint now answers as the model {model!r:.80}, and the verdicts so far are of {earlier!r:.80}"
-        line = self._store.call_line(
-            call, "unavailable", spending.cost, spending.requests, what, reply.content, served=model
-        )
-        self._store.write([], line)
+        self._store.keep(call, "unavailable", spending, what, reply.content, served=model)
         self._put(call)
         remedy = (
             "that is another judge: give it a section [judge.NAME] of its own, with revision set if model is the same"
@@ -228,7 +219,7 @@ class Session:
             for half in reversed(call.halves()):
                 self._put(half)
             return
-        self._store.write([], self._store.call_line(call, "failed", 0.0, 0, reason))
+        self._store.keep(call, "failed", Spending(), reason)
         self._give_up(call, reason)
 
     def _give_up(self, call: Call, reason: str) -> None:
@@ -252,7 +243,7 @@ class Session:
                 self._sender.stop.set()
 
 
-def _server_said(reply: Reply) -> dict[str, Any]:
+def server_said(reply: Reply) -> dict[str, Any]:
     return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}
 
 

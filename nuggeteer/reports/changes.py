@@ -39,6 +39,7 @@ from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
     Basis,
+    Contradicted,
     Count,
     Decision,
     GateResult,
@@ -88,9 +89,7 @@ class SightedNugget(Part, kw_only=True):
         about("[start, end) in characters (code points) of `text`: the words that speak for the nugget."),
     ]
     explanation: Annotated[ExplainedGuess | None, about("null if the nugget is known, or if the matcher does not say.")]
-    contradicted: (
-        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
-    ) = UNSET
+    contradicted: Contradicted | UnsetType = UNSET
 
 
 class ChangedNugget(NuggetId, kw_only=True):

@@ -31,6 +31,7 @@ from nuggeteer.reports.formatting import (
 from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
+    Contradicted,
     Count,
     Interval,
     Notes,
@@ -96,9 +97,7 @@ class ScoredNugget(Part, kw_only=True):
         | UnsetType
     ) = UNSET
     source: Source
-    contradicted: (
-        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
-    ) = UNSET
+    contradicted: Contradicted | UnsetType = UNSET
     rank: Annotated[Count | None, about("Of the response that gets the credit; null if the nugget was not found.")]
     score: Annotated[Number, about("The best match score.")]
     threshold: Annotated[Number, about("What decides it; null where nothing is guessed.")]
