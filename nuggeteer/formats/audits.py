@@ -14,13 +14,13 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Literal
 
 import orjson
-from msgspec import Meta, Struct, convert
-from msgspec.structs import asdict
+from msgspec import Meta, convert
 
 from nuggeteer.errors import InputError, Problem, fail
 from nuggeteer.fields import Share
@@ -30,7 +30,8 @@ By = Literal["nugget", "answer"]
 Natural = Annotated[int, Meta(ge=0)]
 
 
-class Head(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class Head:
     """What the sample was drawn from, when, and for which measure.
 
     `expected` has what the guesses said about each measure then: (value, low, high), the ends of its judging part.
@@ -49,7 +50,8 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
     by: By = "nugget"  # the first audits had no other
 
 
-class Unit(Struct, frozen=True):
+@dataclass(frozen=True)
+class Unit:
     """A nugget that could be drawn, with the guessed probability that the answer has it, and the size in the draw, its
     own or its answer's."""
 
@@ -93,7 +95,8 @@ def read_audit(path: Path) -> tuple[Head, list[Unit]]:
     try:
         digest = rows[0].pop("digest")
         head, units = convert(rows[0], Head), convert(rows[1:], list[Unit])
-        whole = digest == _digest(orjson.dumps(row) for row in rows[1:])
+        known = rows[0].keys() <= {field.name for field in fields(Head)}
+        whole = known and digest == _digest(orjson.dumps(row) for row in rows[1:])
     except (KeyError, ValueError, IndexError):
         whole = False
     if not whole:
