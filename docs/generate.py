@@ -46,12 +46,11 @@ from nuggeteer.reports import (
     plan,
     problems,
     scores,
-    sheet,
-    site,
     suggestions,
 )
 from nuggeteer.reports import changes as diff
 from nuggeteer.reports import thresholds as model_comparison
+from nuggeteer.reports.html import sheet, site
 from nuggeteer.reports.model import Part, hints_of, spread_fields
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS

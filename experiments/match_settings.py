@@ -24,7 +24,7 @@ from nuggeteer.records import Bools, Vector, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.settings import Match
 from nuggeteer.text import normalised
-from nuggeteer.trust.quality import average_precision
+from nuggeteer.trust.reliability import average_precision
 
 
 def best_f1(truth: Bools, scores: Vector) -> tuple[float, float]:

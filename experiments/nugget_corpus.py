@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nuggeteer.formats.annotation import Extent
 from nuggeteer.formats.annotation_files import read_snippets
-from nuggeteer.gale.boundaries import Found, by_type
+from nuggeteer.gale.automatic import TypeCounts, by_type
 from nuggeteer.gale.nuggetizer import Nuggetizer
 
 HERE = Path(__file__).parent
@@ -25,7 +25,7 @@ SETS = {
 }
 
 
-def counted(name: str, nuggetizer: Nuggetizer) -> list[Found]:
+def counted(name: str, nuggetizer: Nuggetizer) -> list[TypeCounts]:
     """The nuggets of one set, by type."""
     snippets = read_snippets(CORPUS / f"{name}.jsonl", [])
     found = nuggetizer.all(snippet.text for snippet in snippets)
@@ -35,7 +35,7 @@ def counted(name: str, nuggetizer: Nuggetizer) -> list[Found]:
     )
 
 
-def row(before: Found, now: Found) -> str:
+def row(before: TypeCounts, now: TypeCounts) -> str:
     cells = [
         measure(near) for one in (before, now) for near in (False, True) for measure in (one.precision, one.recall)
     ]
@@ -56,14 +56,14 @@ def page(nuggetizer: Nuggetizer) -> str:
         "been mended by `varied` once; of unseen, those that had been mended twice.",
     ]
     for name, about in SETS.items():
-        before = {one["type"]: Found(**one) for one in recorded[name]}
+        before = {one["type"]: TypeCounts(**one) for one in recorded[name]}
         lines += ["", f"## {name}: {about}", ""]
         measures = ("P", "R", "near P", "near R")
         heads = [f"{measure} {when}" for when in ("before", "now") for measure in measures]
         lines.append(f"| type | nuggets | {' | '.join(heads)} |")
         lines.append("|" + "---|" * 10)
         now = counted(name, nuggetizer)
-        lines += [row(before.get(one.type, Found(one.type, one.corrected, 0, 0, 0)), one) for one in now]
+        lines += [row(before.get(one.type, TypeCounts(one.type, one.corrected, 0, 0, 0)), one) for one in now]
         total, was = now[-1], before[None]
         lines += [
             "",

@@ -57,6 +57,12 @@ def fail(file: object, what: str, remedy: str, line: int | None = None) -> Input
     return InputError([Problem(str(file), line, what, remedy)])
 
 
+def stop_at_errors(problems: Sequence[Problem]) -> None:
+    """Raise the error that has all problems, unless they are only warnings."""
+    if any(problem.severity == "error" for problem in problems):
+        raise InputError(problems)
+
+
 def by_kind(problems: Sequence[Problem]) -> list[list[Problem]]:
     """The problems of each file that differ only in quoted names and numbers, together."""
     kinds: dict[tuple[str, str, str], list[Problem]] = {}

@@ -19,9 +19,8 @@ from nuggeteer.asking.client import Refused, Unavailable
 from nuggeteer.asking.prompts import Prompt, own_prompt
 from nuggeteer.asking.replies import WrongShape, objects
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
-from nuggeteer.asking.session import Progress
+from nuggeteer.asking.session import Progress, Workers, server_said
 from nuggeteer.asking.store import VerdictStore
-from nuggeteer.asking.workers import Workers
 from nuggeteer.collection.proposals import Proposal, content_words, known_proposals, propose, repeats
 from nuggeteer.formats.append import append_bytes
 from nuggeteer.formats.sentences import pieces
@@ -175,26 +174,16 @@ class Proposing:
         try:
             reply = self._sender.reply(messages, SCHEMA, spending)
         except (Malformed, Refused, Unavailable) as failure:
-            outcome: Literal["malformed", "unavailable"] = (
-                "malformed" if isinstance(failure, Malformed) else "unavailable"
-            )
-            store.write([], store.call_line(call, outcome, spending.cost, spending.requests, str(failure)))
+            store.keep(call, "malformed" if isinstance(failure, Malformed) else "unavailable", spending, str(failure))
             self._fail(call, str(failure))
             return
         try:
             facts = read_facts(reply.content)
         except WrongShape as wrong:
-            line = store.call_line(call, "malformed", spending.cost, spending.requests, str(wrong), reply.content)
-            store.write([], line)
+            store.keep(call, "malformed", spending, str(wrong), reply.content)
             self._fail(call, str(wrong))
             return
-        said: dict[str, Any] = {
-            "input_tokens": reply.input_tokens,
-            "output_tokens": reply.output_tokens,
-            "served": reply.model,
-        }
-        line = store.call_line(call, "answered", spending.cost, spending.requests, reply=reply.content, **said)
-        store.write([], line)
+        store.keep(call, "answered", spending, reply=reply.content, **server_said(reply))
         with self._lock:
             self._result.texts += 1
         self._take(text, facts, key)
@@ -215,7 +204,7 @@ class Proposing:
     def _take(self, text: Text, facts: list[tuple[str, Importance]], key: str) -> None:
         """Append the facts that are new."""
         call, identity = text.call, self._identity
-        has = content_words(text.call.text)
+        has, sentences = content_words(call.text), [call.text[start:end] for start, end in pieces(call.text)]
         extra = {"machine": True, "model": identity.model, "prompt": identity.prompt.name, "key": key}
         with self._lock:
             known = self._known.setdefault(call.question.qid, [])
@@ -226,13 +215,9 @@ class Proposing:
                 elif not own or len(own & has) < IN_TEXT * len(own):
                     self._result.unfounded += 1
                 else:
-                    passage = max(_sentences(call.text), key=lambda part: len(own & content_words(part)))
+                    passage = max(sentences, key=lambda part: len(own & content_words(part)))
                     proposal = Proposal(
                         call.question.qid, fact, importance, passage, call.run, text.docid, identity.judge, extra
                     )
                     self._result.proposals.append(propose(self._root, proposal))
                     known.append(own)
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in pieces(text)]

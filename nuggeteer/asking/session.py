@@ -1,4 +1,5 @@
 """A session: workers ask one judge about a list of calls, and every reply is on the disk before the next is asked for.
+What that would cost is estimated before anything is sent.
 
 A reply of a wrong shape is asked for again in halves, down to single nuggets. What still fails is listed. It is never
 guessed and never counted as a no.
@@ -14,14 +15,17 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nuggeteer.asking.budget import Price, estimated_tokens
 from nuggeteer.asking.calls import Call
 from nuggeteer.asking.client import Refused, Reply, Unavailable
+from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
 from nuggeteer.asking.store import VerdictStore
-from nuggeteer.asking.workers import Workers
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.settings import JudgeSettings
 
 IN_A_ROW: Final = 5  # calls that fail one after the other end a session
+LOOK: Final = 0.1  # seconds between two looks at how far the workers have come
 GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
 
 
@@ -58,6 +62,32 @@ class Asked:
         self.labels.update(later.labels)
         self.failed += later.failed
         self.left, self.stopped = later.left, later.stopped or self.stopped
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls that would be made and what they are likely to take. `known` nuggets have a verdict of this judge."""
+
+    calls: int
+    nuggets: int
+    known: int
+    input_tokens: int
+    output_tokens: int
+    price: float
+
+
+def estimate(calls: Iterable[Call], store: VerdictStore, judge: JudgeSettings, prompt: Prompt) -> Estimate:
+    """Of the calls, those that the store has no answer for."""
+    count = nuggets = known = sent = replied = 0
+    for call in calls:
+        pending = call.only(store.is_open)
+        known += len(call.nuggets) - len(pending.nuggets)
+        if pending.nuggets:
+            count += 1
+            nuggets += len(pending.nuggets)
+            tokens = estimated_tokens(pending.size(prompt), len(pending.nuggets))
+            sent, replied = sent + tokens[0], replied + tokens[1]
+    return Estimate(count, nuggets, known, sent, replied, Price.of(judge)(sent, replied))
 
 
 Progress = Callable[[int, int, float], None]  # nuggets done, of how many, and the price so far
@@ -141,33 +171,27 @@ class Session:
             labels, reply = self._sender.ask(call, spending)
         except Malformed as wrong:
             what, reply = str(wrong), wrong.reply
-            store.write(
-                [],
-                store.call_line(
-                    call, "malformed", spending.cost, spending.requests, what, reply.content, **_server_said(reply)
-                ),
-            )
+            store.keep(call, "malformed", spending, what, reply.content, **server_said(reply))
             self._split(call, what)
             self._count_in_a_row(False)
         except Refused as refusal:
-            store.write([], store.call_line(call, "failed", spending.cost, spending.requests, str(refusal)))
+            store.keep(call, "failed", spending, str(refusal))
             self._give_up(call, str(refusal))
             self._count_in_a_row(True)
         except Unavailable as missing:
-            store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, str(missing)))
+            store.keep(call, "unavailable", spending, str(missing))
             self._give_up(call, str(missing))
             self._count_in_a_row(True)
         except Stopped:
             if spending.requests:
-                store.write([], store.call_line(call, "unavailable", spending.cost, spending.requests, "stopped"))
+                store.keep(call, "unavailable", spending, "stopped")
             self._put(call)
             raise
         else:
             self._check_model(call, reply, spending)
             lines = store.verdict_lines(call, labels, reply.model, reply.fingerprint)
-            said = {**_server_said(reply), "fingerprint": reply.fingerprint}
-            line = store.call_line(call, "answered", spending.cost, spending.requests, labels=labels, **said)
-            store.write(lines, line)
+            said = {**server_said(reply), "fingerprint": reply.fingerprint}
+            store.keep(call, "answered", spending, labels=labels, lines=lines, **said)
             with self._lock:
                 self._asked.calls += 1
                 self._asked.labels.update(label.label for label in labels)
@@ -182,10 +206,7 @@ class Session:
                 self._store.served = earlier or model
                 return
         what = f"the endpoint now answers as the model {model!r:.80}, and the verdicts so far are of {earlier!r:.80}"
-        line = self._store.call_line(
-            call, "unavailable", spending.cost, spending.requests, what, reply.content, served=model
-        )
-        self._store.write([], line)
+        self._store.keep(call, "unavailable", spending, what, reply.content, served=model)
         self._put(call)
         remedy = (
             "that is another judge: give it a section [judge.NAME] of its own, with revision set if model is the same"
@@ -198,7 +219,7 @@ class Session:
             for half in reversed(call.halves()):
                 self._put(half)
             return
-        self._store.write([], self._store.call_line(call, "failed", 0.0, 0, reason))
+        self._store.keep(call, "failed", Spending(), reason)
         self._give_up(call, reason)
 
     def _give_up(self, call: Call, reason: str) -> None:
@@ -222,5 +243,58 @@ class Session:
                 self._sender.stop.set()
 
 
-def _server_said(reply: Reply) -> dict[str, Any]:
+def server_said(reply: Reply) -> dict[str, Any]:
     return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}
+
+
+class Workers:
+    """So many threads, each of which does `work` once. It must return soon after `stop` is set, and must not begin
+    anything then. An error in one of them sets `stop`, too."""
+
+    def __init__(self, count: int, work: Callable[[], None], stop: threading.Event) -> None:
+        self._work, self._stop, self._one_ended = work, stop, threading.Event()
+        self._threads = [threading.Thread(target=self._perform, daemon=True) for _ in range(count)]
+        self._ended: set[threading.Thread] = set()
+        self._errors: list[BaseException] = []
+
+    def run(self, watch: Callable[[], None]) -> None:
+        """Returns when all have ended, or raises the first error. `watch` is called now and then meanwhile.
+
+        A `KeyboardInterrupt` waits for the replies that are on their way, which are paid for, and then goes on. The
+        second time, nothing is waited for."""
+        interrupted: KeyboardInterrupt | None = None
+        left = iter(self._threads)
+        while True:
+            try:
+                for thread in left:
+                    thread.start()
+                while self._are_at_work():
+                    watch()
+                    self._one_ended.wait(LOOK)
+                    self._one_ended.clear()
+                break
+            except KeyboardInterrupt as error:
+                if interrupted:
+                    raise
+                interrupted, left = error, iter(())
+                self._stop.set()
+        if interrupted:
+            raise interrupted
+        if self._errors:
+            raise self._errors[0]
+
+    def _are_at_work(self) -> bool:
+        """Neither Thread.join nor is_alive says so: where one is interrupted, it may take a thread that is running for
+        dead (CPython's issue 90882). A thread that an interrupt has kept from starting has no number yet; if it starts
+        all the same, it finds `stop` set."""
+        return any(thread.ident is not None and thread not in self._ended for thread in self._threads)
+
+    def _perform(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._errors.append(error)
+            self._stop.set()
+        finally:
+            self._ended.add(threading.current_thread())
+            self._one_ended.set()

@@ -34,6 +34,7 @@ import orjson
 
 from nuggeteer.asking.calls import Call, Identity
 from nuggeteer.asking.replies import LABELS, LONGEST_REPLY, Label
+from nuggeteer.asking.sender import Spending
 from nuggeteer.collection.ledger import assessor_name, merge_by_union
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
 from nuggeteer.formats.append import append_bytes, flush, torn
@@ -120,6 +121,21 @@ class VerdictStore:
             self._append(self.calls_path, orjson.dumps(call, option=orjson.OPT_APPEND_NEWLINE), flush=not lines)
         if lines:
             self._write_verdicts(lines)
+
+    def keep(
+        self,
+        call: Call,
+        outcome: Outcome,
+        spending: Spending,
+        reason: str = "",
+        reply: str = "",
+        labels: Sequence[Label] = (),
+        lines: Sequence[dict[str, Any]] = (),
+        **more: Any,
+    ) -> None:
+        """Write how a call ended and what it took, with the `lines` of its verdicts."""
+        took = spending.cost, spending.requests
+        self.write(list(lines), self.call_line(call, outcome, *took, reason, reply, labels, **more))
 
     def recover(self, call: Call) -> None:
         """Write the verdicts of which only the call was written."""

@@ -55,10 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="make one annotation of two: keep what both marked, ask where they differ, and write NEW",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--collection", "--json", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:

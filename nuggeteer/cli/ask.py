@@ -36,9 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--against", metavar="OLD", help="ask where a verdict says most about the difference from this run"
     )
-    where.add_argument(
-        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
-    )
+    options.add(where, "--measure")
     where.add_argument(
         "--width", type=options.width, metavar="W", help="stop when guesses alone make the interval no wider than W"
     )
@@ -60,20 +58,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--max-cost", type=options.amount, metavar="X", help="spend at most X, by the prices in the settings"
     )
     limits.add_argument("--minutes", type=options.amount, metavar="M", help="send nothing after M minutes")
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
+    options.add(parser, "--collection", "--json", "--seed")
 
 
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.asking.budget import Budget
     from nuggeteer.asking.calls import Identity, every_call
     from nuggeteer.asking.client import Client
-    from nuggeteer.asking.estimate import estimate
     from nuggeteer.asking.narrowing import AskingPlan, AskingSubject, narrow
     from nuggeteer.asking.prompts import find_prompt
     from nuggeteer.asking.sender import Sender
-    from nuggeteer.asking.session import Asked, Session
+    from nuggeteer.asking.session import Asked, Session, estimate
     from nuggeteer.asking.store import VerdictStore
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import asked as report

@@ -14,8 +14,7 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.collection(parser)
-    options.report(parser)
+    options.add(parser, "--collection", "--json")
 
 
 def run(args: argparse.Namespace) -> int:

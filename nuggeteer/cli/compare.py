@@ -27,13 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also slice by the questions' kind or target, or the nuggets' tag; differences are from the first RUN",
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page with scatter plots")
-    options.allow_empty(parser)
-    options.model(parser)
-    options.collection(parser)
-    options.report(parser)
-    options.signature(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--allow-empty", "--model", "--collection", "--json", "--signature", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -66,8 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of TREC's runs: those whose tags begin with the same letters (lcc05a, lcc05b) are one group",
     )
-    options.collection(parser)
-    options.report(parser)
+    options.add(parser, "--collection", "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -33,11 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure", metavar="NAME", help="compare runs by this score, such as f3 (default: recall by weight)"
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
-    options.cluster(parser)
+    options.add(parser, "--collection", "--json", "--seed", "--jobs", "--backend", "--scheduler")
 
 
 def run(args: argparse.Namespace) -> int:

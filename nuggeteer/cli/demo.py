@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
     from nuggeteer.reports import changes, html, scores
-    from nuggeteer.reports.terminal import console, plain
+    from nuggeteer.reports.terminal import console, paragraph, plain
     from nuggeteer.scoring.scorer import Scorer
 
     folder: Path = args.folder
@@ -72,8 +72,7 @@ def run(args: argparse.Namespace) -> int:
     changes.draw_briefly(out, diff_matched_runs(scorer, *matched_runs[-2:]))
     page = folder / "report.html"
     html.write(page, brief(collection, new, old))
-    out.print()
-    out.print(plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
+    paragraph(out, plain(f"All of this on one page, for a browser: {page}"), soft_wrap=True)
     out.print(Text("\nNext, try:", "bold"))
     for command, what in (
         *(() if fresh else ((morning, "the morning in one command: the score, the change, a decision"),)),

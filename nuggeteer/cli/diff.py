@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from math import inf
 
 from nuggeteer.cli import options, output
 
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     gates = parser.add_argument_group("gates; the exit code is 1 if one fails")
     gates.add_argument(
         "--fail-if-worse",
-        type=amount,
+        type=options.number(float, lambda value: 0 <= value < inf, "is not a number from 0 up"),
         metavar="X",
         help="fail if NEW is surely worse by more than X on these questions ([nightly] about)",
     )
@@ -36,41 +36,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     gates.add_argument(
         "--sure",
-        type=share,
+        type=options.number(float, lambda value: 0 <= value <= 1, "does not lie between 0 and 1"),
         metavar="P",
         help="with --max-lost-vital: count only losses with at least this probability (default: 0.95)",
     )
-    options.allow_empty(parser)
-    options.model(parser)
-    options.collection(parser)
-    options.report(parser)
-    options.signature(parser)
-    parser.add_argument(
-        "--markdown", metavar="FILE", help="write a summary in GitHub's Markdown to FILE, or with - to standard output"
+    options.add(
+        parser,
+        "--allow-empty",
+        "--model",
+        "--collection",
+        "--json",
+        "--signature",
+        "--markdown",
+        "--junit",
+        "--seed",
+        "--jobs",
     )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write gates and vital nuggets lost as JUnit XML")
-    options.seed(parser)
-    options.jobs(parser)
-
-
-def amount(text: str) -> float:
-    """A number from 0 up."""
-    return _number(text, float("inf"), "is not a number from 0 up")
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    return _number(text, 1.0, "does not lie between 0 and 1")
-
-
-def _number(text: str, most: float, wrong: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= most or value == float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:

@@ -74,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="check citations against the documents: a folder of DOCID.txt, or .jsonl with docid and text",
     )
-    options.report(parser)
+    options.add(parser, "--json")
 
 
 def prior(text: str) -> tuple[float, ...]:
@@ -94,8 +94,7 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError, fail
     from nuggeteer.formats.annotation_files import is_annotation
     from nuggeteer.formats.distillation import read_distillation, write_distillation
-    from nuggeteer.formats.documents import read_documents
-    from nuggeteer.gale.citations import check_citations
+    from nuggeteer.gale.citations import check_citations, read_documents
     from nuggeteer.gale.distillation import EXAMPLE, PRIOR, by_conditions, distill
     from nuggeteer.gale.nugs import accept, propose
     from nuggeteer.reports import distillation

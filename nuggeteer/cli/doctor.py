@@ -21,8 +21,7 @@ exit code:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="any file, or a collection's folder")
-    options.collection(parser)
-    options.report(parser)
+    options.add(parser, "--collection", "--json")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -38,10 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a collection's folder; of several, such as the years of a track, each and their mean (default: the "
         "nearest folder upwards with a nuggets.jsonl)",
     )
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
-    options.cluster(parser)
+    options.add(parser, "--json", "--seed", "--jobs", "--backend", "--scheduler")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.names import find_collection
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.reports import experiment
-    from nuggeteer.trust.experiments.average import average
     from nuggeteer.trust.experiments.definition import find_definition, papers_definitions
     from nuggeteer.trust.experiments.kinds import run_experiment
+    from nuggeteer.trust.experiments.result import average
 
     if args.list:
         output.show_with(args, experiment.list_as_json, experiment.draw_list, papers_definitions().values())

@@ -37,10 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rescore", action="store_true", help="first score the stored builds again with what is known today"
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--collection", "--json", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from nuggeteer.errors import InputError, NuggeteerError, Problem
+    from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
     from nuggeteer.formats.settings import wrong_setting
     from nuggeteer.matching.idf import read_documents, write_table
     from nuggeteer.settings import Match
@@ -49,8 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
     def documents() -> Iterator[str]:
         yield from read_documents(args.files, problems)
-        if any(problem.severity == "error" for problem in problems):
-            raise InputError(problems)
+        stop_at_errors(problems)
 
     count, words = write_table(args.out, documents(), args.language)
     output.warn(problems)

@@ -35,9 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         help="read the answers that say most about the difference from this run or recorded build",
     )
-    parser.add_argument(
-        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
-    )
+    options.add(parser, "--measure")
     parser.add_argument("--question", metavar="QID", help="judge this question only")
     parser.add_argument("--nugget", metavar="ID", help="judge nuggets with this id only")
     parser.add_argument(
@@ -110,9 +108,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --import: score by these verdicts of a machine as if people had given them",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
+    options.add(parser, "--collection", "--json", "--seed")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -150,18 +146,8 @@ def _fitting(args: argparse.Namespace, what: str, *fits: str) -> argparse.Namesp
     from nuggeteer.errors import NuggeteerError
 
     names = (
-        "run",
-        "against",
-        "measure",
-        "question",
-        "nugget",
-        "assessor",
-        "minutes",
-        "width",
-        "pairs",
-        "plain",
-        "page",
-        "count",
+        *("run", "against", "measure", "question", "nugget", "assessor", "minutes", "width", "pairs", "plain"),
+        *("page", "count"),
     )
     for name in names:
         if name not in fits and getattr(args, name):
@@ -195,7 +181,6 @@ def _import(args: argparse.Namespace) -> int:
 def _page(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.judging.cards import Filter
-    from nuggeteer.reports import sheet as report
     from nuggeteer.reports.html import sheet
 
     if args.list is not None or args.plan is not None:
@@ -210,7 +195,7 @@ def _page(args: argparse.Namespace) -> int:
     if not made.asked:
         raise NuggeteerError(f"{state.title}: there is nothing left to ask; no page was written")
     sheet.write(args.page, made)
-    output.show(args, report, made, args.page)
+    output.show(args, sheet, made, args.page)
     return 0
 
 

@@ -15,7 +15,7 @@ EXAMPLES = """\
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.collection(parser)
+    options.add(parser, "--collection")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -26,19 +26,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "(default: the build of the same system that was recorded before)",
     )
     parser.add_argument("--label", metavar="TEXT", help="what to record the build under: a commit, a date")
-    parser.add_argument(
-        "--markdown", metavar="FILE", help="write a summary in GitHub's Markdown to FILE, or with - to standard output"
-    )
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write gates and vital nuggets lost as JUnit XML")
+    options.add(parser, "--markdown", "--junit")
     parser.add_argument(
         "--site", type=Path, metavar="DIR", help="write the pages of nuggeteer report --site, whatever the decision"
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page of nuggeteer report")
-    options.allow_empty(parser)
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--allow-empty", "--collection", "--json", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:

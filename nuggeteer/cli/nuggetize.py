@@ -64,8 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--propose", type=Path, metavar="FILE", help="write nuggets proposed from good answers, for a human to edit"
     )
     parser.add_argument("--question", metavar="QID", help="with --propose: the question that the texts answer")
-    options.collection(parser)
-    options.report(parser)
+    options.add(parser, "--collection", "--json")
 
 
 def run(args: argparse.Namespace) -> int:

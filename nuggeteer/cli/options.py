@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from math import inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,46 +18,62 @@ if TYPE_CHECKING:
 CONDITIONS = ("language", "medium", "structure")  # of texts
 
 
-def collection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--collection",
-        type=Path,
-        metavar="DIR",
-        help="the collection's folder (default: the nearest folder upwards with a nuggets.jsonl)",
-    )
+def number(kind: type, good: Callable[[float], bool], wrong: str) -> Callable[[str], Any]:
+    """Reads a number of this kind, if it is a good one."""
+
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = nan
+        if not good(value):
+            raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
+        return value
+
+    return read
 
 
-def allow_empty(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--allow-empty", action="store_true", help="score a run even if it answers nothing (default: an error)"
-    )
+natural = number(int, lambda value: value >= 0, "is not a whole number from 0 up")
+positive = number(int, lambda value: value >= 1, "is not a whole number from 1 up")
+width = number(float, lambda value: 0 < value < 2, "is not a width: give a number above 0 and below 2")
+amount = number(float, lambda value: 0 < value < inf, "is not a number above 0")
 
 
-def report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the results as JSON to FILE, or with - to standard output"
-    )
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "--collection": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "the collection's folder (default: the nearest folder upwards with a nuggets.jsonl)",
+    },
+    "--allow-empty": {"action": "store_true", "help": "score a run even if it answers nothing (default: an error)"},
+    "--model": {
+        "metavar": "NAME",
+        "dest": "deciding_model",
+        "help": "use this threshold model instead of the one in nuggeteer.toml; package.module:make runs code of yours",
+    },
+    "--measure": {"metavar": "NAME", "help": "the score whose interval to narrow (default: f3; rubric for a rubric)"},
+    "--json": {"metavar": "FILE", "help": "write the results as JSON to FILE, or with - to standard output"},
+    "--signature": {"action": "store_true", "help": "print also what the scores depend on, in one line"},
+    "--markdown": {
+        "metavar": "FILE",
+        "help": "write a summary in GitHub's Markdown to FILE, or with - to standard output",
+    },
+    "--junit": {"type": Path, "metavar": "FILE", "help": "write gates and vital nuggets lost as JUnit XML"},
+    "--seed": {"type": natural, "default": 0, "help": "the seed of the random numbers (default: 0)"},
+    "--jobs": {"type": positive, "default": 1, "help": "how many worker processes to use (default: 1)"},
+    "--backend": {
+        "choices": ("loky", "dask"),
+        "default": "loky",
+        "help": "where workers run (default: loky, on this machine)",
+    },
+    "--scheduler": {"metavar": "ADDRESS", "help": "the address of the Dask cluster, for example tcp://host:8786"},
+}
 
 
-def signature(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--signature", action="store_true", help="print also what the scores depend on, in one line")
-
-
-def seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=natural, default=0, help="the seed of the random numbers (default: 0)")
-
-
-def jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=positive, default=1, help="how many worker processes to use (default: 1)")
-
-
-def cluster(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--backend", choices=("loky", "dask"), default="loky", help="where workers run (default: loky, on this machine)"
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="the address of the Dask cluster, for example tcp://host:8786"
-    )
+def add(parser: argparse._ActionsContainer, *names: str) -> None:
+    """Add options that mean the same in several commands."""
+    for name in names:
+        parser.add_argument(name, **SHARED[name])
 
 
 @contextmanager
@@ -83,63 +100,12 @@ def workers(args: argparse.Namespace) -> Iterator[None]:
         yield
 
 
-def natural(text: str) -> int:
-    """A whole number from 0 up."""
-    return _whole(text, 0)
-
-
-def positive(text: str) -> int:
-    """A whole number from 1 up."""
-    return _whole(text, 1)
-
-
-def _whole(text: str, least: int) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
-    return value
-
-
-def width(text: str) -> float:
-    """A width of an interval, above 0 and below 2."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a width: give a number above 0 and below 2")
-    return value
-
-
-def amount(text: str) -> float:
-    """A number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
 def conditions(text: str) -> tuple[str, ...]:
     """Some of the conditions of texts, each once."""
     names = tuple(part.strip() for part in text.split(","))
     if not set(names) <= set(CONDITIONS) or len(set(names)) < len(names):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of {', '.join(CONDITIONS)}, separated by commas")
     return names
-
-
-def model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        dest="deciding_model",
-        help="use this threshold model instead of the one in nuggeteer.toml; package.module:make runs code of yours",
-    )
 
 
 def judge(collection: Collection, name: str | None) -> JudgeSettings:

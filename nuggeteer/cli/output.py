@@ -72,20 +72,20 @@ def write_json(where: str, data: dict[str, Any]) -> None:
     """Write JSON to a file, or with - to standard output."""
     import orjson
 
-    from nuggeteer.formats.jsonl import write_whole
+    from nuggeteer.formats.jsonl import write_file
 
     body = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if where == "-":
         sys.stdout.buffer.write(re.sub(r"[^\n -~]|#(?=#\w*\[)", _harmless, body.decode()).encode())
         sys.stdout.buffer.flush()
     else:
-        write_whole(Path(where), lambda file: file.write(body))
+        write_file(Path(where), body)
 
 
 def write_bytes(where: str, content: bytes) -> None:
     """Write a file, or with - to standard output. There, names are data for another program and cannot be escaped, so
     those that a terminal or a build server would obey are an error."""
-    from nuggeteer.formats.jsonl import write_whole
+    from nuggeteer.formats.jsonl import write_file
     from nuggeteer.text import escaped, without_commands
 
     if where == "-":
@@ -97,17 +97,17 @@ def write_bytes(where: str, content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        write_whole(Path(where), lambda file: file.write(content))
+        write_file(Path(where), content)
 
 
 def write_text(where: str, text: str) -> None:
     """Write a text to a file, or with - to standard output."""
-    from nuggeteer.formats.jsonl import write_whole
+    from nuggeteer.formats.jsonl import write_file
 
     if where == "-":
         sys.stdout.write(text)
     else:
-        write_whole(Path(where), lambda file: file.write(text.encode()))
+        write_file(Path(where), text.encode())
 
 
 def _harmless(char: re.Match[str]) -> str:

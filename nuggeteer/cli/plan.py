@@ -29,9 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--width", type=options.width, required=True, metavar="W", help="how wide guesses alone may make the interval"
     )
     parser.add_argument("--against", metavar="OLD", help="plan for the difference from this run")
-    parser.add_argument(
-        "--measure", metavar="NAME", help="the score whose interval to narrow (default: f3; rubric for a rubric)"
-    )
+    options.add(parser, "--measure")
     parser.add_argument(
         "--judge",
         action="append",
@@ -45,9 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="what a minute of a person's reading costs, in the currency of the settings (default: 0.5)",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
+    options.add(parser, "--collection", "--json", "--seed")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -45,10 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write a page for each recorded build that has none yet, and index.html, which lists them",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--collection", "--json", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,11 +71,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _site(args: argparse.Namespace, collection: Collection) -> int:
-    from nuggeteer.reports import site as report
-    from nuggeteer.reports.html.site import write_site
+    from nuggeteer.reports.html import site
 
     with output.progress("pages") as progress:
-        site, history = write_site(args.site, collection, args.seed, args.jobs, output.write_status, progress)
+        made, history = site.write_site(args.site, collection, args.seed, args.jobs, output.write_status, progress)
     output.warn([*collection.problems, *history.problems])
-    output.show(args, report, site)
+    output.show(args, site, made)
     return 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nuggeteer.cli import options, output
 
 if TYPE_CHECKING:
+    from nuggeteer.measures.base import Measure
     from nuggeteer.scoring.matched_run import MatchedRun
 
 SUMMARY = "score one or more runs: F with its interval, recall, precision, pyramids"
@@ -20,6 +22,8 @@ EXAMPLES = """\
   nuggeteer score build-103 --audited
   nuggeteer score --leaderboard scores.tsv --measures f3,all_score
 """
+WIDTH = 79
+_LABELS = ("formula", "edge cases", "source")
 
 
 class _HelpMeasures(argparse.Action):
@@ -29,10 +33,26 @@ class _HelpMeasures(argparse.Action):
         super().__init__(nargs=0, default=argparse.SUPPRESS, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from nuggeteer.reports.measures import describe_measures
-
         print(describe_measures())
         parser.exit()
+
+
+def describe_measures() -> str:
+    """Every measure with its formula, its edge cases and its source."""
+    from nuggeteer.measures import ALL, FAMILIES
+
+    families = ", ".join(f"{name}1" for name in FAMILIES)
+    heading = wrap(f"The F measures below have β = 3; write another β behind the name: {families}.", WIDTH)
+    heading += wrap("Only rubric and strict_rubric count what is forbidden; the others leave it out.", WIDTH)
+    return "\n".join([*heading, *(line for measure in ALL for line in ("", *_describe(measure)))])
+
+
+def _describe(measure: Measure) -> Iterator[str]:
+    yield measure.name
+    indent = " " * (len(max(_LABELS, key=len)) + 4)
+    for label, text in zip(_LABELS, (measure.formula, measure.edge_cases, measure.citation), strict=True):
+        start = f"  {label}".ljust(len(indent))
+        yield from wrap(text, WIDTH, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +83,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write every score as a line for ir_measures and TREC Auto-Judge, or as a table to a FILE.csv",
     )
-    options.allow_empty(parser)
-    options.model(parser)
-    options.collection(parser)
-    options.report(parser)
-    options.signature(parser)
-    options.seed(parser)
-    options.jobs(parser)
+    options.add(parser, "--allow-empty", "--model", "--collection", "--json", "--signature", "--seed", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,9 +125,7 @@ def run(args: argparse.Namespace) -> int:
         output.warn(history.problems)
         recorded = history.record(result, args.label)
     if args.leaderboard:
-        from nuggeteer.reports.leaderboard import leaderboard
-
-        content, undefined = leaderboard(result, args.leaderboard.endswith(".csv"))
+        content, undefined = scores.leaderboard(result, args.leaderboard.endswith(".csv"))
         output.write_bytes(args.leaderboard, content)
         if undefined and "-" not in (args.json, args.leaderboard):
             output.say(f"{args.leaderboard}: without {undefined:,} undefined scores")

@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge-error", type=float, metavar="SHARE", default=0.0, help="the share of wrong verdicts (default: 0)"
     )
-    options.seed(parser)
+    options.add(parser, "--seed")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -35,9 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="compute the model exactly (default), or sample it with PyMC and say how both agree",
     )
-    options.collection(parser)
-    options.report(parser)
-    options.jobs(parser)
+    options.add(parser, "--collection", "--json", "--jobs")
 
 
 def run(args: argparse.Namespace) -> int:

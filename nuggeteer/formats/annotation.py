@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeGuard
 
 from nuggeteer.errors import Problem
 from nuggeteer.fields import WrongField, identifier
@@ -54,6 +54,13 @@ class Snippet:
 
     def problem(self, what: str, remedy: str) -> Problem:
         return Problem(self.file, self.line, what, remedy)
+
+
+def are_spans(value: Any) -> TypeGuard[list[list[int]]]:
+    """Whether a value from JSON is [[start, end], ...] and not empty."""
+    pairs = value if isinstance(value, list) else []
+    whole = all(isinstance(pair, list) and len(pair) == 2 and {type(end) for end in pair} == {int} for pair in pairs)
+    return bool(pairs) and whole
 
 
 def wrong_spans(spans: Iterable[tuple[int, int]], text: str) -> str | None:

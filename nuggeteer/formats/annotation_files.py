@@ -19,9 +19,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import NuggeteerError, Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, WrongField
-from nuggeteer.formats.annotation import HEADS, Extent, Snippet, type_name, wrong_spans
+from nuggeteer.formats.annotation import HEADS, Extent, Snippet, are_spans, type_name, wrong_spans
 from nuggeteer.formats.brackets import read_brackets, write_brackets
 from nuggeteer.formats.brat import read_brat, write_brat
 from nuggeteer.formats.canonical import Layout
@@ -55,8 +55,7 @@ def read_snippets(path: Path, problems: list[Problem]) -> list[Snippet]:
             where = f"{same_name.file}:{same_name.line}" if same_name.line else same_name.file
             what = f"the snippet {snippet.snippet!r} is already in {where}"
             found.append(snippet.problem(what, "delete one of them or rename it"))
-    if any(problem.severity == "error" for problem in found):
-        raise InputError(found)
+    stop_at_errors(found)
     if not snippets:
         raise fail(path, "no snippet in it", "see docs/reference/files.md, Annotations")
     problems.extend(found)
@@ -101,14 +100,10 @@ def _nuggets(value: Any) -> tuple[Extent, ...]:
 
 def _extent(value: Any) -> Extent:
     spans = value.get("spans") if isinstance(value, dict) else None
-    if not isinstance(spans, list) or not spans or not all(map(_is_span, spans)):
+    if not are_spans(spans):
         raise WrongField("has a nugget without spans", 'write {"spans": [[start, end], ...]} with whole numbers')
     kind = value.get("type")
     return Extent(tuple((start, end) for start, end in spans), None if kind is None else type_name(kind))
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value)
 
 
 def _snippet(text: str, nuggets: tuple[Extent, ...], **fields: Any) -> Snippet:

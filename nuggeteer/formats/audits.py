@@ -10,22 +10,24 @@ after the first. It shows if somebody changed the sample later.
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
 
 import orjson
+from msgspec import Meta, convert
 
 from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.fields import Share
 from nuggeteer.formats.jsonl import is_regular, read_jsonl
 
 By = Literal["nugget", "answer"]
+Natural = Annotated[int, Meta(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,12 @@ class Head:
     responses: str
     key: str
     measure: str
-    planned: int
-    seed: int
+    planned: Natural
+    seed: Natural
     at: str
     signature: str
     expected: Mapping[str, tuple[float, float, float]]
-    by: By = "nugget"
+    by: By = "nugget"  # the first audits had no other
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class Unit:
 
     qid: str
     nugget: str
-    guess: float
-    size: float
+    guess: Share
+    size: Annotated[float, Meta(gt=0)]
 
 
 def write_audit(path: Path, head: Head, units: Iterable[Unit]) -> bool:
@@ -91,10 +93,11 @@ def read_audit(path: Path) -> tuple[Head, list[Unit]]:
     if problems:
         raise InputError(problems)
     try:
-        head, digest = _head(rows[0])
-        units = [_unit(row) for row in rows[1:]]
-        whole = digest == _digest(orjson.dumps(row) for row in rows[1:])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        digest = rows[0].pop("digest")
+        head, units = convert(rows[0], Head), convert(rows[1:], list[Unit])
+        known = rows[0].keys() <= {field.name for field in fields(Head)}
+        whole = known and digest == _digest(orjson.dumps(row) for row in rows[1:])
+    except (KeyError, ValueError, IndexError):
         whole = False
     if not whole:
         raise fail(path, "the audit was changed after it was drawn", "restore the original file")
@@ -103,30 +106,3 @@ def read_audit(path: Path) -> tuple[Head, list[Unit]]:
 
 def _digest(lines: Iterable[bytes]) -> str:
     return blake2b(b"\n".join(lines), digest_size=16).hexdigest()
-
-
-def _head(row: dict[str, Any]) -> tuple[Head, str]:
-    row = {"by": "nugget", **row}  # the first audits had no other
-    digest = row.pop("digest")
-    expected = {str(name): tuple(map(_number, values)) for name, values in row.pop("expected").items()}
-    names = ("audit", "run", "responses", "key", "measure", "at", "signature")
-    if set(row) != {*names, "planned", "seed", "by"} or not all(isinstance(row[name], str) for name in names):
-        raise ValueError
-    if row["by"] not in get_args(By):
-        raise ValueError
-    if not all(isinstance(row[name], int) and row[name] >= 0 for name in ("planned", "seed")):
-        raise ValueError
-    return Head(**row, expected={name: (v[0], v[1], v[2]) for name, v in expected.items()}), str(digest)
-
-
-def _unit(row: dict[str, Any]) -> Unit:
-    unit = Unit(str(row["qid"]), str(row["nugget"]), _number(row["guess"]), _number(row["size"]))
-    if not 0 <= unit.guess <= 1 or unit.size <= 0:
-        raise ValueError
-    return unit
-
-
-def _number(value: Any) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError
-    return float(value)

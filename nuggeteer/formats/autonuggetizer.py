@@ -30,12 +30,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from msgspec import structs
 
 from nuggeteer.errors import Problem
-from nuggeteer.formats.bundle import USED, Bundle, as_id, as_json, kept
+from nuggeteer.formats.bundle import USED, Bundle, are_texts, as_id, as_json, by_question, kept
 from nuggeteer.formats.nugget_lists import BETWEEN, NOT_ASSIGNED, places
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Importance, Judgement, Nugget, Pair, Question, Response, RunInfo
@@ -63,7 +63,7 @@ def read_nuggets(path: Path) -> Bundle:
     bundle = Bundle()
     for number, line, raw in read_objects(path, bundle, ("qid", "query", "nuggets")):
         qid, listed = as_id(line.get("qid")), line.pop("nuggets", None)
-        if qid is None or not _are_nuggets(listed):
+        if qid is None or not are_texts(listed):
             bundle.not_understood(path, number, raw, "no qid, or no list of nuggets with texts")
         elif qid in bundle.questions:
             bundle.not_understood(path, number, raw, f"question {qid} occurs a second time")
@@ -103,9 +103,7 @@ def read_assignments(paths: Sequence[Path], present: Iterable[Nugget] = ()) -> l
     """Read files of answers with an assignment for each nugget. `present` are the nuggets that are known already."""
     bundles = [Bundle() for _ in paths]
     answers = [_answers(path, bundle) for path, bundle in zip(paths, bundles, strict=True)]
-    key: dict[str, list[Nugget]] = {}
-    for nugget in present:
-        key.setdefault(nugget.qid, []).append(nugget)
+    key = by_question(present)
     fixed = set(key)
     own = {id(answer): bundle for bundle, some in zip(bundles, answers, strict=True) for answer in some}
     for answer in sorted((a for some in answers for a in some if a.qid not in fixed), key=lambda a: -len(a.listed)):
@@ -122,7 +120,7 @@ def _answers(path: Path, bundle: Bundle) -> list[_Answer]:
     for number, line, raw in read_objects(path, bundle, ("qid", "run_id", "answer_text", "nuggets")):
         qid, run = as_id(line.get("qid")), as_id(line.get("run_id"))
         text, listed = line.pop("answer_text", None), line.pop("nuggets", None)
-        if qid is None or run is None or not isinstance(text, str) or not _are_nuggets(listed):
+        if qid is None or run is None or not isinstance(text, str) or not are_texts(listed):
             what = "no qid, no run_id, no answer_text, or no list of nuggets with texts"
             bundle.not_understood(path, number, raw, what)
         elif (run, qid) in answers:
@@ -177,11 +175,8 @@ def _add_answer(bundle: Bundle, answer: _Answer, key: Sequence[Nugget]) -> None:
             aside(as_json(found), what, USED)
             extra, assignment = {**extra, "assignment": assignment}, "not_support"
         verdict, partly = ASSIGNMENTS[assignment]
-        bundle.judgements.append(
-            Judgement(
-                qid, own.nugget, answer.text, verdict, partly, run=run, assessor=ASSESSOR, machine=True, extra=extra
-            )
-        )
+        said = qid, own.nugget, answer.text, verdict, partly
+        bundle.judgements.append(Judgement(*said, run=run, assessor=ASSESSOR, machine=True, extra=extra))
     if missing := [key[i].nugget for i in sorted(set(range(len(key))).difference(where))]:
         bundle.unassigned += len(missing)
         what = f"{run} has no assignment of {len(missing)} of the {len(key)} nuggets of {qid}: {', '.join(missing[:9])}"
@@ -197,10 +192,6 @@ def _rest(line: dict[str, Any], **recorded: Any) -> dict[str, Any]:
     """The keys of an object that our record does not hold, as the record's extra key."""
     rest = {key: value for key, value in line.items() if key not in recorded or recorded[key] != value}
     return {_AS_FOUND: rest} if rest else {}
-
-
-def _are_nuggets(value: Any) -> TypeGuard[Objects]:
-    return isinstance(value, list) and all(isinstance(n, dict) and isinstance(n.get("text"), str) for n in value)
 
 
 def _nuggets(qid: str, listed: Objects, rest: Objects) -> list[Nugget]:
@@ -225,10 +216,9 @@ def _report_garbled(bundle: Bundle, path: Path, number: int, nuggets: list[Nugge
 
 def nugget_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
     """Questions with their nuggets, one object per question."""
-    grouped = _by_question(bundle)
-    for qid in dict.fromkeys([*bundle.questions, *grouped]):
-        question = bundle.questions.get(qid, Question(qid, ""))
-        listed = [{**_nugget_object(n), **kept(n, _AS_FOUND)} for n in grouped.get(qid, [])]
+    for qid, nuggets in bundle.nuggets_by_question().items():
+        question = bundle.question(qid)
+        listed = [{**_nugget_object(n), **kept(n, _AS_FOUND)} for n in nuggets]
         head = {"query": question.text, "qid": qid, "nuggets": listed}
         yield {**head, **kept(question, _AS_FOUND)}
 
@@ -239,11 +229,8 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     others: dict[Pair, list[Judgement]] = {}
     for j in bundle.judgements:
         (own if j.run == run else others).setdefault(j.pair, []).append(j)
-    answers: dict[str, list[Response]] = {}
-    for response in bundle.responses[run]:
-        answers.setdefault(response.qid, []).append(response)
-    grouped = _by_question(bundle)
-    for qid, responses in answers.items():
+    grouped = by_question(bundle.nuggets)
+    for qid, responses in by_question(bundle.responses[run]).items():
         listed = []
         for nugget in grouped.get(qid, []):
             pairs = [Judgement(qid, nugget.nugget, response.text, True).pair for response in responses]
@@ -251,7 +238,7 @@ def assignment_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
             pairs.append(Judgement(qid, nugget.nugget, whole, True, scope="answer").pair)
             found = [j for pair in pairs for j in own.get(pair) or others.get(pair, [])]
             listed.append({**_nugget_object(nugget), **_assignment(found)})
-        question = bundle.questions.get(qid, Question(qid, ""))
+        question = bundle.question(qid)
         text = " ".join(response.text for response in responses)
         head = {"query": question.text, "qid": qid, "answer_text": text, "run_id": run, "nuggets": listed}
         yield {**head, **(kept(responses[0], _AS_FOUND) if len(responses) == 1 else {})}
@@ -274,10 +261,3 @@ def _nugget_object(nugget: Nugget) -> dict[str, Any]:
 def _importance(nugget: Nugget) -> Any:
     """The importance as the file has it."""
     return nugget.extra.get(_IMPORTANCE_AS_FOUND, "unrated") if nugget.importance == "unrated" else nugget.importance
-
-
-def _by_question(bundle: Bundle) -> dict[str, list[Nugget]]:
-    grouped: dict[str, list[Nugget]] = {}
-    for nugget in bundle.nuggets:
-        grouped.setdefault(nugget.qid, []).append(nugget)
-    return grouped

@@ -42,7 +42,7 @@ from typing import Any
 from nuggeteer.errors import Problem, fail
 from nuggeteer.fields import WrongField, identifier
 from nuggeteer.formats.annotation import HEADS, Extent, Snippet, Spans, type_name, wrong_spans
-from nuggeteer.formats.jsonl import read_lines, write_whole
+from nuggeteer.formats.jsonl import read_lines, write_file
 
 TYPES = "PER|GPE|ORG|TITLE|NUM|EVT|TMP|LOC|MOD|STM"  # listed, because "[[anti]]-NATO" has no type
 _MARKS = re.compile(rf"\\(.?)|(\[\[)|(\]\])(?:-({TYPES})\b)?|[^\\\[\]]+|.", re.DOTALL)
@@ -266,4 +266,4 @@ def write_brackets(path: Path, snippets: Sequence[Snippet]) -> None:
         body = "".join(f"{line}\n" for line in lines).encode()
     except UnicodeEncodeError as error:
         raise fail(path, "a text is not valid Unicode", "remove its lone surrogates") from error
-    write_whole(path, lambda file: file.write(body))
+    write_file(path, body)

@@ -11,20 +11,21 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeGuard, TypeVar
 
 import orjson
 
 from nuggeteer.display import counted
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import InputError, NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
-from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_whole
+from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
 from nuggeteer.formats.judgements import counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement, Nugget, Question, Response, RunInfo
 
 Record = TypeVar("Record", Question, Nugget, RunInfo, Response, Judgement)
+OfQuestion = TypeVar("OfQuestion", Nugget, Response)
 KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again"  # what to do about a garbled line
 USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
 _SHOWN = 5
@@ -84,6 +85,14 @@ class Bundle:
             shown = ", ".join(qids[:_SHOWN]) + (", ..." if len(qids) > _SHOWN else "")
             self.warn(path, None, f"{counted(len(qids), 'question')} {what}: {shown}", remedy)
 
+    def question(self, qid: str) -> Question:
+        """The question of that id, without a text if there is none."""
+        return self.questions.get(qid, Question(qid, ""))
+
+    def nuggets_by_question(self) -> dict[str, list[Nugget]]:
+        """The nuggets of every question, which may have none."""
+        return {qid: [] for qid in self.questions} | by_question(self.nuggets)
+
     def warn_of_empty_answers(self, path: Path) -> None:
         """A warning about answers without a word, so that nobody takes the 0 of a lost answer for the system's."""
         words = Counter[tuple[str, str]]()
@@ -93,10 +102,8 @@ class Bundle:
         empty = [qid for (_, qid), count in words.items() if not count]
         self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
         for run, responses in self.responses.items():
-            answers: dict[str, list[str]] = {}
-            for response in responses:
-                answers.setdefault(response.qid, []).append(response.text)
-            if same := same_answers([tuple(texts) for texts in answers.values()]):
+            answers = by_question(responses).values()
+            if same := same_answers([tuple(response.text for response in own) for own in answers]):
                 self.warn(path, None, f"{run}: {same}", SAME_REMEDY)
 
 
@@ -110,12 +117,25 @@ def same_answers(answers: Sequence[tuple[str, ...]]) -> str:
     return ""
 
 
+def by_question(records: Iterable[OfQuestion]) -> dict[str, list[OfQuestion]]:
+    """The records of each question."""
+    found: dict[str, list[OfQuestion]] = {}
+    for record in records:
+        found.setdefault(record.qid, []).append(record)
+    return found
+
+
 def as_id(value: Any) -> str | None:
     """A string or a whole number as an id; None if it is not a valid id of a collection."""
     try:
         return canonical.MANIFEST.parse({"run": str(value) if type(value) is int else value}).run
     except canonical.WrongLine:
         return None
+
+
+def are_texts(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+    """Whether it is a list of objects that each have a `text`."""
+    return isinstance(value, list) and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in value)
 
 
 def kept(record: Question | Nugget | Response | Judgement, key: str) -> dict[str, Any]:
@@ -154,8 +174,7 @@ def read_bundle(folder: Path) -> Bundle:
     included = set(map(id, bundle.judgements))
     judgements = [entry.record for entry in entries if isinstance(entry.record, Judgement)]
     bundle.excluded = [judgement for judgement in judgements if id(judgement) not in included]
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     return bundle
 
 
@@ -289,4 +308,4 @@ def _append(path: Path, added: bytes) -> None:
     before = path.read_bytes() if path.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    write_whole(path, lambda file: file.write(before + added), follow=False)
+    write_file(path, before + added, follow=False)

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from nuggeteer.errors import NuggeteerError, fail
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 
 FOLDER = ".nuggeteer"
 _HEAD = b"nuggeteer cache 1 "
@@ -70,7 +70,7 @@ def write_own(root: Path, name: str, content: bytes) -> Path:
     if only_reads():
         raise fail(root / name, "is not written", "only reading is allowed here")
     path = own_path(root, name)
-    write_whole(path, lambda file: file.write(content), follow=False)
+    write_file(path, content, follow=False)
     return path
 
 

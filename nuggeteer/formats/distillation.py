@@ -20,16 +20,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeGuard
 
 from msgspec import Meta
 
-from nuggeteer.errors import InputError, Problem
+from nuggeteer.errors import Problem, stop_at_errors
 from nuggeteer.fields import Id, WrongField
-from nuggeteer.formats.canonical import Layout, WrongLine
+from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
 from nuggeteer.records import NO_EXTRA
 
@@ -43,22 +43,15 @@ def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _size(value: Any) -> float:
-    if not _is_number(value) or value < 0:
-        raise WrongField("is not a number from 0 up", "write a number, without quotes")
-    return value
+def _number(good: Callable[[float], bool], which: str, remedy: str) -> Callable[[Any], float]:
+    """The check of a number."""
 
+    def check(value: Any) -> float:
+        if not _is_number(value) or not good(value):
+            raise WrongField(f"is not a number {which}", remedy)
+        return value
 
-def _size_above_zero(value: Any) -> float:
-    if not _is_number(value) or value <= 0:
-        raise WrongField("is not a number above 0", "write a number, without quotes")
-    return value
-
-
-def _relevance(value: Any) -> float:
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise WrongField("is not a number from 0 to 1", "write how relevant the nug's meaning is to the query")
-    return float(value)
+    return check
 
 
 def _degrees(value: Any) -> dict[str, float]:
@@ -70,9 +63,13 @@ def _degrees(value: Any) -> dict[str, float]:
     return {nug: float(degree) for nug, degree in value.items()}
 
 
-Size = Annotated[float, Meta(ge=0, extra={"check": _size})]
-SizeAboveZero = Annotated[float, Meta(gt=0, extra={"check": _size_above_zero})]
-Relevance = Annotated[float, Meta(ge=0, le=1, extra={"check": _relevance})]
+_WRITE = "write a number, without quotes"
+_RELEVANCE = "write how relevant the nug's meaning is to the query"
+Size = Annotated[float, Meta(ge=0, extra={"check": _number(lambda size: size >= 0, "from 0 up", _WRITE)})]
+SizeAboveZero = Annotated[float, Meta(gt=0, extra={"check": _number(lambda size: size > 0, "above 0", _WRITE)})]
+Relevance = Annotated[
+    float, Meta(ge=0, le=1, extra={"check": _number(lambda share: 0 <= share <= 1, "from 0 to 1", _RELEVANCE)})
+]
 Degrees = Annotated[Mapping[str, float], Meta(extra={"check": _degrees})]
 
 
@@ -173,19 +170,11 @@ def read_distillation(
     result = _assemble(lines, problems)
     if not any(problem.severity == "error" for problem in problems):
         if not result.queries:
-            what = "no query in it"
-            problems.append(
-                Problem(
-                    str(paths[0] if paths else annotated[0][0]),
-                    None,
-                    what,
-                    "see docs/reference/files.md for the format",
-                )
-            )
+            file, remedy = paths[0] if paths else annotated[0][0], "see docs/reference/files.md for the format"
+            problems.append(Problem(str(file), None, "no query in it", remedy))
         elif ready:
             problems += list(_unready(lines)) or list(_imprecise(lines))
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     return replace(result, problems=tuple(problems))
 
 
@@ -213,6 +202,11 @@ LAYOUTS: dict[str, Layout[Any]] = {
 }
 _KEYS = {"type", *(key for layout in LAYOUTS.values() for key in layout.checks)}
 _TYPE = {layout.make: name for name, layout in LAYOUTS.items()}
+# The keys that make a line of each type the only one; a nugget may occur twice.
+_IDENTITY = {
+    **{"corpus": (), "query": ("qid",), "distiller": ("distiller",)},
+    **{"nug": ("qid", "nug"), "answer": ("qid", "distiller")},
+}
 
 
 def _with_annotated(lines: list[NumberedLine], annotated: Sequence[NumberedLine]) -> list[NumberedLine]:
@@ -240,10 +234,8 @@ def _read(path: Path, problems: list[Problem]) -> Iterator[NumberedLine]:
         if layout is None:
             unknown.append(number)
             continue
-        try:
-            yield path, number, layout.parse(line)
-        except WrongLine as wrong:
-            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
+        if (record := layout.checked(str(path), number, line, problems)) is not None:
+            yield path, number, record
     if unknown:
         what = f"'type' is not one of {', '.join(LAYOUTS)}"
         more = f", here and on {len(unknown) - 1} lines after this one" if len(unknown) > 1 else ""
@@ -263,19 +255,8 @@ def _as_line(line: Line) -> dict[str, Any]:
 
 def _identity(line: Line) -> tuple[str, ...] | None:
     """What may occur only once. None for a nugget, which may occur twice: that is redundancy."""
-    match line:
-        case Corpus():
-            return ("corpus",)
-        case Query():
-            return ("query", line.qid)
-        case Distiller():
-            return ("distiller", line.distiller)
-        case Nug():
-            return ("nug", line.qid, line.nug)
-        case DistilledAnswer():
-            return ("answer", line.qid, line.distiller)
-        case DistilledNugget():
-            return None
+    kind = _TYPE[type(line)]
+    return None if kind == "nugget" else (kind, *(getattr(line, key) for key in _IDENTITY[kind]))
 
 
 def _assemble(lines: Sequence[NumberedLine], problems: list[Problem]) -> Distillation:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from nuggeteer.errors import Problem
 from nuggeteer.fields import Time, Yes, about
-from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, Layout, WrongLine
+from nuggeteer.formats.canonical import JUDGEMENTS, RETRACTIONS, Layout
 from nuggeteer.formats.jsonl import BOM, read_jsonl
 from nuggeteer.formats.judgements import KEYS, Entry
 from nuggeteer.records import Judgement, QuestionId, Retraction
@@ -61,16 +61,9 @@ def read_handed_in(path: Path, problems: list[Problem]) -> list[Entry[Judgement 
     """Every good line."""
     found: list[Entry[Judgement | Retraction | Proposed]] = []
     for number, line in read_jsonl(path, problems, KEYS):
-        record: Judgement | Retraction | Proposed
-        try:
-            if "proposed" in line:
-                record = PROPOSED.parse(line)
-            elif "retracted" in line:
-                record = RETRACTIONS.parse({"assessor": NOBODY, **line})
-            else:
-                record = JUDGEMENTS.parse(line)
-        except WrongLine as wrong:
-            problems.extend(Problem(str(path), number, what, remedy) for what, remedy in wrong.args)
-            continue
-        found.append(Entry(str(path), number, record))
+        layout: Layout[Any] = PROPOSED if "proposed" in line else JUDGEMENTS
+        if "retracted" in line and "proposed" not in line:
+            layout, line = RETRACTIONS, {"assessor": NOBODY, **line}
+        if (record := layout.checked(str(path), number, line, problems)) is not None:
+            found.append(Entry(str(path), number, record))
     return found

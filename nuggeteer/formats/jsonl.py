@@ -287,6 +287,11 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], follow: bool = True)
     return result
 
 
+def write_file(path: Path, content: bytes, follow: bool = True) -> None:
+    """Write these bytes as `write_whole` does."""
+    write_whole(path, lambda file: file.write(content), follow)
+
+
 def _not_written(path: Path, error: OSError) -> InputError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return fail(

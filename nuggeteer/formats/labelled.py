@@ -5,7 +5,7 @@
     JSON_MIN, CSV  {"id", FIELD: ..., LABEL: "yes", "annotator", "annotation_id", "created_at"}
     Argilla        {"id", "fields": {FIELD: ...}, "responses": {LABEL: [{"value": "yes", "user_id"}]}, "suggestions"}
 
-The fields have the question and the answer (`roles`). Where they also have a nugget, a label that says yes or no
+The fields have the question and the answer (`dataset`). Where they also have a nugget, a label that says yes or no
 (`VERDICTS`) is a person's verdict on the nugget in that answer. If several labels do, it is the one called `verdict`.
 Annotators without a name are called `annotator-7`. All other labels (other choices, spans, ratings, texts), suggestions
 and predictions of models, and annotations that were skipped, drafted or discarded are left out and counted. Argilla's
@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.fields import moment
-from nuggeteer.formats.bundle import Bundle, as_id
-from nuggeteer.formats.dataset import Dataset, rest_of, text_of
+from nuggeteer.formats.bundle import Bundle, as_id, by_question
+from nuggeteer.formats.dataset import Dataset, present, rest_of, roles_of, text_of
 from nuggeteer.formats.jsonl import bare_name
 from nuggeteer.formats.nugget_lists import BETWEEN
 from nuggeteer.formats.objects import Opening, read_objects
-from nuggeteer.formats.roles import present, roles_of
-from nuggeteer.records import Judgement, Nugget, Question, Response
+from nuggeteer.records import Judgement
 
 # What a label says: (yes, partly).
 VERDICTS: Mapping[str, tuple[bool, bool]] = {
@@ -198,18 +197,8 @@ def _bundle_of(
             if nugget is None or said is None or label.name != verdict_label:
                 bundle.left_out[f"labels {label.name:.40}"] += 1
                 continue
-            data.verdict(
-                Judgement(
-                    qid,
-                    nugget,
-                    answer,
-                    *said,
-                    run=name,
-                    assessor=label.assessor,
-                    at=label.at,
-                    scope=scope or "response",
-                )
-            )
+            by, at, of = label.assessor, label.at, scope or "response"
+            data.verdict(Judgement(qid, nugget, answer, *said, run=name, assessor=by, at=at, scope=of))
     return data.finish()
 
 
@@ -248,14 +237,9 @@ def _list(value: Any) -> list[Any]:
 
 def task_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     """A run as tasks for Label Studio: each answer with each nugget of its question."""
-    nuggets: dict[str, list[Nugget]] = {}
-    for nugget in bundle.nuggets:
-        nuggets.setdefault(nugget.qid, []).append(nugget)
-    answers: dict[str, list[Response]] = {}
-    for response in bundle.responses[run]:
-        answers.setdefault(response.qid, []).append(response)
-    for qid, responses in answers.items():
-        question = bundle.questions.get(qid, Question(qid, "")).text
+    nuggets = by_question(bundle.nuggets)
+    for qid, responses in by_question(bundle.responses[run]).items():
+        question = bundle.question(qid).text
         answer = "\n".join(response.text for response in responses)
         for nugget in nuggets.get(qid, []):
             text = BETWEEN.join(nugget.descriptions)

@@ -114,7 +114,8 @@ class _Reader:
             if "nuggets" not in record:
                 raise WrongField(what, "keep one of them")
             self.warn(what, "the higher one counts")
-            self.found[position, same] = max((match, when or "", self.line), self.found[position, same], key=_height)
+            said = (match, when or "", self.line), self.found[position, same]
+            self.found[position, same] = max(said, key=lambda one: one[0].score)
 
     def assignments(self, record: dict[str, Any]) -> None:
         """A line of AutoNuggetizer, whose nuggets are found by their texts, as `convert` finds them."""
@@ -131,10 +132,6 @@ class _Reader:
                 self.warn(f"unknown assignment {assignment!r:.60}", f"it scores 0; write one of {', '.join(ASSIGNED)}")
             score = ASSIGNED.get(assignment, 0.0) if isinstance(assignment, str) else 0.0
             self.add(record, qid, words if place is None else own[place].nugget, text, score, float(score == 1))
-
-
-def _height(found: tuple[Match, str, int]) -> float:
-    return found[0].score
 
 
 def _string(record: dict[str, Any], key: str) -> str:

@@ -134,11 +134,8 @@ def _aggregator(item: dict[str, Any]) -> str:
 
 def bank_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
     """Questions with their nuggets, one bank for each question."""
-    grouped: dict[str, list[Nugget]] = {qid: [] for qid in bundle.questions}
-    for nugget in bundle.nuggets:
-        grouped.setdefault(nugget.qid, []).append(nugget)
-    for qid, nuggets in grouped.items():
-        question = bundle.questions.get(qid, Question(qid, ""))
+    for qid, nuggets in bundle.nuggets_by_question().items():
+        question = bundle.question(qid)
         found = kept(question, _BANK)
         rest = found.get("rest") if isinstance(found.get("rest"), dict) else None
         lists = found.get("lists") if isinstance(found.get("lists"), dict) else {}

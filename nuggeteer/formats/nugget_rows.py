@@ -19,9 +19,8 @@ from typing import Any
 
 from nuggeteer.fields import WrongField, weight
 from nuggeteer.formats.bundle import Bundle, as_id, kept
-from nuggeteer.formats.dataset import Dataset, rest_of, text_of
+from nuggeteer.formats.dataset import Dataset, rest_of, roles_of, text_of
 from nuggeteer.formats.objects import Opening, open_file, read_objects
-from nuggeteer.formats.roles import roles_of
 from nuggeteer.records import Importance, Nugget, Question
 
 TEXTS = ("text", "nugget_text", "fact", "criterion", "claim", "statement", "description")
@@ -100,18 +99,12 @@ def _about(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]
 def nugget_rows(bundle: Bundle) -> Iterator[dict[str, Any]]:
     """A key as rows."""
     for nugget in bundle.nuggets:
-        question = bundle.questions.get(nugget.qid, Question(nugget.qid, ""))
+        question = bundle.question(nugget.qid)
         for text in nugget.descriptions:
             yield _row(question, nugget, text) | kept(nugget, "as_found")
 
 
 def _row(question: Question, nugget: Nugget, text: str) -> dict[str, Any]:
-    importance = nugget.extra.get("importance_as_found", nugget.importance)
-    row = {
-        "qid": nugget.qid,
-        "question": question.text,
-        "nugget": nugget.nugget,
-        "text": text,
-        "importance": importance,
-    }
+    row = {"qid": nugget.qid, "question": question.text, "nugget": nugget.nugget, "text": text}
+    row["importance"] = nugget.extra.get("importance_as_found", nugget.importance)
     return row | ({} if nugget.weight is None else {"weight": nugget.weight})

@@ -7,7 +7,7 @@
 
 A run is a provider; with several prompts, a provider and the number of the prompt: `gpt`, `gpt-p2`. A name that the
 user gives stands before these, if there are several. The question is the
-variable of that name (`roles`), or the prompt as it was sent.
+variable of that name (`dataset`), or the prompt as it was sent.
 
 An assertion that an answer has to say something is a nugget, and its result a machine's verdict on the whole answer:
 `contains`, `icontains` and their forms with `-all` and `-any`; `llm-rubric`, `model-graded-closedqa`, `g-eval`; and
@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.formats.bundle import Bundle
-from nuggeteer.formats.dataset import Dataset, rest_of, text_of
+from nuggeteer.formats.dataset import Dataset, present, rest_of, roles_of, text_of
 from nuggeteer.formats.objects import Opening, read_objects
-from nuggeteer.formats.roles import present, roles_of
 from nuggeteer.records import Judgement
 
 INSIDE = ("results", "results")

@@ -5,11 +5,10 @@
     input, actual_output, expected_output, ...           DeepEval's datasets
     {"testCases": [{"input", "actualOutput", "expectedOutput", "metricsData", ...}]}  DeepEval's results of a test run
 
-`roles` says which names are which. Each row is an answer to a question; the run is named in the row, or called like the
-file, or as the user says. A name that the user gives stands before those of several runs. What becomes of references,
-and of questions without ids, `dataset` says. All other keys are kept under `as_found`, and counted: contexts and the
-scores of metrics are about whole answers, and no command uses them. Conversations of several turns are left out and
-counted.
+Each row is an answer to a question; the run is named in the row, or called like the file, or as the user says. A name
+that the user gives stands before those of several runs. Which names are which, and what becomes of references and of
+questions without ids, `dataset` says. All other keys are kept under `as_found`, and counted: contexts and the scores of
+metrics are about whole answers, and no command uses them. Conversations of several turns are left out and counted.
 
 A run is written with `qid`, `question`, `answer`, `run` and what was kept: the responses to a question are joined by
 line feeds into one answer, which has the first docid.
@@ -21,12 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.formats.bundle import Bundle, kept
-from nuggeteer.formats.dataset import Dataset, rest_of, text_of
+from nuggeteer.formats.bundle import Bundle, by_question, kept
+from nuggeteer.formats.dataset import Dataset, choose, present, rest_of, roles_of, text_of
 from nuggeteer.formats.jsonl import bare_name
 from nuggeteer.formats.objects import Opening, read_objects
-from nuggeteer.formats.roles import choose, present, roles_of
-from nuggeteer.records import Question, Response
 
 INSIDE = ("testCases",)
 USED = ("qid", "row", "question", "answer", "reference", "run", "docid")
@@ -92,11 +89,8 @@ def _ids(rows: Sequence[tuple[int, Mapping[str, Any], str]], roles: Mapping[str,
 
 def answer_rows(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     """A run as rows."""
-    grouped: dict[str, list[Response]] = {}
-    for response in bundle.responses[run]:
-        grouped.setdefault(response.qid, []).append(response)
-    for qid, responses in grouped.items():
-        question = bundle.questions.get(qid, Question(qid, ""))
+    for qid, responses in by_question(bundle.responses[run]).items():
+        question = bundle.question(qid)
         docid = next((response.docid for response in responses if response.docid is not None), None)
         row = {"qid": qid, "question": question.text, "answer": "\n".join(r.text for r in responses), "run": run}
         yield row | ({"docid": docid} if docid is not None else {}) | kept(responses[0], "as_found")

@@ -94,11 +94,8 @@ def _nugget(qid: str, name: str, criterion: dict[str, Any]) -> Nugget:
 
 def rubric_objects(bundle: Bundle) -> Iterator[dict[str, Any]]:
     """Questions with their nuggets as criteria, one object for each question."""
-    grouped: dict[str, list[Nugget]] = {qid: [] for qid in bundle.questions}
-    for nugget in bundle.nuggets:
-        grouped.setdefault(nugget.qid, []).append(nugget)
-    for qid, nuggets in grouped.items():
-        question = bundle.questions.get(qid, Question(qid, ""))
+    for qid, nuggets in bundle.nuggets_by_question().items():
+        question = bundle.question(qid)
         head = {"prompt": question.text, "sample_id": qid}
         yield {**head, **kept(question, _AS_FOUND), "rubrics": list(map(_criterion, nuggets))}
 

@@ -20,9 +20,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.errors import Problem, fail, stop_at_errors
 from nuggeteer.fields import Id, WrongField
-from nuggeteer.formats.annotation import Snippet, Spans, wrong_spans
+from nuggeteer.formats.annotation import Snippet, Spans, are_spans, wrong_spans
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.jsonl import read_lines
 
@@ -66,8 +66,7 @@ def read_texts(path: Path, problems: list[Problem]) -> list[Snippet]:
         ]
     else:
         texts = list(_plain(path, found))
-    if any(problem.severity == "error" for problem in found):
-        raise InputError(found)
+    stop_at_errors(found)
     if not texts:
         raise fail(path, "no text in it", 'write one text per line, or {"text": ...} in a .jsonl file')
     problems.extend(found)
@@ -103,8 +102,7 @@ def read_judged(path: Path, problems: list[Problem]) -> tuple[list[JudgedSnippet
             what = f"no line of {snippet.qid!r} has its query"
             found.append(Problem(str(path), line, what, "add 'query', with arguments in brackets, or 'template'"))
             queries[snippet.qid] = (line, "")
-    if any(problem.severity == "error" for problem in found):
-        raise InputError(found)
+    stop_at_errors(found)
     if not read:
         raise fail(path, "no judged snippet in it", "see docs/reference/files.md, Judged snippets")
     problems.extend(found)
@@ -115,13 +113,9 @@ def _located(value: Any) -> Sequence[Any] | str:
     """Stretches as offsets, or the words themselves, whose offsets `_judged` finds in the text."""
     if isinstance(value, str) and value.strip():
         return value
-    if isinstance(value, list) and value and all(_is_span(span) for span in value):
+    if are_spans(value):
         return tuple((start, end) for start, end in value)
     raise WrongField("is not a part of the text", 'write [[start, end], ...], or the words as they occur in "text"')
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(number) is int for number in value)
 
 
 def _judged(text: str, judged: Verdict, relevant: Any = (), **fields: Any) -> JudgedSnippet:

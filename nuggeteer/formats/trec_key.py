@@ -42,7 +42,7 @@ from pathlib import Path
 from nuggeteer.errors import Problem
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.objects import Opening
-from nuggeteer.formats.trec_lines import (
+from nuggeteer.formats.trec_qa import (
     SHARE,
     content_lines,
     fields_of,

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
-from nuggeteer.formats.bundle import Bundle, as_id, kept
+from nuggeteer.formats.bundle import Bundle, are_texts, as_id, by_question, kept
 from nuggeteer.formats.objects import Opening, read_objects
 from nuggeteer.records import Question, Response, RunInfo
 
@@ -46,7 +46,7 @@ def read_answers(path: Path) -> Bundle:
         sentences = line.pop(where, None)
         about = line["metadata"] if isinstance(line.get("metadata"), dict) else line
         qid, run = as_id(about.get("topic_id", about.get("narrative_id"))), as_id(about.get("run_id"))
-        if qid is None or run is None or not _are_sentences(sentences):
+        if qid is None or run is None or not are_texts(sentences):
             what = "no run_id, no topic_id or narrative_id, or no answer with texts"
             bundle.not_understood(path, number, raw, what)
             continue
@@ -69,10 +69,6 @@ def read_answers(path: Path) -> Bundle:
     return bundle
 
 
-def _are_sentences(value: Any) -> TypeGuard[list[dict[str, Any]]]:
-    return isinstance(value, list) and all(isinstance(s, dict) and isinstance(s.get("text"), str) for s in value)
-
-
 def _cited(citations: Any, references: list[Any]) -> str | None:
     """The docid of the first citation, or of the one with the highest confidence; None if there is none or if it is not
     valid."""
@@ -86,13 +82,10 @@ def _cited(citations: Any, references: list[Any]) -> str | None:
 
 def answer_objects(bundle: Bundle, run: str) -> Iterator[dict[str, Any]]:
     """A run as answers. Answers that were read from such a file are unchanged; others have the form of 2024."""
-    grouped: dict[str, list[Response]] = {}
-    for response in bundle.responses[run]:
-        grouped.setdefault(response.qid, []).append(response)
-    for qid, responses in grouped.items():
+    for qid, responses in by_question(bundle.responses[run]).items():
         answer = kept(responses[0], "answer")
         if not answer:
-            yield _answer_2024(run, bundle.questions.get(qid, Question(qid, "")), responses)
+            yield _answer_2024(run, bundle.question(qid), responses)
             continue
         sentences = [r for r in responses if "sentence" in r.extra or r.text]
         where = "responses" if responses[0].extra.get("sentences_in") == "responses" else "answer"

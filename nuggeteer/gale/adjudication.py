@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import InputError, Problem, fail
+from nuggeteer.errors import InputError, Problem, fail, stop_at_errors
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet
 from nuggeteer.formats.append import append_line
 from nuggeteer.formats.jsonl import read_jsonl
@@ -174,8 +174,7 @@ def _read(path: Path) -> Iterator[tuple[tuple[Any, ...], str | None]]:
         except (KeyError, TypeError, ValueError) as error:
             raise fail(path, "is not a decision", "delete the line", number) from error
         yield (*name, *extents), choice
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
 
 
 def _extent(value: Any) -> Extent | None:

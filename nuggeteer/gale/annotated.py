@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
-from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
+from nuggeteer.formats.annotation import CONDITIONS, Snippet
+from nuggeteer.formats.brat import covered
 from nuggeteer.formats.distillation import DistilledAnswer, DistilledNugget, Distiller, NumberedLine, Query
 from nuggeteer.gale.annotation import letters, union
 from nuggeteer.text import length
@@ -65,7 +66,7 @@ class AnnotatedAnswers:
             words = [match.end() for match in _WORD.finditer(snippet.text)]
             end = len(snippet.text) if len(words) <= left[key] else words[left[key] - 1] if left[key] else 0
             left[key] -= min(len(words), left[key])
-            inside = ((nugget, _before(nugget, end)) for nugget in snippet.nuggets)
+            inside = [(n, tuple((a, min(b, end)) for a, b in n.spans if a < end)) for n in snippet.nuggets]
             nuggets = tuple(replace(nugget, spans=spans) for nugget, spans in inside if spans)
             kept.append(replace(snippet, text=snippet.text[:end], nuggets=nuggets))
         return tuple(kept)
@@ -119,10 +120,6 @@ def irrelevant_characters(snippet: Snippet) -> int:
     return length(snippet.text) - inside
 
 
-def _before(nugget: Extent, end: int) -> Spans:
-    return tuple((first, min(last, end)) for first, last in nugget.spans if first < end)
-
-
 def _answer(snippet: Snippet) -> tuple[str, str]:
     return snippet.qid or "", snippet.distiller or ""
 
@@ -163,11 +160,7 @@ def _nuggets(snippet: Snippet) -> Iterator[DistilledNugget]:
             extra |= {"quotes": quotes} if quotes else {}
             extra |= {"partly": sorted({one.docid for one in partly})} if partly and not whole else {}
         qid, distiller = _answer(snippet)
-        yield DistilledNugget(qid, distiller, _words(snippet.text, nugget), citations=citations, extra=extra)
-
-
-def _words(text: str, nugget: Extent) -> str:
-    return " ".join(" ".join(text[start:end] for start, end in nugget.spans).split())
+        yield DistilledNugget(qid, distiller, covered(snippet.text, nugget.spans), citations=citations, extra=extra)
 
 
 @dataclass(frozen=True)

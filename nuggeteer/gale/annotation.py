@@ -8,7 +8,7 @@ one of them has in a nugget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -220,28 +220,19 @@ def _row(
     own = list(which)
     both = [i for i in own if compared[i].relevant]
 
-    def estimated(
-        coefficient: Callable[[Vector], Vector], table: Callable[[SnippetPair], Vector], pairs: list[int]
-    ) -> CoefficientEstimate:
-        summed = np.zeros((int(question.max()) + 1, 4))
-        for i in pairs:
-            summed[question[i]] += table(compared[i])
-        return estimate(coefficient, summed)
-
-    def relevance(pair: SnippetPair) -> Vector:
-        return pair.relevance
-
-    def characters(pair: SnippetPair) -> Vector:
-        return pair.characters
-
+    relevance, characters = np.zeros((2, int(question.max()) + 1, 4))
+    for i in own:
+        relevance[question[i]] += compared[i].relevance
+    for i in both:
+        characters[question[i]] += compared[i].characters
     return AgreementRow(
         condition,
         value,
         len(own),
         len(both),
         (sum(len(compared[i].first.nuggets) for i in own), sum(len(compared[i].second.nuggets) for i in own)),
-        estimated(percent, relevance, own),
-        estimated(kappa, relevance, own),
-        estimated(positive, characters, both),
-        estimated(kappa, characters, both),
+        estimate(percent, relevance),
+        estimate(kappa, relevance),
+        estimate(positive, characters),
+        estimate(kappa, characters),
     )

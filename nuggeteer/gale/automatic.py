@@ -5,6 +5,10 @@ nuggets. Nuggets of selected text are right, and nuggets of irrelevant and redun
 relevant snippet outside the selection is ignored. Precision is right nuggets over all nuggets. For recall, the right
 nuggets of all distillers are sorted into nugs, type by type, in the same way as `distill --propose` does it. Recall is
 the share of these nugs that a distiller found.
+
+Where people corrected the nuggets themselves, they are compared type by type. Two nuggets have the same boundaries if
+they have the same letters and digits. They mark the same fact with other boundaries if they share half of the longer
+one's.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import numpy as np
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet, Verdict
-from nuggeteer.gale import boundaries
+from nuggeteer.gale.annotation import letters, nearest
 from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces, select
 from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
@@ -150,7 +154,7 @@ def _scores(qids: Iterable[str], judged: Sequence[Nuggetized]) -> tuple[tuple[An
     for distiller in distillers:
         own = [answer for answer in answers if answer.distiller == distiller]
         means[distiller] = {
-            name: mean_interval(_defined([getattr(answer, name) for answer in own]), certain=True)
+            name: mean_interval(np.array([getattr(answer, name) for answer in own], dtype=float), certain=True)
             for name in ("precision", "recall")
         }
     return answers, means
@@ -169,10 +173,6 @@ def _cells(qids: Iterable[str], judged: Sequence[Nuggetized], by: Sequence[str])
         there = {snippet.qid for snippet, _ in own}
         asked = [qid for qid in qids if qid in there]
         yield AutomaticCell(values, len(own), len(asked), _scores(asked, own)[1])
-
-
-def _defined(values: Sequence[float | None]) -> Vector:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def _answers(qid: str, distillers: Sequence[str], judged: Sequence[Nuggetized]) -> list[Answer]:
@@ -237,7 +237,7 @@ class Corrections:
     counts: tuple[Count, ...]
     mean: MeanDifference
     without_template: int
-    types: tuple[boundaries.Found, ...]
+    types: tuple[TypeCounts, ...]
     automatic: tuple[tuple[Snippet, int], ...]
 
 
@@ -255,7 +255,7 @@ def compare(texts: Sequence[Cut], model: str) -> Corrections:
     mean = mean_difference(np.subtract(corrected, automatic).astype(float))
     without_template = sum(text.template is None for text in texts)
     counted = tuple(zip(snippets, automatic, strict=True))
-    types = boundaries.by_type((text.snippet.text, text.snippet.nuggets, text.annotation.nuggets) for text in texts)
+    types = by_type((text.snippet.text, text.snippet.nuggets, text.annotation.nuggets) for text in texts)
     return Corrections(model, names, tuple(counts), mean, without_template, tuple(types), counted)
 
 
@@ -273,3 +273,63 @@ def mean_difference(differences: Vector) -> MeanDifference:
     error = float(differences.std(ddof=1) / np.sqrt(size))
     reach = float(stdtrit(size - 1, (1 + CONFIDENCE) / 2)) * error
     return MeanDifference(mean, mean - reach, mean + reach, float(2 * stdtr(size - 1, -abs(mean / error))))
+
+
+@dataclass(frozen=True)
+class TypeCounts:
+    """Nuggets of one type, None for all of them: how many there are, how many the nuggetizer found, and how many of
+    these are the same nugget with the same boundaries (`exact`) or with other ones (`near`)."""
+
+    type: str | None
+    corrected: int
+    automatic: int
+    exact: int
+    near: int
+
+    def precision(self, near: bool = False) -> float | None:
+        return self._hits(near) / self.automatic if self.automatic else None
+
+    def recall(self, near: bool = False) -> float | None:
+        return self._hits(near) / self.corrected if self.corrected else None
+
+    def f1(self, near: bool = False) -> float | None:
+        both = self.automatic + self.corrected
+        return 2 * self._hits(near) / both if both else None
+
+    def _hits(self, near: bool) -> int:
+        return self.exact + (self.near if near else 0)
+
+
+def by_type(texts: Iterable[tuple[str, Sequence[Extent], Sequence[Extent]]]) -> list[TypeCounts]:
+    """Texts with their corrected and their automatic nuggets, counted by type; all types together last."""
+    counts: dict[str, list[int]] = {}
+    for text, corrected, automatic in texts:
+        for kind in sorted({nugget.type or "" for nugget in (*corrected, *automatic)}):
+            right, found = (
+                [letters(text, nugget) for nugget in nuggets if (nugget.type or "") == kind]
+                for nuggets in (corrected, automatic)
+            )
+            exact, near = _matched(right, found)
+            own = counts.setdefault(kind, [0, 0, 0, 0])
+            for i, count in enumerate((len(right), len(found), exact, near)):
+                own[i] += count
+    rows = [TypeCounts(kind or "(none)", *own) for kind, own in sorted(counts.items())]
+    sums = [sum(own[i] for own in counts.values()) for i in range(4)]
+    return [*rows, TypeCounts(None, *sums)]
+
+
+def _matched(right: Sequence[frozenset[int]], found: Sequence[frozenset[int]]) -> tuple[int, int]:
+    """How many of the right nuggets were found, each by another one: with the same boundaries, and with other ones."""
+    left, missing = list(found), []
+    for own in right:
+        if own in left:
+            left.remove(own)
+        else:
+            missing.append(own)
+    near = 0
+    for own in missing:
+        best = nearest(own, left)
+        if best is not None:
+            del left[best]
+            near += 1
+    return len(right) - len(missing), near

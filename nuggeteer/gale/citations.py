@@ -5,6 +5,8 @@ quoted is in the document or not, and of a nugget's words, weighed by idf, a sha
 
 Where citations name chunks of the snippet, each supports the nuggets inside its chunk. A nugget of which every chunk
 has only a part is supported by none of them, until it is split.
+
+The documents are a folder of DOCID.txt, each the text of one, or a NAME.jsonl with `docid` and `text` on each line.
 """
 
 from __future__ import annotations
@@ -12,9 +14,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Annotated
 
+from msgspec import Struct
+
+from nuggeteer.errors import Problem, fail, stop_at_errors
+from nuggeteer.fields import Id, about
+from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.distillation import Distillation
+from nuggeteer.formats.jsonl import is_regular
+from nuggeteer.formats.objects import read_whole
 from nuggeteer.matching.idf import background
+from nuggeteer.records import NO_EXTRA, Extra
 from nuggeteer.text import normalised, words
 
 DOUBTFUL = 0.5  # a document with less of a nugget's words
@@ -83,3 +95,33 @@ def check_citations(distillation: Distillation, documents: Mapping[str, str]) ->
                 share = has / total if total else None
             found.append(Citation(nugget.qid, nugget.distiller, nugget.text, docid, quoted, share, docid in parts))
     return CheckedCitations(tuple(found))
+
+
+class Document(Struct, frozen=True):
+    """A document that distillers cite."""
+
+    docid: Annotated[Id, about("What distillers call it.")]
+    text: Annotated[str, about("All of it.")]
+    extra: Extra = NO_EXTRA
+
+
+DOCUMENTS = Layout[Document](Document)
+
+
+def read_documents(path: Path) -> dict[str, str]:
+    """The text of each document by its id."""
+    problems: list[Problem] = []
+    found: dict[str, str] = {}
+    if path.is_dir():
+        for file in sorted(path.glob("*.txt")):
+            if is_regular(file, problems, path):
+                found[file.stem] = read_whole(file).decode("utf-8", "replace")
+    else:
+        for number, document in DOCUMENTS.read(path, problems):
+            if document.docid in found:
+                problems.append(Problem(str(path), number, f"the document {document.docid!r} occurs twice", "keep one"))
+            found[document.docid] = document.text
+    stop_at_errors(problems)
+    if not found:
+        raise fail(path, "no document in it", "name a folder of DOCID.txt, or a .jsonl file with docid and text")
+    return found

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nuggeteer.formats.annotation import Snippet, Spans
+from nuggeteer.formats.annotation import Extent, Snippet, Spans
+from nuggeteer.gale.annotation import union
 from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces
 from nuggeteer.gale.nugs import classes, containment
 from nuggeteer.gale.templates import Template
@@ -90,13 +91,8 @@ def _facts(answers: Sequence[Snippet], nuggetizer: Nuggetizer | None, template: 
 
 def _words_of(text: str, nugget: Found) -> str:
     """The words of a nugget as a fact: a modifier or a number together with its clause or noun."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted({*nugget.spans, *nugget.clause}):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return " ".join(_LEADING.sub("", " ".join(piece.split())) for piece in pieces(text, tuple(merged)))
+    merged = union((Extent(nugget.spans), Extent(nugget.clause)))
+    return " ".join(_LEADING.sub("", " ".join(piece.split())) for piece in pieces(text, merged))
 
 
 def _sentences(answer: Snippet) -> Iterator[Fact]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from nuggeteer.text import words
 
 Type = Literal["PER", "GPE", "ORG", "TITLE", "NUM", "EVT", "TMP", "LOC", "MOD", "STM"]
 TYPES: tuple[Type, ...] = get_args(Type)
+_ARGUMENT = re.compile(r"\[[^\[\]]*\]")
 _KEYS = {"name", "query", "also", "types", "once"}
 
 
@@ -108,21 +109,11 @@ def follow(query: str, templates: Mapping[str, Template]) -> Template | None:
     form = _form(query)
     for template in templates.values():
         if any(_form(wording) == form for wording in template.queries):
-            return replace(template, arguments=tuple(part.strip() for part in _arguments(query)))
+            return replace(template, arguments=tuple(part[1:-1].strip() for part in _ARGUMENT.findall(query)))
     return None
-
-
-def _arguments(query: str) -> Sequence[str]:
-    return re.findall(r"\[([^\[\]]*)\]", query)
 
 
 def _form(query: str) -> tuple[str, ...]:
     """A query's words, with [] for each argument."""
-    return tuple("[]" if part is None else part for part in _parts(query))
-
-
-def _parts(query: str) -> Iterable[str | None]:
-    for i, part in enumerate(re.split(r"\[[^\[\]]*\]", query)):
-        if i:
-            yield None
-        yield from words(part)
+    first, *rest = map(words, _ARGUMENT.split(query))
+    return (*first, *(word for part in rest for word in ("[]", *part)))

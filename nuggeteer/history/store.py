@@ -24,9 +24,8 @@ import numpy as np
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.gate import Basis, Decision, title_of
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
-from nuggeteer.history.answers import as_run, digest, stored_responses
 from nuggeteer.history.database import Database
-from nuggeteer.history.recording import LAST, RecordedRun, Recording
+from nuggeteer.history.recording import LAST, RecordedRun, Recording, as_run, digest, stored_responses
 from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
 from nuggeteer.measures import DEFAULT, is_measure
 from nuggeteer.records import AnswerKey, Run, RunInfo, Vector

@@ -102,15 +102,15 @@ class Trend(Framed):
 
     @cached_property
     def value(self) -> Vector:
-        return _numbers([build.interval.value for build in self.builds])
+        return np.array([build.interval.value for build in self.builds], dtype=float)
 
     @cached_property
     def low(self) -> Vector:
-        return _numbers([build.interval.low for build in self.builds])
+        return np.array([build.interval.low for build in self.builds], dtype=float)
 
     @cached_property
     def high(self) -> Vector:
-        return _numbers([build.interval.high for build in self.builds])
+        return np.array([build.interval.high for build in self.builds], dtype=float)
 
     @cached_property
     def comparable(self) -> Bools:
@@ -296,7 +296,7 @@ def _trend(history: History, group: str | None, measure: str, scorings: Sequence
     builds = tuple(_build(history, own, signature) for own in scorings)
     comparable = np.array([build.comparable for build in builds], dtype=bool)
     positions = np.flatnonzero(comparable)
-    alarm = watch_trend(_numbers([builds[i].interval.value for i in positions]))
+    alarm = watch_trend(np.array([builds[i].interval.value for i in positions], dtype=float))
     evidence = np.full(len(builds), np.nan)
     evidence[positions] = alarm.evidence
     changes = tuple(replace(c, at=int(positions[c.at]), since=int(positions[c.since])) for c in alarm.changes)
@@ -336,7 +336,3 @@ def nugget_timelines(history: History, builds: Sequence[Build]) -> NuggetTimelin
     probability[nugget, build] = np.where(rows[:, 4] < 0, np.nan, rows[:, 4])
     rank[nugget, build] = rows[:, 5].astype(int)
     return NuggetTimelines(tuple(nuggets[i] for i in order), tuple(builds), present, found, known, probability, rank)
-
-
-def _numbers(values: Sequence[float | None]) -> Vector:
-    return np.array([np.nan if value is None else value for value in values], dtype=float)

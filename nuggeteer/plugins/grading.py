@@ -15,7 +15,6 @@ from nuggeteer.errors import NoSuchName
 from nuggeteer.measures import DEFAULT, parse
 from nuggeteer.records import Nugget, number_or_none
 from nuggeteer.reports.formatting import chance, number
-from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.text import escaped, normalised
 
@@ -94,14 +93,10 @@ class Grader(Shown):
         """The scores of one answer."""
         collection, key = replace(self._collection, problems=[]), self._collection.key
         score = self._scorer.score(self._scorer.read(make_run(collection, "answer", [(qid, answer)])))
-        question, outcome = key.position[qid], score.outcome
+        question, outcome, chance = key.position[qid], score.outcome, score.outcome.probability
         scores = {name: number_or_none(values[question]) for name, values in score.by_question.items()}
         nuggets = [
-            GradedNugget(key.nuggets[i], bool(outcome.found[i]), bool(outcome.known[i]), _chance(outcome, i))
+            GradedNugget(key.nuggets[i], bool(outcome.found[i]), bool(outcome.known[i]), number_or_none(chance[i]))
             for i in range(key.offsets[question], key.offsets[question + 1])
         ]
         return GradedAnswer(qid, scores, tuple(nuggets))
-
-
-def _chance(outcome: Outcome, nugget: int) -> float | None:
-    return number_or_none(outcome.probability[nugget])

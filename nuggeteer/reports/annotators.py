@@ -13,10 +13,9 @@ from nuggeteer.fields import about
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
-from nuggeteer.reports.formatting import UNDEFINED, number
+from nuggeteer.reports.formatting import number, short_span
 from nuggeteer.reports.model import Count, Estimate, Number, Of, Part, copied, file_name
-from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 
 
@@ -91,25 +90,29 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
     for row in result.rows:
         style = "bold" if row.value is None else ""
         cells = ["all" if row.value is None else row.value, f"{row.snippets:,}", number(row.relevance.value)]
-        cells += [_short_interval(row.relevance), number(row.relevance_kappa.value), number(row.overlap.value)]
-        cells += [_short_interval(row.overlap), number(row.character_kappa.value)]
+        cells += [
+            short_span(*row.relevance[1:]),
+            number(row.relevance_kappa.value),
+            number(row.overlap.value),
+        ]
+        cells += [short_span(*row.overlap[1:]), number(row.character_kappa.value)]
         rows.append([plain(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     total = result.rows[-1]
-    out.print()
-    out.print(
+    paragraph(
+        out,
         f"{total.snippets:,} snippets that both annotated, {total.relevant:,} of which both found relevant; "
-        f"{total.nuggets[0]:,} and {total.nuggets[1]:,} nuggets."
+        f"{total.nuggets[0]:,} and {total.nuggets[1]:,} nuggets.",
     )
     for file, count in zip(result.files, result.alone, strict=True):
         if count:
             out.print(plain(f"{count:,} snippets are in {file} only, and are left out."), soft_wrap=True)
-    out.print()
-    out.print(
+    paragraph(
+        out,
         "relevance: the share of snippets that have nuggets from both or from neither. nugget overlap: of the letters "
         "and digits in snippets that both found relevant, those in both's nuggets / (those + half of those in only "
         f"one's nuggets). κ is Cohen's, of snippets and of characters. 95 %: for the choice of {result.resampled}, if "
-        f"there are {MIN_QUESTIONS} or more."
+        f"there are {MIN_QUESTIONS} or more.",
     )
     for one_snippet in result.differing[:listed]:
         first, second = one_snippet.first, one_snippet.second
@@ -120,16 +123,7 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
         for file, own in zip(result.files, (first, second), strict=True):
             out.print(Text.assemble(plain(f"{file}: ", "dim"), plain(_marked(own))))
     if listed and len(result.differing) > listed:
-        out.print()
-        out.print(f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
-
-
-def _short_interval(estimate: CoefficientEstimate) -> str:
-    return (
-        UNDEFINED
-        if estimate.low is None or estimate.high is None
-        else f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
-    )
+        paragraph(out, f"and {len(result.differing) - listed:,} more (--list COUNT, or --json)")
 
 
 def _marked(snippet: Snippet) -> str:

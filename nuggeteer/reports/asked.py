@@ -17,10 +17,9 @@ from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
 
 if TYPE_CHECKING:  # each call has one of these
-    from nuggeteer.asking.estimate import Estimate
     from nuggeteer.asking.narrowing import Narrowed
     from nuggeteer.asking.proposing import Proposed
-    from nuggeteer.asking.session import Asked
+    from nuggeteer.asking.session import Asked, Estimate
 
 FAILED_SHOWN = 10
 PROPOSED_SHOWN = 20

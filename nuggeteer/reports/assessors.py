@@ -11,11 +11,10 @@ from rich.text import Text
 
 from nuggeteer.fields import about
 from nuggeteer.reports import judges
-from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent
+from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
 from nuggeteer.reports.judges import JudgeOutput
 from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
-from nuggeteer.reports.terminal import plain, table
-from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
 from nuggeteer.trust.agreement import AssessorAgreement, MachineAgreement, RaterAgreement
@@ -178,9 +177,7 @@ def draw(out: Console, result: AssessorAgreement, listed: int) -> None:
         out.print()
         _precision_and_recall(out, standards)
     judges.draw(out, result.judges)
-    for line in _remarks(result):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, _remarks(result))
     if listed:
         _list_disputes(out, result, listed)
         judges.draw_errors(out, result.judges, listed)
@@ -197,9 +194,9 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
             Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
             Text(number(agreement.kappa.value)),
             Text(number(agreement.alpha.value)),
-            Text(_of_alpha(agreement.alpha)),
+            Text(short_span(*agreement.alpha[1:], " to ")),
             Text(number(agreement.positive.value)),
-            Text(_short(agreement.positive)),
+            Text(short_span(*agreement.positive[1:])),
         ]
         for name, agreement in rows
     ]
@@ -215,27 +212,15 @@ def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
             plain(row.raters[0], "bold"),
             plain(named.get(row.raters[1], row.raters[1])),
             Text(number(row.precision.value)),
-            Text(_short(row.precision)),
+            Text(short_span(*row.precision[1:])),
             Text(number(row.recall.value)),
-            Text(_short(row.recall)),
+            Text(short_span(*row.recall[1:])),
             Text(number(row.positive.value)),
-            Text(_short(row.positive)),
+            Text(short_span(*row.positive[1:])),
         ]
         for row in rows
     ]
     out.print(table("Precision and recall of yes", columns, cells))
-
-
-def _short(estimate: CoefficientEstimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return UNDEFINED
-    return f"{number(estimate.low, 2)}–{number(estimate.high, 2)}"
-
-
-def _of_alpha(estimate: CoefficientEstimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return UNDEFINED
-    return f"{number(estimate.low, 2)} to {number(estimate.high, 2)}"
 
 
 def _remarks(result: AssessorAgreement) -> Iterator[str]:
@@ -274,8 +259,7 @@ def _remarks(result: AssessorAgreement) -> Iterator[str]:
 
 def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None:
     for dispute in result.disputes[:listed]:
-        out.print()
-        out.print(Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
+        paragraph(out, Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
         out.print(plain(dispute.text))
         reasons = dict(dispute.reasons)
         verdicts = []
@@ -288,5 +272,4 @@ def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None
             verdicts.append(f"tool: {'yes' if dispute.tool else 'no'}{sure}")
         out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
-        out.print()
-        out.print(f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")
+        paragraph(out, f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")

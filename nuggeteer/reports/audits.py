@@ -11,7 +11,7 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, number, span
 from nuggeteer.reports.model import Count, Estimate, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 
 if TYPE_CHECKING:  # most results have none of these
     from nuggeteer.judging.audits.audit import AuditResult
@@ -74,11 +74,8 @@ def draw(out: Console, results: Sequence[AuditResult]) -> None:
             row += [f"{result.judged}/{max(result.planned, result.judged)}" if first else ""]
             rows.append(row)
             first = False
-    out.print()
-    out.print(table("Audited: scores that hold however wrong the guesses are", columns, rows))
-    for line in _remarks(results):
-        out.print()
-        out.print(plain(line))
+    paragraph(out, table("Audited: scores that hold however wrong the guesses are", columns, rows))
+    paragraphs(out, _remarks(results))
 
 
 def _remarks(results: Sequence[AuditResult]) -> list[str]:

@@ -16,8 +16,7 @@ from nuggeteer.fields import about
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale import boundaries
-from nuggeteer.gale.automatic import Corrections, Cut
+from nuggeteer.gale.automatic import Corrections, Cut, TypeCounts
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.proposal import Candidate
 from nuggeteer.gale.templates import TYPES
@@ -30,7 +29,7 @@ from nuggeteer.reports.formatting import (
     signed,
 )
 from nuggeteer.reports.model import OTHER_KEYS, Count, Number, Of, Part, copied
-from nuggeteer.reports.terminal import Sheet, plain, table
+from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
 from nuggeteer.text import escaped
 
 AROUND = 60  # characters shown on either side of a nugget
@@ -183,7 +182,7 @@ def _condition(result: Corrections, condition: Sequence[str] | None) -> dict[str
     return {name: value or None for name, value in zip(result.conditions, condition, strict=True)}
 
 
-def _type(one: boundaries.Found) -> TypeQuality:
+def _type(one: TypeCounts) -> TypeQuality:
     measures = {name: getattr(one, name) for name in ("precision", "recall", "f1")}
     values = {name: measure() for name, measure in measures.items()}
     values |= {f"near_{name}": measure(near=True) for name, measure in measures.items()}
@@ -202,7 +201,7 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
     """Each text, and each of its nuggets in double brackets."""
     for cut in found:
         name = cut.snippet.snippet if cut.snippet.qid is None else f"{cut.snippet.qid} {cut.snippet.snippet}"
-        out.print(Text.assemble(plain(name, "bold"), "  ", plain(_on_one_line(cut.snippet.text))))
+        out.print(Text.assemble(plain(name, "bold"), "  ", plain(" ".join(cut.snippet.text.split()))))
         rows = Table.grid(padding=(0, 1, 0, 0))
         for nugget in cut.found:
             rows.add_row(Text(f"  {nugget.type}", "cyan"), _marked(cut.snippet.text, nugget.spans))
@@ -214,10 +213,6 @@ def draw(out: Console, found: Sequence[Cut], model: str) -> None:
         plain(f"{counted(sum(counts.values()), 'nugget')} in {counted(len(found), 'text')}{by_type and ': '}{by_type}")
     )
     out.print(plain(model, "dim"))
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _marked(text: str, spans: Spans) -> Text:
@@ -241,7 +236,8 @@ def draw_corrections(out: Console, result: Corrections) -> None:
         name = "overall" if counts.condition is None else ", ".join(value or "(none)" for value in counts.condition)
         row: list[str | Text] = [plain(name, "bold" if counts.condition is None else "")]
         row += [f"{counts.snippets:,}", f"{counts.corrected:,}", f"{counts.automatic:,}"]
-        rows.append([*row, UNDEFINED if counts.difference is None else _too_few(counts.difference)])
+        few = UNDEFINED if counts.difference is None else percent(abs(counts.difference))
+        rows.append([*row, f"−{few}" if counts.difference is not None and counts.difference < 0 else few])
     out.print(table("", columns, rows))
     out.print()
     mean = result.mean
@@ -251,8 +247,7 @@ def draw_corrections(out: Console, result: Corrections) -> None:
         p = f"{mean.p:.1g}" if mean.p < 0.0001 else p_value(mean.p)
         interval = f", 95 % interval {signed(mean.low)} to {signed(mean.high)}, p {p}"
     out.print(plain(f"Corrected minus automatic nuggets, in a snippet: {signed(mean.mean)}{interval}"))
-    out.print()
-    out.print(_types(result))
+    paragraph(out, _types(result))
     out.print(
         "near: also those with other boundaries, which share half of the letters and digits of the longer of the two"
     )
@@ -272,10 +267,6 @@ def _types(result: Corrections) -> Sheet:
         name = plain(one.type or "all", "" if one.type else "bold")
         rows.append([name, f"{one.corrected:,}", f"{one.automatic:,}", *(number(cell, 2) for cell in cells)])
     return table("", columns, rows)
-
-
-def _too_few(difference: float) -> str:
-    return f"−{percent(-difference)}" if difference < 0 else percent(difference)
 
 
 def draw_candidates(out: Console, found: Sequence[Candidate], model: str | None, file: str) -> None:

@@ -14,7 +14,7 @@ from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
 from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
 from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
-from nuggeteer.reports.terminal import Sheet, plain, table
+from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
 from nuggeteer.text import escaped
 
 
@@ -131,8 +131,7 @@ def draw(out: Console, result: AutomaticScores) -> None:
         rows.append([*row, number(answer.precision), f"{answer.nugs}/{answer.total_nugs}", number(answer.recall)])
         last = answer.qid
     out.print(table("", columns, rows))
-    out.print()
-    out.print(_means_table(f"Means over {counted(len(result.templates), 'query', 'queries')}", result.means))
+    paragraph(out, _means_table(f"Means over {counted(len(result.templates), 'query', 'queries')}", result.means))
     out.print()
     for cell in result.cells:
         named = " × ".join(value or UNDEFINED for value in cell.values)

@@ -39,6 +39,7 @@ from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
     Basis,
+    Contradicted,
     Count,
     Decision,
     GateResult,
@@ -54,7 +55,7 @@ from nuggeteer.reports.model import (
     file_name,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 
 STYLE = {"PASS": "bold green", "FAIL": "bold red", "UNDECIDED": "bold yellow"}
 SHOWN = 5  # of each kind, unless all are asked for
@@ -88,9 +89,7 @@ class SightedNugget(Part, kw_only=True):
         about("[start, end) in characters (code points) of `text`: the words that speak for the nugget."),
     ]
     explanation: Annotated[ExplainedGuess | None, about("null if the nugget is known, or if the matcher does not say.")]
-    contradicted: (
-        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
-    ) = UNSET
+    contradicted: Contradicted | UnsetType = UNSET
 
 
 class ChangedNugget(NuggetId, kw_only=True):
@@ -297,8 +296,7 @@ def draw(
     out.print()
     _scores(out, result)
     if causes:
-        out.print()
-        out.print(plain(causes_in_words(causes)))
+        paragraph(out, plain(causes_in_words(causes)))
     out.print()
     for line in nuggets_in_words(result):
         out.print(plain(line))
@@ -308,16 +306,11 @@ def draw(
         _changes(out, "Less probable than not", result, result.doubtful, None, explain)
         _changes(out, "Kept", result, result.kept, None, explain)
     _questions(out, result, most)
-    for line in texts_in_words(result):
-        out.print()
-        out.print(plain(line))
-    for line in (*result.notes, *_remarks(result)):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, texts_in_words(result))
+    paragraphs(out, (*result.notes, *_remarks(result)))
     if ruling:
         first, *rest = in_lines(ruling)
-        out.print()
-        out.print(plain(first, STYLE[ruling.decision]), soft_wrap=True)
+        paragraph(out, plain(first, STYLE[ruling.decision]), soft_wrap=True)
         for line in rest:
             out.print(plain(line), soft_wrap=True)
 
@@ -339,8 +332,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
         out.print(plain(line))
     for title, found in by_news(result):
         if found:
-            out.print()
-            out.print(Text(f"{title}: those that matter most", "bold"))
+            paragraph(out, Text(f"{title}: those that matter most", "bold"))
         for change in found[:most]:
             out.print(_change(out, result, change))
 
@@ -364,8 +356,7 @@ def _changes(
     if not found:
         return
     shown = found[:most]
-    out.print()
-    out.print(Text(title, "bold"))
+    paragraph(out, Text(title, "bold"))
     for change in shown:
         out.print(_change(out, result, change, explain))
     if len(found) > len(shown):
@@ -444,8 +435,7 @@ def _questions(out: Console, result: Diff, most: int | None) -> None:
         row: list[str | Text] = [plain(qid), number(old), number(new), signed(round(new - old, 3))]
         row += [str(gained.count(qid) or ""), str(lost.count(qid) or "")]
         rows.append([*row, f"{result.old.length[i]:,}", f"→ {result.new.length[i]:,}"])
-    out.print()
-    out.print(table(f"{delta.measure.title} of the questions that changed most", columns, rows))
+    paragraph(out, table(f"{delta.measure.title} of the questions that changed most", columns, rows))
     if most is not None and len(order) > most:
         out.print(Text(f"... and {len(order) - most} more; --all shows them", "dim"))
 

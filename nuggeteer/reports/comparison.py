@@ -40,7 +40,7 @@ from nuggeteer.reports.model import (
     Signature,
     copied,
 )
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.variance import Factor
 
@@ -183,9 +183,7 @@ def draw(out: Console, result: Comparison) -> None:
     correlations.draw(out, result, len(result.scores.runs) <= MANY)
     if result.slices:
         comparison_slices.draw(out, result, result.slices)
-    for line in _remarks(result, wide):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, _remarks(result, wide))
 
 
 def _lettered(standing: Standing, wide: bool) -> bool:
@@ -241,8 +239,7 @@ def _tests(out: Console, result: Comparison) -> None:
         rows.append([*row, f"{tukey.significant:,}" if tukey.tested else UNDEFINED])
     pairs = result.standings[0].tukey.pairs
     title = f"Analysis of variance, and {how_tested(result.standings[0])} of {counted(pairs, 'pair')}"
-    out.print()
-    out.print(table(title, columns, rows))
+    paragraph(out, table(title, columns, rows))
 
 
 def _f(factor: Factor) -> tuple[str, str]:
@@ -264,8 +261,7 @@ def _pairs(out: Console, result: Comparison) -> None:
         cells = [names[pair.higher], names[pair.lower], difference_of(pair.difference).removeprefix("+")]
         cells += [signed_span(pair.low, pair.high), p_value(pair.p), above]
         rows.append([plain(cell, style) for cell in cells])
-    out.print()
-    out.print(table(f"{standing.measure.title}, pair by pair", columns, rows))
+    paragraph(out, table(f"{standing.measure.title}, pair by pair", columns, rows))
 
 
 def how_tested(standing: Standing) -> str:

@@ -14,7 +14,7 @@ from nuggeteer.comparing.correlations import Correlation, Official
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, number, percent
 from nuggeteer.reports.model import Count, Ends, Number, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
 
 
@@ -121,8 +121,7 @@ def _correlations(out: Console, result: Comparison) -> None:
         rows[-1] += [number(answers.kendall_tau), UNDEFINED]
         rows.append(["", "runs", number(runs.pearson), _shown(runs.pearson_interval)])
         rows[-1] += [number(runs.kendall_tau), _shown(runs.tau_interval)]
-    out.print()
-    out.print(table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows))
+    paragraph(out, table("How the measures correlate (Pearson's r, Kendall's τ)", columns, rows))
 
 
 def _zeros(out: Console, result: Comparison) -> None:
@@ -133,8 +132,7 @@ def _zeros(out: Console, result: Comparison) -> None:
         a, b = one.measures
         row: list[str | Text] = [f"{a.title}, {b.title}", f"{one.zeros.answers:,}", percent(one.zeros.first)]
         rows.append([*row, percent(one.zeros.rescued), *_swapped(one.swaps)])
-    out.print()
-    out.print(table("Answers that score 0, and runs that the measures rank differently", columns, rows))
+    paragraph(out, table("Answers that score 0, and runs that the measures rank differently", columns, rows))
 
 
 def _pooled(out: Console, result: Comparison) -> None:
@@ -146,8 +144,7 @@ def _pooled(out: Console, result: Comparison) -> None:
         run = result.scores.runs[i]
         value = number(run.measures[first.measure.name].value)
         rows.append([plain(run.name, "bold"), value, number(result.pooled[i])])
-    out.print()
-    out.print(table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows))
+    paragraph(out, table(f"{first.measure.title}, averaged over questions and over nuggets", columns, rows))
 
 
 def _official(out: Console, result: Comparison) -> None:
@@ -159,8 +156,7 @@ def _official(out: Console, result: Comparison) -> None:
         rows.append([plain(name), *_cells(one.agreement), *_swapped(one.swaps)])
         if one.pooled:
             rows.append(["  with all questions as one", *_cells(one.pooled), "", ""])
-    out.print()
-    out.print(table("Against the official scores", columns, rows))
+    paragraph(out, table("Against the official scores", columns, rows))
 
 
 def _cells(agreement: ScoreAgreement) -> list[str | Text]:

@@ -13,7 +13,7 @@ from nuggeteer.comparing.comparison import Comparison, Slice, Slices
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number, p_value, signed
 from nuggeteer.reports.model import BY_MEASURE, Count, Number, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import escaped
 
@@ -87,8 +87,7 @@ def _draw_by_slice(out: Console, result: Comparison, slices: Slices) -> None:
             rows.add_row(
                 *(head if i == 0 else [Text("")] * len(head)), plain(name), *cells, end_section=i == len(names) - 1
             )
-    out.print()
-    out.print(rows)
+    paragraph(out, rows)
 
 
 def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
@@ -109,13 +108,13 @@ def _draw_across(out: Console, result: Comparison, slices: Slices) -> None:
         for i in result.standings[0].order:
             rows.append([Text(names[i], "bold" if i == 0 else ""), *(_marked(part, int(i)) for part in block)])
         title = slices.measured if slices.by == "tag" else result.standings[0].measure.title
-        out.print()
-        out.print(
+        paragraph(
+            out,
             table(
                 f"{title} by {slices.by}, against {slices.against}",
                 [("run", "left"), *((head, "right") for head in heads)],
                 rows,
-            )
+            ),
         )
 
 

@@ -11,9 +11,9 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number, percent, span
 from nuggeteer.reports.model import AsTruth, Count, Ends, Number, Part, copied, file_name
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.trust.crossval import Crossval
-from nuggeteer.trust.quality import Quality
+from nuggeteer.trust.reliability import Quality
 
 
 class GuessQuality(Part):
@@ -89,12 +89,12 @@ def draw(out: Console, result: Crossval) -> None:
     if result.guessed.n == result.pairs.n:
         del rows[1]
     out.print(table("", columns, rows))
-    out.print()
-    out.print(
+    paragraph(
+        out,
         "pairs: (response, nugget), with each text of an answer once. If another group returned the same text, its "
         "verdict is known and not guessed. answers: (run, nugget). κ: Cohen's. AP: average precision, the surest pairs "
         "first. Brier: mean squared error of the probabilities. ECE: expected calibration error, how far the "
-        "probabilities are from the shares that are yes."
+        "probabilities are from the shares that are yes.",
     )
     out.print()
     runs = result.runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -13,12 +12,12 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.citations import CheckedCitations
-from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores, Range
+from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores
 from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
-from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number
+from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number, short_span
 from nuggeteer.reports.model import Count, Ends, Notes, Number, Part, copied
-from nuggeteer.reports.terminal import Sheet, plain, table
+from nuggeteer.reports.terminal import Sheet, paragraph, paragraphs, plain, table
 
 LISTED = 5
 SHOWN = ("precision", "recall", "rightness", "f", "proficiency")
@@ -228,22 +227,17 @@ def draw(
     _counts(out, result)
     for model in MODELS:
         head = HEADS[model].format(*_prior(result.prior))
-        out.print()
-        out.print(_measures(head, result.names, result.models[model], _with_citations(result)))
+        paragraph(out, _measures(head, result.names, result.models[model], _with_citations(result)))
     for model, ratio in result.ratios.items():
         names = [result.names[machine] for machine in result.machines]
         head = f"{model.capitalize()}: machines over the mean of the humans ({', '.join(result.humans)})"
-        out.print()
-        out.print(_measures(head, names, ratio, _with_citations(result)))
+        paragraph(out, _measures(head, names, ratio, _with_citations(result)))
     if cells:
-        out.print()
-        out.print(_cells_table(cells))
+        paragraph(out, _cells_table(cells))
     if citations:
         out.print()
         _draw_citations(out, citations)
-    for line in _remarks(result):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, _remarks(result))
 
 
 def _counts(out: Console, result: Distilled) -> None:
@@ -254,15 +248,11 @@ def _counts(out: Console, result: Distilled) -> None:
     for i, distiller in enumerate(result.distillation.distillers):
         row: list[str | Text] = [plain(distiller.distiller, "bold")]
         row += [distiller.kind or UNDEFINED] if kinds else []
-        row += [number(value, 2) for value in result.tables[i, :-1]] + [_large(result.tables[i, -1])]
+        row += [number(value, 2) for value in result.tables[i]]
         rows.append([*row, number(float(result.counts.redundant[i].sum()), 2)])
     queries, nugs = len(result.distillation.queries), len(result.distillation.nugs)
     title = f"{counted(queries, 'query', 'queries')}, {counted(nugs, 'nug', 'nugs')}"
     out.print(table(title, columns, rows))
-
-
-def _large(value: float) -> str:
-    return UNDEFINED if math.isnan(value) else f"{value:,.2f}"
 
 
 def _prior(prior: Sequence[float]) -> tuple[str, str]:
@@ -285,14 +275,10 @@ def _measures(title: str, names: Sequence[str], scores: DistillerScores, cited: 
         for name in shown:
             cell = Text(number(float(scores.values[name][i])))
             if with_intervals:
-                cell.append(f"\n{_between(scores.intervals[name][i])}", "dim")
+                cell.append(f"\n{short_span(*(scores.intervals[name][i] or (None, None)))}", "dim")
             row.append(cell)
         rows.append(row)
     return table(title, columns, rows)
-
-
-def _between(interval: Range) -> str:
-    return UNDEFINED if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
 
 
 def _remarks(result: Distilled) -> Iterator[str]:
@@ -341,11 +327,9 @@ def _draw_citations(out: Console, checked: CheckedCitations) -> None:
             why = "quotes what it does not say"
         elif one.partly:
             why = "is cited for a part of it; split the nugget"
-        out.print()
-        out.print(plain(f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}"))
+        paragraph(out, plain(f"{one.distiller}, {one.qid}: {one.docid} {why}: {one.nugget}"))
     if len(checked.doubtful) > LISTED:
-        out.print()
-        out.print(f"and {len(checked.doubtful) - LISTED:,} more doubtful ones (--json)")
+        paragraph(out, f"and {len(checked.doubtful) - LISTED:,} more doubtful ones (--json)")
 
 
 def draw_proposal(out: Console, result: NugProposal, file: str) -> None:
@@ -358,18 +342,18 @@ def draw_proposal(out: Console, result: NugProposal, file: str) -> None:
             rows.append(["", "", number(degree, 2), plain(nugget.distiller), plain(nugget.text)])
     title = f"{counted(len(result.nugs), 'nug')} proposed for {counted(result.nuggets, 'nugget')}"
     out.print(table(title, columns, rows))
-    out.print()
-    out.print(
+    paragraph(
+        out,
         "These nugs rest only on how alike the words are. Nuggets that say the same in other words are in different "
         "nugs; put them together by hand. Nuggets that differ in one decisive word may be in the same nug; take them "
-        "apart."
+        "apart.",
     )
-    out.print()
-    out.print(
+    paragraph(
+        out,
         plain(
             f"In {file}, correct classes, degrees and relevance (1 until you change it), and delete "
             '"proposed": true from each nug that is right. Then:'
-        )
+        ),
     )
     out.print(plain(f"  nuggeteer distill {file}"), soft_wrap=True)
 

@@ -12,15 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Notes, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.text import escaped
-from nuggeteer.trust.experiments.average import Averaged
 from nuggeteer.trust.experiments.definition import Definition
-from nuggeteer.trust.experiments.result import Cell, Result
+from nuggeteer.trust.experiments.result import Averaged, Cell, Result
 
 
 class SeriesOutput(Part):
@@ -108,8 +107,7 @@ def draw(out: Console, found: Averaged) -> None:
             out.print()
         _draw(out, result)
     if len(found.results) > 1 and found.mean is None:
-        out.print()
-        out.print(plain("The tables have different rows, so they have no mean."))
+        paragraph(out, plain("The tables have different rows, so they have no mean."))
 
 
 def _draw(out: Console, result: Result) -> None:
@@ -120,8 +118,7 @@ def _draw(out: Console, result: Result) -> None:
     rows: list[list[str | Text]] = [[plain(_cell(cell)) for cell in row] for row in result.table.rows]
     out.print(table("", columns, rows))
     for note in result.notes:
-        out.print()
-        out.print(plain(note))
+        paragraph(out, plain(note))
 
 
 def write(found: Averaged, folder: Path) -> list[Path]:
@@ -137,12 +134,10 @@ def _write(result: Result, made_from: Sequence[str], folder: Path) -> list[Path]
     name = f"{result.definition.name}-{result.collection}"
     written = []
     if result.plot:
-        drawn = svg(result.plot).encode()
         written.append(folder / f"{name}.svg")
-        write_whole(written[-1], lambda file: file.write(drawn))
-    text = markdown(result, made_from, f"{name}.svg" if result.plot else None).encode()
+        write_file(written[-1], svg(result.plot).encode())
     written.append(folder / f"{name}.md")
-    write_whole(written[-1], lambda file: file.write(text))
+    write_file(written[-1], markdown(result, made_from, f"{name}.svg" if result.plot else None).encode())
     return written
 
 

@@ -45,6 +45,11 @@ def span(low: float | None, high: float | None) -> str:
     return f"{low:.3f}–{high:.3f}" if low >= 0 else f"{number(low)} to {number(high)}"
 
 
+def short_span(low: float | None, high: float | None, to: str = "–") -> str:
+    """The two ends of an interval with two digits each."""
+    return UNDEFINED if low is None or high is None else f"{number(low, 2)}{to}{number(high, 2)}"
+
+
 def between(interval: Interval) -> str:
     return span(interval.low, interval.high)
 

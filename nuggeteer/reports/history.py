@@ -30,7 +30,7 @@ from nuggeteer.reports.builds import (
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
 from nuggeteer.reports.model import Count, Number, Pairs, Part
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
 
 SHOWN = 10  # nuggets of a kind
@@ -193,14 +193,11 @@ def _draw_trend(
         cells += [percent(scoring.known, scoring.known + scoring.guessed)]
         cells += [f"{SIGNS[build.ruling.decision] if build.ruling else ' '}{marks.get(i, '')}".rstrip()]
         rows.append([plain(cell, "" if build.comparable else "dim") for cell in cells])
-    out.print()
-    out.print(_head(trend))
+    paragraph(out, _head(trend))
     out.print(table("", columns, rows))
     for line in _decisions(trend.builds[first:], today):
         out.print(plain(line))
-    for line in _remarks(trend, first):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, _remarks(trend, first))
     _missing(out, timelines)
     _flicker(out, timelines)
 
@@ -303,8 +300,7 @@ def _missing(out: Console, timelines: NuggetTimelines) -> None:
             fact.importance,
         ]
         rows.append([*row, plain(fact.description)])
-    out.print()
-    out.print(table(f"Lost and not found again: {_first(len(missing))}", columns, rows))
+    paragraph(out, table(f"Lost and not found again: {_first(len(missing))}", columns, rows))
 
 
 def _flicker(out: Console, timelines: NuggetTimelines) -> None:
@@ -317,8 +313,7 @@ def _flicker(out: Console, timelines: NuggetTimelines) -> None:
         fact = timelines.nuggets[i]
         row = [str(timelines.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
         rows.append([*row, _life_line(timelines, int(i), 20), plain(fact.description)])
-    out.print()
-    out.print(table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns, rows))
+    paragraph(out, table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns, rows))
 
 
 def _first(count: int) -> str:
@@ -345,8 +340,7 @@ def _draw_single(out: Console, trends: Sequence[Trend]) -> None:
         known, guessed = build.scoring.known, build.scoring.guessed
         cells = [build.scoring.run, minute(build), short_label(build.scoring.label or ""), number(build.interval.value)]
         rows.append([plain(cell) for cell in (*cells, between(build.interval), percent(known, known + guessed))])
-    out.print()
-    out.print(table("", columns, rows))
+    paragraph(out, table("", columns, rows))
 
 
 def _times(times: Sequence[str]) -> list[str]:

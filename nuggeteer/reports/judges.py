@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.reports.formatting import counted, listed, number, p_value, percent
+from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, short_span
 from nuggeteer.reports.model import CalibrationBin, Count, Estimate, Number, Part
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
 
@@ -96,20 +96,17 @@ def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
                 if parts:
                     out.print()
                     _slices(out, f"{judge.judge}, by {title}", head, [(part.name, part) for part in parts])
-            out.print()
-            out.print(plain(_calibration(judge)))
-        out.print()
-        out.print(
+            paragraph(out, plain(_calibration(judge)))
+        paragraph(
+            out,
             "yes: the share that people and the judge call yes. sensitivity, specificity: the share of people's yes "
             "and no on which the judge agrees. balanced error: the mean of both error rates. bias: the share of its "
             "errors that goes one way, and so does not cancel out in a score. Below each, its 95 % interval for the "
-            "choice of questions. Partly is a no."
+            "choice of questions. Partly is a no.",
         )
     for judge in judges:
         if judge.change is not None:
-            for line in _change(judge.judge, judge.change):
-                out.print()
-                out.print(plain(line))
+            paragraphs(out, _change(judge.judge, judge.change))
 
 
 def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, JudgeSlice]]) -> None:
@@ -118,16 +115,10 @@ def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, Judge
     cells: list[list[str | Text]] = []
     for name, part in rows:
         values: list[CoefficientEstimate] = [getattr(part, column) for column in COLUMNS]
-        numbers = [f"{number(value.value)}\n{_interval(value)}" for value in values]
+        numbers = [f"{number(value.value)}\n{short_span(*value[1:]).removeprefix(UNDEFINED)}" for value in values]
         yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
         cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
     out.print(table(title, columns, cells))
-
-
-def _interval(value: CoefficientEstimate) -> str:
-    if value.low is None or value.high is None:
-        return ""
-    return f"{number(value.low, 2)}–{number(value.high, 2)}"
 
 
 def _calibration(judge: JudgeQuality) -> str:
@@ -166,14 +157,11 @@ def draw_errors(out: Console, judges: Sequence[JudgeQuality], count: int) -> Non
     """Where each judge differs from people."""
     for judge in judges:
         if judge.errors:
-            out.print()
-            out.print(plain(f"{judge.judge} and people differ on {counted(len(judge.errors), 'pair')}", "bold"))
+            paragraph(out, plain(f"{judge.judge} and people differ on {counted(len(judge.errors), 'pair')}", "bold"))
         for error in judge.errors[:count]:
-            out.print()
-            out.print(Text.assemble(plain(f"{error.qid}/{error.nugget}", "bold"), " ", plain(error.description)))
+            paragraph(out, Text.assemble(plain(f"{error.qid}/{error.nugget}", "bold"), " ", plain(error.description)))
             out.print(plain(error.text))
             people = "yes" if error.people else "no"
             out.print(plain(f"people: {people}; {judge.judge}: {number(error.score, 2)}", "dim"))
         if len(judge.errors) > count:
-            out.print()
-            out.print(f"and {len(judge.errors) - count:,} more (--list COUNT, or --json)")
+            paragraph(out, f"and {len(judge.errors) - count:,} more (--list COUNT, or --json)")

@@ -12,15 +12,14 @@ from xml.etree import ElementTree as xml
 
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Ruling
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.history.nightly import Night
 from nuggeteer.reports.change_words import difference, difference_span, in_lines, in_words, nuggets_in_words
 from nuggeteer.text import escaped
 
 
 def write(path: Path, result: Diff, ruling: Ruling | None) -> None:
-    document = changes(result, ruling)
-    write_whole(path, lambda file: file.write(document))
+    write_file(path, changes(result, ruling))
 
 
 def write_night(path: Path, night: Night) -> None:
@@ -30,8 +29,7 @@ def write_night(path: Path, night: Night) -> None:
         xml.SubElement(_case(suite, "nuggeteer.gate", "compared"), "skipped", message=escaped(night.reason))
     if night.diff:
         _add_changes(suite, night.diff, night.ruling.ruling)
-    document = _document(suite)
-    write_whole(path, lambda file: file.write(document))
+    write_file(path, _document(suite))
 
 
 def changes(result: Diff, ruling: Ruling | None) -> bytes:

@@ -15,7 +15,7 @@ from nuggeteer.fields import about, as_written
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
 from nuggeteer.reports.model import Count, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 
 SHOWN = 50  # lines; --json has all
 LONGEST = 100  # characters of a text
@@ -117,8 +117,7 @@ def draw(out: Console, found: Log) -> None:
     columns += [("taken back", "right"), ("first", "fixed"), ("last", "fixed")]
     out.print(table("", columns, [_share_row(share) for share in found.shares]))
     for remark in _remarks(found):
-        out.print()
-        out.print(remark)
+        paragraph(out, remark)
 
 
 def _rows(line: LogLine) -> Iterator[list[Text]]:

@@ -26,6 +26,7 @@ Number = float | None  # null where it is undefined or cannot be said
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2)]
 Of = Annotated[Sequence[Count], Meta(min_length=2, max_length=2)]
 Source = Annotated[Literal["known", "guessed"], about("A human verdict, or a guess.")]
+Contradicted = Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")]
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
 Basis = Annotated[
     Literal["read", "guessed", "nobody"] | None,

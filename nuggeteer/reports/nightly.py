@@ -23,6 +23,7 @@ from nuggeteer.reports.formatting import between, counted, number, percent
 from nuggeteer.reports.model import (
     AsTruth,
     Basis,
+    Contradicted,
     Count,
     Decision,
     GateResult,
@@ -62,9 +63,7 @@ class WorstNugget(NuggetId, kw_only=True):
     probability: Annotated[Share | None, about("That it is so.")]
     source: Source
     effect: Annotated[Number, about("On the score.")]
-    contradicted: (
-        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
-    ) = UNSET
+    contradicted: Contradicted | UnsetType = UNSET
 
 
 class NeededReading(Part):

@@ -23,7 +23,7 @@ from nuggeteer.reports.builds import (
 )
 from nuggeteer.reports.formatting import UNDEFINED, counted
 from nuggeteer.reports.model import Count, Part, Source
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 
 
 class NuggetBuild(BuildOutput, kw_only=True):
@@ -92,11 +92,11 @@ def draw(out: Console, stories: Sequence[NuggetTimeline]) -> None:
 def _draw_story(out: Console, story: NuggetTimeline) -> None:
     """One nugget over the builds: whether it was found, whether that is known, and in which text."""
     timelines, fact = story.timelines, story.timelines.nuggets[0]
-    out.print()
-    out.print(
+    paragraph(
+        out,
         plain(
             f"{group_name(story.trend.group)}: {fact.qid}/{fact.nugget}, {fact.importance}: {fact.description}", "bold"
-        )
+        ),
     )
     letters: dict[str, str] = {}
     rows = []
@@ -123,8 +123,7 @@ def _draw_story(out: Console, story: NuggetTimeline) -> None:
     columns = [("time", "fixed"), ("label", "left"), ("run", "left"), ("found", "fixed"), ("", "right")]
     out.print(table("", [*columns, ("text", "fixed"), ("", "fixed")], rows))
     for text, letter in letters.items():
-        out.print()
-        out.print(Text.assemble((letter, "bold"), "  ", plain(text)))
+        paragraph(out, Text.assemble((letter, "bold"), "  ", plain(text)))
     out.print()
     lost = int(timelines.last_lost[0])
     summary = f"Found in {int(timelines.found[0].sum())} of {counted(len(timelines.builds), 'build')}"

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.fields import about
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.records import Ints
 from nuggeteer.reports.drawing import FONT_SIZE, GAP, ROOM_FOR_NAME, Drawing, Panel, Scale, round_numbers, text_width
 from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
 from nuggeteer.reports.formatting import counted, number
 from nuggeteer.reports.model import Count, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, name_of
 from nuggeteer.statistics.intervals import DRAWS
 
@@ -127,8 +127,7 @@ def draw(out: Console, result: Parameters) -> None:
         row: list[str | Text] = [plain(name_of(unit)), f"{unit.pairs:,}", f"{unit.yes:,}", *_cells(unit.theta)]
         rows.append([*row, *_cells(unit.alpha), *_cells(unit.beta)] if own else row)
     out.print(table("Thresholds", columns, rows))
-    out.print()
-    out.print("θ: above this match score a response is taken to carry the nugget, but for α and β.")
+    paragraph(out, "θ: above this match score a response is taken to carry the nugget, but for α and β.")
     if own and result.engine == "exact":
         out.print(f"Means and θ are exact; the intervals of α and β are from {DRAWS:,} draws.")
 
@@ -156,8 +155,7 @@ def _picture(out: Console, picture: Picture) -> None:
         out.print(
             plain(f"{mark:>3}  {low:.2f}–{high:.2f}   {_marks('●', yes):<{WIDEST + 4}}{_marks('○', no)}".rstrip())
         )
-    out.print()
-    out.print("● yes, ○ no; with a number where there are more. █ the mean of θ, │ its 95 % interval.")
+    paragraph(out, "● yes, ○ no; with a number where there are more. █ the mean of θ, │ its 95 % interval.")
 
 
 def _marks(mark: str, count: int) -> str:
@@ -173,8 +171,7 @@ ABOVE, BELOW = 1.8 * FONT_SIZE, 2 * FONT_SIZE + GAP + ROOM_FOR_NAME
 def write(path: Path, result: Parameters) -> None:
     """The picture that was asked for, as a file."""
     assert result.picture
-    body = svg(result.picture, result.model).encode()
-    write_whole(path, lambda file: file.write(body))
+    write_file(path, svg(result.picture, result.model).encode())
 
 
 def svg(picture: Picture, model: str) -> str:

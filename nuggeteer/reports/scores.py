@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from rich.console import Console
 from rich.text import Text
 
+from nuggeteer.errors import NuggeteerError
 from nuggeteer.fields import Share, about
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Ints, Nugget
@@ -29,6 +31,7 @@ from nuggeteer.reports.formatting import (
 from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
+    Contradicted,
     Count,
     Interval,
     Notes,
@@ -41,12 +44,16 @@ from nuggeteer.reports.model import (
     copied,
     file_name,
 )
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.scoring.scores import RunScore, Scores
 
 if TYPE_CHECKING:  # most results have none of these
     from nuggeteer.history.recording import RecordedRun
     from nuggeteer.judging.audits.audit import AuditResult
+
+
+ALL = "all"
+COLUMNS = ("run", "qid", "measure", "value")  # of a leaderboard
 
 
 class RecordedBuild(Part):
@@ -90,9 +97,7 @@ class ScoredNugget(Part, kw_only=True):
         | UnsetType
     ) = UNSET
     source: Source
-    contradicted: (
-        Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")] | UnsetType
-    ) = UNSET
+    contradicted: Contradicted | UnsetType = UNSET
     rank: Annotated[Count | None, about("Of the response that gets the credit; null if the nugget was not found.")]
     score: Annotated[Number, about("The best match score.")]
     threshold: Annotated[Number, about("What decides it; null where nothing is guessed.")]
@@ -246,9 +251,7 @@ def draw(out: Console, result: Scores) -> None:
         row.append(percent(known, known + score.outcome.pairs_guessed))
         rows.append(row)
     out.print(table("", columns, rows))
-    for line in remarks(result):
-        out.print()
-        out.print(plain(line))
+    paragraphs(out, remarks(result))
 
 
 def _shown(result: Scores) -> list[Measure]:
@@ -310,8 +313,7 @@ def draw_questions(out: Console, result: Scores, score: RunScore) -> None:
         own = np.arange(result.key.offsets[i], result.key.offsets[i + 1])
         kinds = [result.key.vital, result.key.okay, *([result.key.forbidden] if forbids else [])]
         rows.append([plain(question.qid), *values, length, *(_counted(score, own[which[own]]) for which in kinds)])
-    out.print()
-    out.print(table(f"{score.name}, by question", columns, rows))
+    paragraph(out, table(f"{score.name}, by question", columns, rows))
 
 
 def _claimed(result: Scores, score: RunScore, question: int) -> tuple[int, int]:
@@ -346,8 +348,7 @@ def draw_nuggets(out: Console, result: Scores, score: RunScore) -> None:
         row = [plain(group.qid), plain(group.nugget), group.importance, Text("yes", "bold") if found else Text("no")]
         row += [Text("known") if score.counted.known[at] else Text(chance_of_it, "italic yellow"), "", ""]
         rows.append([*row, plain(group.descriptions[0])])
-    out.print()
-    out.print(table(f"{score.name}, by nugget", columns, rows))
+    paragraph(out, table(f"{score.name}, by nugget", columns, rows))
 
 
 def key_size(key: AnswerKey) -> str:
@@ -369,3 +370,29 @@ def draw_recorded(out: Console, done: Sequence[RecordedRun], file: str) -> None:
             what += "if this is a new build, give it another --label"
         out.print(plain(f"{recorded.run}: {what}"))
     out.print(plain(f"The builds are in {file}; nuggeteer history shows their trend."), soft_wrap=True)
+
+
+def leaderboard(result: Scores, table: bool) -> tuple[bytes, int]:
+    """Scores as lines of other programs: `run TAB question TAB measure TAB value`, as ir_measures and TREC Auto-Judge
+    read them, or a `table` (CSV) with these columns. `all` stands for the mean over questions. And how many values are
+    undefined and left out."""
+    from nuggeteer.formats.objects import as_table
+
+    rows = list(_rows(result))
+    defined = [row for row in rows if not isnan(row[3])]
+    if table:
+        cells = [dict(zip(COLUMNS, (*names, repr(value)), strict=True)) for *names, value in defined]
+        return as_table(cells, ","), len(rows) - len(defined)
+    names = {name for run, qid, _, _ in defined for name in (run, qid)}
+    if blank := next((name for name in sorted(names) if len(name.split()) != 1), None):
+        raise NuggeteerError(f"{blank!r} has blanks, and cannot stand in such a line; write a table: name a file *.csv")
+    lines = "".join(f"{run}\t{qid}\t{measure}\t{value!r}\n" for run, qid, measure, value in defined)
+    return lines.encode(), len(rows) - len(defined)
+
+
+def _rows(result: Scores) -> Iterator[tuple[str, str, str, float]]:
+    for score in result.runs:
+        for name, interval in score.measures.items():
+            for question, value in zip(result.key.questions, score.by_question.get(name, ()), strict=False):
+                yield score.name, question.qid, name, float(value)
+            yield score.name, ALL, name, float("nan") if interval.value is None else float(interval.value)

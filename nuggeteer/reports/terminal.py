@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +34,18 @@ def console() -> Console:
 def plain(value: str, style: str = "") -> Text:
     """A text from a file, with control characters escaped."""
     return Text(escaped(value), style)
+
+
+def paragraph(out: Console, what: RenderableType, *, style: str | None = None, soft_wrap: bool = False) -> None:
+    """Print something below an empty line."""
+    out.print()
+    out.print(what, style=style, soft_wrap=soft_wrap or None)
+
+
+def paragraphs(out: Console, lines: Iterable[str]) -> None:
+    """Print lines that may have texts from files in them, each below an empty line."""
+    for line in lines:
+        paragraph(out, plain(line))
 
 
 class Sheet:

@@ -11,7 +11,7 @@ from rich.text import Text
 from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number
 from nuggeteer.reports.model import Count, Number, Part, copied
-from nuggeteer.reports.terminal import plain, table
+from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.scoring.scorer import Thresholds
 
 
@@ -54,10 +54,10 @@ def draw(out: Console, result: Thresholds) -> None:
         cells = (model.name, model.own_parameters, number(model.log10_evidence, 1), number(model.log_score, 4))
         rows.append([Text(cell, style) for cell in cells])
     out.print(table("", columns, rows))
-    out.print()
-    out.print(
+    paragraph(
+        out,
         "evidence: log10 P(data | model). held-out: fitted without one group of systems at a time, the mean logarithm "
-        "of the probability given to that group's verdicts. Higher is better in both."
+        "of the probability given to that group's verdicts. Higher is better in both.",
     )
     out.print()
     if any(model.log_score is not None for model in result.models):

@@ -19,9 +19,8 @@ from nuggeteer.languages import Language
 from nuggeteer.matching.marks import Span, words_at
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted
-from nuggeteer.screens.marking import Marking
 from nuggeteer.screens.view import JudgeView
-from nuggeteer.screens.widgets import Help
+from nuggeteer.screens.widgets import Help, Marking
 
 CLOCK = 15  # seconds after which the time that is left is shown anew
 GRADES: dict[str, Importance] = {"v": "vital", "o": "okay"}

@@ -10,8 +10,7 @@ from textual.widgets import Input, Static
 from nuggeteer.judging.session import Session
 from nuggeteer.judging.state import AnswerCard
 from nuggeteer.screens import layout
-from nuggeteer.screens.marking import Marking
-from nuggeteer.screens.widgets import KEYS, MARKING, TextPane
+from nuggeteer.screens.widgets import KEYS, MARKING, Marking, TextPane
 from nuggeteer.text import escaped
 
 FIXED = 7  # lines that are always there

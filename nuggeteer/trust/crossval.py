@@ -35,7 +35,7 @@ from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interv
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
 from nuggeteer.thresholds.model import Build, probability
-from nuggeteer.trust.quality import Guesses, Quality, quality
+from nuggeteer.trust.reliability import Guesses, Quality, quality
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
@@ -92,9 +92,7 @@ def crossval(
     start = time.perf_counter()
     collection = with_builds_apart(collection)
     groups = groups_of(collection)
-    truth = VerdictIndex(
-        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
-    )
+    truth = known_in(collection)
     matcher = shared_matcher(collection, truth, jobs)
     # A tuple, because Dask sends other large arguments in advance and loses them when their worker ends.
     tasks = (delayed(_leave_out)((collection, group, truth, matcher, model, seed, chosen)) for group in groups)
@@ -132,6 +130,12 @@ def with_builds_apart(collection: Collection) -> Collection:
     result = replace(collection, manifest={**collection.manifest, **alone})
     result._runs.update(collection._runs)
     return result
+
+
+def known_in(collection: Collection) -> VerdictIndex:
+    """What its verdicts and its judged runs say."""
+    split = collection.settings.answers.split
+    return VerdictIndex(collection.key, collection.judgements, collection.judged_runs, split)
 
 
 def groups_of(collection: Collection) -> list[str]:
@@ -195,7 +199,7 @@ def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, i
     that, too."""
     collection, group, truth, matcher, model, seed, measure = task
     key, rest = collection.key, without(collection, group)
-    known = VerdictIndex(key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
+    known = known_in(rest)
     matcher = matcher or make(material(rest, known))
     settings = Threshold(model, value=rest.settings.threshold.value)
     decides = fitted_to(gather_evidence(rest, matcher, known, 1, unit_of(settings)), settings, matcher)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.errors import InputError, Problem
+from nuggeteer.errors import Problem, stop_at_errors
 from nuggeteer.formats.matches import Match
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.matching.panel import Judge, read_judges
@@ -128,8 +128,7 @@ def judge_qualities(collection: Collection, known: VerdictIndex, since: str | No
 
 
 def _add(problems: list[Problem], known: list[Problem]) -> None:
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     known.extend(problem for problem in problems if problem not in known)
 
 

@@ -1,5 +1,5 @@
-"""How reliable the guesses are: the threshold models compared, and the probabilities of guesses on systems left out
-compared with the human verdicts.
+"""How good guesses are where the truth is known, and how far to trust them where it is not: the threshold models
+compared, and the probabilities of guesses on systems left out compared with the human verdicts.
 
 Fitting every model six times is slow. So at most `NUGGETS` nuggets, drawn at random, are used, with all their judged
 pairs, at most `PAIRS`. The result is cached in the collection, in `.nuggeteer/reliability`. The file is computed again
@@ -9,19 +9,22 @@ can be deleted at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import orjson
+from msgspec import convert
 
+from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.formats.cache import read_cache, write_cache
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Vector, number_or_none
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.scorer import Scorer, Thresholds
+from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.selection import ComparedModel, compare
 
@@ -73,7 +76,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
-            return _trust(stored["trust"])
+            return _trust(**stored["trust"])
     evidence = gather_evidence(
         scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response", carried_over=False
     )
@@ -97,6 +100,14 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     return result
 
 
+def _trust(nuggets: Any, judged: Any, thresholds: Any, reliability: Any) -> TrustReport:
+    """The cached report; a ValueError, KeyError or TypeError if the file has another form."""
+    models = convert(thresholds["models"], tuple[ComparedModel, ...])
+    pairs, positive, groups = (convert(thresholds[name], int) for name in ("pairs", "positive", "groups"))
+    compared = Thresholds(pairs, positive, groups, models, convert(thresholds["chosen"], str))
+    return TrustReport(convert(nuggets, int), convert(judged, int), compared, convert(reliability, Reliability | None))
+
+
 def some_nuggets(evidence: Evidence) -> Bools:
     """The pairs of nuggets drawn at random, within the limits, but at least one nugget."""
     counts = np.bincount(evidence.nugget, minlength=evidence.nuggets)
@@ -117,31 +128,71 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
     return Reliability(bins, float(((chance - yes) ** 2).mean()), error)
 
 
-def _trust(stored: Any) -> TrustReport:
-    """The cached report; a ValueError, KeyError or TypeError if the file has another form."""
-    models = tuple(
-        ComparedModel(
-            one["name"],
-            str(one["own_parameters"]),
-            float(one["log10_evidence"]),
-            _number(one["log_score"]),
-            float(one["seconds"]),
-        )
-        for one in stored["thresholds"]["models"]
-    )
-    pairs, positive, groups = (int(stored["thresholds"][name]) for name in ("pairs", "positive", "groups"))
-    kept = stored["reliability"]
-    bins = tuple(
-        Bin(float(one["low"]), float(one["high"]), int(one["pairs"]), float(one["chance"]), float(one["yes"]))
-        for one in (kept["bins"] if kept else ())
-    )
-    return TrustReport(
-        int(stored["nuggets"]),
-        int(stored["judged"]),
-        Thresholds(pairs, positive, groups, models, str(stored["thresholds"]["chosen"])),
-        Reliability(bins, float(kept["brier"]), float(kept["error"])) if kept else None,
+@dataclass(frozen=True, repr=False)
+class Guesses(Shown):
+    """Truth and guess of pairs, or of answers. `chance` is NaN if the model gives none. `order` ranks the pairs."""
+
+    true: Bools
+    found: Bools
+    chance: Vector
+    order: Vector
+    guessed: Bools
+
+    def only(self, kept: Bools) -> Guesses:
+        return Guesses(self.true[kept], self.found[kept], self.chance[kept], self.order[kept], self.guessed[kept])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Guesses]) -> Guesses:
+        names = ("true", "found", "chance", "order", "guessed")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of guesses, measured against the truth. None if undefined: precision if nothing is found, recall if
+    there is no yes, calibration if the model gives no probabilities. `kappa` is Cohen's, of guesses and truth."""
+
+    n: int
+    positive: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    kappa: float | None
+    average_precision: float | None
+    brier: float | None
+    ece: float | None
+    log_score: float | None
+
+
+def quality(guesses: Guesses) -> Quality:
+    """The quality of guesses, measured against the truth."""
+    true, found, chance = guesses.true, guesses.found, guesses.chance
+    n, positive, hits = len(true), int(true.sum()), int((true & found).sum())
+    has = bool(n) and not np.isnan(chance).any()
+    trust = reliability(chance, true) if has else None
+    precision = hits / int(found.sum()) if found.any() else None
+    recall = hits / positive if positive else None
+    f1 = 2 * hits / (int(found.sum()) + positive) if positive else None
+    with np.errstate(divide="ignore"):
+        log_score = float(np.log(np.where(true, chance, 1 - chance)).mean()) if has else None
+    return Quality(
+        n,
+        positive,
+        precision,
+        recall,
+        f1,
+        number_or_none(float(kappa(contingency_tables(true, found, np.zeros(n, dtype=np.int64), 1)[0]))),
+        average_precision(true, guesses.order) if positive else None,
+        trust.brier if trust else None,
+        trust.error if trust else None,
+        log_score if log_score is not None and np.isfinite(log_score) else None,
     )
 
 
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
+def average_precision(true: Bools, order: Vector) -> float:
+    """Σ (change in recall · precision) over the distinct values of `order`. Pairs with equal values count at once."""
+    ranking = np.argsort(-order, kind="stable")
+    hits = np.cumsum(true[ranking])
+    last = np.append(np.diff(order[ranking]) != 0, True)
+    precision = hits[last] / (np.flatnonzero(last) + 1)
+    return float((np.diff(hits[last], prepend=0) * precision).sum() / hits[-1])

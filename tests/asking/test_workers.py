@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nuggeteer.asking.workers import Workers
+from nuggeteer.asking.session import Workers
 
 
 class Work:

@@ -54,7 +54,6 @@ from nuggeteer.formats import (
     cache,
     canonical,
     distillation,
-    documents,
     handed_in,
     inspect_log,
     jsonl,
@@ -76,6 +75,7 @@ from nuggeteer.formats import (
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.annotation_files import is_annotation, read_snippets
 from nuggeteer.formats.settings import read_settings
+from nuggeteer.gale import citations
 from nuggeteer.gale.adjudication import adjudicate
 from nuggeteer.gale.annotation import agree_on
 from nuggeteer.gale.templates import read_templates
@@ -139,7 +139,7 @@ NOT_READERS = {
     "collection.manifest.alike_tags": "check",
     "collection.manifest.read_manifest": "read_collection",
     "collection.manifest.runs_without_file": "check",
-    "formats.trec_lines.content_lines": "the readers of trec_key and trec_qa",
+    "formats.trec_qa.content_lines": "the readers of trec_key and trec_qa",
     "gale.annotated.annotated_answers": "names",
     "formats.append.append": "writes; tests/collection/test_ledger.py",
     "formats.append.append_line": "writes",
@@ -154,7 +154,7 @@ NOT_READERS = {
     "formats.jsonl.is_regular": "looks at the kind of a file",
     "formats.jsonl.json_lines_in": "lists names",
     "formats.jsonl.stored": "looks for a name",
-    "history.answers.digest_text": "makes bytes",
+    "history.recording.digest_text": "makes bytes",
     "settings.judge_files": "looks for names",
     "history.database.Database.__init__": "a name",
     "history.store.History.__init__": "a name",
@@ -163,8 +163,8 @@ NOT_READERS = {
     "collection.proposals.propose_again": "writes, and known_proposals",
     "collection.proposals.read_proposals": "known_proposals",
     "formats.handed_in.is_handed_in": "import_verdicts",
-    "reports.sheet.as_json": "a name",
-    "reports.sheet.draw": "a name",
+    "reports.html.sheet.as_json": "a name",
+    "reports.html.sheet.draw": "a name",
     "formats.settings.with_truth": "read_settings",
     "scoring.deciding.unpack_fit": "only bytes that this user's key has proved; test_own_files.py",
     "testing.assert_no_vital_lost": "read_collection",
@@ -519,14 +519,16 @@ READERS: dict[str, list[Reader]] = {
         Reader(lambda path: read_snippets(path, []), "x.jsonl", OFFSETS),
         Reader(lambda path: read_snippets(path, []), "x.txt", BRACKETS),
     ],
-    "formats.annotation_files.is_annotation": [Reader(is_annotation, "x.jsonl", OFFSETS + DISTILLED)],
-    "formats.documents.read_documents": [
+    "formats.annotation_files.is_annotation": [
+        Reader(is_annotation, "x.jsonl", OFFSETS + DISTILLED),
+    ],
+    "gale.citations.read_documents": [
         Reader(
-            documents.read_documents,
+            citations.read_documents,
             "x.jsonl",
             (lines({"docid": "D1", "text": "It sank."}, {"docid": "D2", "text": "é"}),),
         ),
-        Reader(lambda path: documents.read_documents(path.parent), "D1.txt", (b"It sank.\n",)),
+        Reader(lambda path: citations.read_documents(path.parent), "D1.txt", (b"It sank.\n",)),
     ],
     "gale.adjudication.adjudicate": [Reader(_adjudicated, "x.jsonl", (DECISIONS,))],
     "formats.append.read_appended": [Reader(_listed(append.read_appended), "x.jsonl", (VERDICTS, VERDICTS[:-9]))],

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from nuggeteer.collection.convert import convert_into, convert_out
 from nuggeteer.errors import InputError, NuggeteerError
 from nuggeteer.formats.bundle import Bundle, read_bundle
+from nuggeteer.formats.dataset import choose, roles_of
 from nuggeteer.formats.objects import open_file
 from nuggeteer.formats.qa import read_answers, recognises
-from nuggeteer.formats.roles import choose, roles_of
 from nuggeteer.records import Nugget, Question
 from tests.conftest import write_lines
 

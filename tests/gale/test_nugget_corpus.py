@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nuggeteer.cli.main import main
 from nuggeteer.formats.annotation import Extent
-from nuggeteer.gale.boundaries import by_type
+from nuggeteer.gale.automatic import by_type
 from tests.conftest import ROOT
 
 

@@ -31,7 +31,7 @@ from nuggeteer.reports.briefing import as_json
 from nuggeteer.reports.explanation import in_words
 from nuggeteer.reports.html import evidence
 from nuggeteer.reports.html.evidence import WHY
-from nuggeteer.reports.html.judge_next import JudgeNext
+from nuggeteer.reports.html.sections import JudgeNext
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import escaped
 from tests.reports.hostile import TRICKS, hostile

@@ -10,7 +10,7 @@ import pytest
 
 from nuggeteer.cli.main import main
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.reports.leaderboard import leaderboard
+from nuggeteer.reports.scores import leaderboard
 from nuggeteer.scoring.scorer import score
 
 

@@ -18,7 +18,7 @@ from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import score
 from nuggeteer.text import normalised
 from nuggeteer.trust.crossval import MODELS, crossval, without
-from nuggeteer.trust.quality import Guesses, quality
+from nuggeteer.trust.reliability import Guesses, quality
 from tests.conftest import write_lines
 
 FOX = [{"qid": "q", "nugget": "1", "text": "a red fox"}, {"qid": "q", "nugget": "2", "text": "two blue birds"}]

@@ -17,15 +17,12 @@ from typing import Any
 import orjson
 from markupsafe import Markup
 
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import charts
-from nuggeteer.reports.html.changes import Changes
 from nuggeteer.reports.html.evidence import Evidence
-from nuggeteer.reports.html.guesses import Guesses
-from nuggeteer.reports.html.headline import Headline
-from nuggeteer.reports.html.judge_next import JudgeNext
 from nuggeteer.reports.html.questions import Questions
+from nuggeteer.reports.html.sections import Changes, Guesses, Headline, JudgeNext
 from nuggeteer.reports.html.trend import TrendSection
 from nuggeteer.text import escaped
 
@@ -41,17 +38,17 @@ class Place:
 
 def write(path: Path, briefing: Briefing, place: Place | None = None) -> None:
     """The page as a file, whole or not at all."""
-    body = page(briefing, place).encode()
-    write_whole(path, lambda file: file.write(body))
+    write_file(path, page(briefing, place).encode())
     briefing.remember()
 
 
 def page(briefing: Briefing, place: Place | None = None) -> str:
     """The page."""
-    style, script = part("theme.css") + part("style.css"), part("script.js")
     evidence = Evidence(briefing)
     return render(
         "page.html",
+        "style.css",
+        "script.js",
         briefing=briefing,
         place=place,
         headline=Headline(briefing),
@@ -61,11 +58,8 @@ def page(briefing: Briefing, place: Place | None = None) -> str:
         evidence=evidence,
         judge_next=JudgeNext(briefing),
         guesses=Guesses(briefing.trust) if briefing.trust else None,
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(in_script(evidence.data)),
+        data=in_script(evidence.data),
         drawn={name: Markup(svg) for name, svg in _draw_charts(briefing).items()},
-        policy=policy(style, script),
     )
 
 
@@ -74,9 +68,13 @@ def part(name: str) -> str:
     return (files(__name__) / name).read_text(encoding="utf-8")
 
 
-def render(template: str, **values: Any) -> str:
-    """A template of this folder filled with values. All that is no `Markup` is escaped."""
+def render(template: str, style: str, script: str = "", **values: Any) -> str:
+    """A template of this folder filled with values, with its style and its script, if it has one. All that is no
+    `Markup` is escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    styles, scripts = part("theme.css") + part(style), part(script) if script else None
+    values |= {"style": Markup(styles), "script": Markup(scripts or ""), "policy": policy(styles, scripts)}
 
     def harmless(value: Any) -> Any:
         return escaped(value) if type(value) is str else value
@@ -112,7 +110,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def in_script(data: Any) -> str:
+def in_script(data: Any) -> Markup:
     """JSON that can stand in a script element: nothing in it can end that."""
     text = orjson.dumps(data).decode()
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

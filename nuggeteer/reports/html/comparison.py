@@ -12,12 +12,12 @@ from markupsafe import Markup
 
 from nuggeteer.comparing.comparison import Comparison
 from nuggeteer.comparing.correlations import Correlation
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.measures import Measure
 from nuggeteer.records import Vector
 from nuggeteer.reports import charts
 from nuggeteer.reports.formatting import between, number, percent
-from nuggeteer.reports.html import part, policy, render
+from nuggeteer.reports.html import render
 from nuggeteer.statistics.correlation import CLOSE
 
 
@@ -110,11 +110,4 @@ def _lines(one: Correlation) -> Iterator[str]:
 
 def write(path: Path, result: Comparison, collection: str) -> None:
     """The page as a file, whole or not at all."""
-    style = part("theme.css") + part("style.css")
-    body = render(
-        "comparison.html",
-        page=ComparisonPage(result, collection),
-        style=Markup(style),
-        policy=policy(style),
-    )
-    write_whole(path, lambda file: file.write(body.encode()))
+    write_file(path, render("comparison.html", "style.css", page=ComparisonPage(result, collection)).encode())

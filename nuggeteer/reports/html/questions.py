@@ -1,17 +1,20 @@
-"""The table of questions on the page: what was asked, the score, and a cell for each nugget."""
+"""The table of questions on the page: what was asked, the score, and a cell for each nugget. Links to a question and to
+a nugget stay the same from build to build."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from urllib.parse import quote
 
 import numpy as np
 
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports.formatting import expected_count, number, signed
-from nuggeteer.reports.html import permalinks
 from nuggeteer.reports.html.evidence import status, turn
 from nuggeteer.reports.passages import beginning
+
+RANKS = {"vital": 0, "forbidden": 2}  # the vital nuggets come first, and what is forbidden last
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,12 @@ class Questions:
     def _row(self, q: int) -> Row:
         question = self.key.questions[q]
         nuggets = range(int(self.key.offsets[q]), int(self.key.offsets[q + 1]))
-        cells = tuple(self._cell(i) for i in sorted(nuggets, key=lambda i: _rank(self.key.nuggets[i].importance)))
+        order = sorted(nuggets, key=lambda i: RANKS.get(self.key.nuggets[i].importance, 1))
+        cells = tuple(map(self._cell, order))
         return Row(
             q,
             question.qid,
-            permalinks.of_question(question.qid),
+            of_question(question.qid),
             beginning(question.text),
             self._figures(q),
             any(cell.look.endswith(("gained", "lost")) for cell in cells),
@@ -123,10 +127,14 @@ class Questions:
         return Cell(position, sign + mark, label + (f", {turned}" if turned else ""), f"{look} {turned}".strip())
 
 
-def _rank(importance: str) -> int:
-    """The vital nuggets come first, and what is forbidden last."""
-    return {"vital": 0, "forbidden": 2}.get(importance, 1)
-
-
 def _figure(name: str, written: str, value: float) -> Figure:
     return Figure(name, written, None if np.isnan(value) else value)
+
+
+def of_question(qid: str) -> str:
+    """As an element's id; behind a `#`, the link to it."""
+    return f"question/{quote(qid, safe='')}"
+
+
+def of_nugget(qid: str, nugget: str) -> str:
+    return f"nugget/{quote(qid, safe='')}/{quote(nugget, safe='')}"

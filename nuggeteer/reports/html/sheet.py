@@ -12,18 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from rich.console import Console
 
 from nuggeteer.comparing.sightings import Passage
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.fields import about
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.judging.cards import Filter, check_filter
 from nuggeteer.judging.state import AnswerCard, JudgingState
-from nuggeteer.reports.formatting import importance
-from nuggeteer.reports.html import in_script, part, policy, render
+from nuggeteer.reports.formatting import counted, importance
+from nuggeteer.reports.html import in_script, render
+from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.passages import excerpt
+from nuggeteer.reports.terminal import plain
 from nuggeteer.text import verdict_form
 
 COUNT = 50  # verdicts on a sheet, unless the command says how many, or how many minutes
@@ -149,21 +154,33 @@ def _nugget(state: JudgingState, position: int, cards: Sequence[AnswerCard]) -> 
 
 def page(sheet: Sheet) -> str:
     """The page."""
-    from markupsafe import Markup
-
-    style, script = part("theme.css") + part("sheet.css"), part("sheet.js")
-    return render(
-        "sheet.html",
-        title=sheet.title,
-        collection=sheet.data["collection"],
-        policy=policy(style, script),
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(in_script(sheet.data)),
-    )
+    values = {"title": sheet.title, "collection": sheet.data["collection"], "data": in_script(sheet.data)}
+    return render("sheet.html", "sheet.css", "sheet.js", **values)
 
 
 def write(path: Path, sheet: Sheet) -> None:
     """The page as a file, whole or not at all."""
-    body = page(sheet).encode()
-    write_whole(path, lambda file: file.write(body))
+    write_file(path, page(sheet).encode())
+
+
+class SheetOutput(Part):
+    """A page that was written for an assessor."""
+
+    file: str
+    run: str
+    page: Annotated[str, about("Its name, which stands in every line that it hands back.")]
+    asked: Annotated[Count, about("How many verdicts it asks for.")]
+    minutes: Annotated[float, about("How long that is likely to take.")]
+    qids: Sequence[str]
+
+
+def as_json(sheet: Sheet, path: Path) -> dict[str, Any]:
+    return copied(SheetOutput, sheet, file=str(path), run=sheet.title, page=sheet.name).as_data()
+
+
+def draw(out: Console, sheet: Sheet, path: Path) -> None:
+    asked = f"{counted(sheet.asked, 'verdict')} on answers to {counted(len(sheet.qids), 'question')}"
+    takes = f"about {counted(ceil(sheet.minutes), 'minute')} of reading"
+    out.print(plain(f"{path} asks for {asked} of {sheet.title}, {takes}."), soft_wrap=True)
+    out.print(plain("Send it to an assessor; any browser opens it. Take what comes back with"), soft_wrap=True)
+    out.print(plain("  nuggeteer judge --import FILE --assessor NAME"), soft_wrap=True)

@@ -10,23 +10,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import orjson
-from markupsafe import Markup
+from rich.console import Console
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.gate import Decision
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.formats.jsonl import write_whole
+from nuggeteer.fields import about
+from nuggeteer.formats.jsonl import write_file
 from nuggeteer.history.briefing import Briefing, brief_builds
 from nuggeteer.history.ruling import nightly_measure
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Build, Trend, nugget_timelines, trends_if_any
 from nuggeteer.reports.builds import group_name
 from nuggeteer.reports.change_words import SIGNS
-from nuggeteer.reports.html import Place, part, policy, render, write
+from nuggeteer.reports.formatting import counted
+from nuggeteer.reports.html import Place, render, write
 from nuggeteer.reports.html.trend import TrendSection, title_of
+from nuggeteer.reports.model import Count, Part, file_name
+from nuggeteer.reports.terminal import plain
 
 INDEX, STATE = "index.html", "site.json"
 LARGEST = 50_000_000  # bytes of the state
@@ -94,7 +98,7 @@ class Site:
         self.pages[build] = Page(found.scores.signature, *decided, against, found.otherwise)
         self.made.append(build)
         state = {"pages": {str(build): asdict(page) for build, page in sorted(self.pages.items())}}
-        _write(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
+        write_file(self.folder / STATE, orjson.dumps(state, option=orjson.OPT_INDENT_2))
 
     def _before(self, builds: Sequence[Build]) -> tuple[str, str] | None:
         """The page before that of the last of some builds."""
@@ -104,7 +108,6 @@ class Site:
         return None
 
     def write_index(self, collection: str, history: History, found: Sequence[Trend]) -> None:
-        style = part("theme.css") + part("style.css")
         groups = [
             {
                 "name": group_name(trend.group),
@@ -118,8 +121,7 @@ class Site:
         }
         newest = pages.get(found[-1].builds[-1].scoring.build)
         values: dict[str, Any] = {"collection": collection, "groups": groups, "pages": pages, "newest": newest}
-        values |= {"style": Markup(style), "policy": policy(style)}
-        _write(self.index, render("site.html", **values).encode())
+        write_file(self.index, render("site.html", "style.css", **values).encode())
 
 
 def write_site(
@@ -161,5 +163,30 @@ def file_of(build: int) -> str:
     return f"build-{build}.html"
 
 
-def _write(path: Path, body: bytes) -> None:
-    write_whole(path, lambda file: file.write(body))
+class BuildPage(Part):
+    """A build that has a page."""
+
+    build: Annotated[Count, about("Its number in the history.")]
+    page: Annotated[str, about("A file beside `index`.")]
+    decision: Decision
+    made: Annotated[bool, about("Whether this call wrote the page.")]
+
+
+class SiteOutput(Part):
+    """A page for each recorded build, and the list of them."""
+
+    index: Annotated[str, about("The file with the list.")]
+    builds: Sequence[BuildPage]
+
+
+def as_json(site: Site) -> dict[str, Any]:
+    builds = [
+        BuildPage(build=build, page=file_of(build), decision=page.decision, made=build in site.made)
+        for build, page in sorted(site.pages.items())
+    ]
+    return SiteOutput(index=file_name(str(site.index)), builds=builds).as_data()
+
+
+def draw(out: Console, site: Site) -> None:
+    out.print(f"{counted(len(site.made), 'page')} made, {len(site.pages) - len(site.made)} kept.")
+    out.print(plain(f"The list is in {site.index}."), soft_wrap=True)

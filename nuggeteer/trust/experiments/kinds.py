@@ -8,8 +8,9 @@ has seen the answers. What a model decides has not: that of the settings, and th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -24,12 +25,12 @@ from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import Measure, parse
 from nuggeteer.records import Bools, Vector, number_or_none, ragged
 from nuggeteer.scoring.deciding import model_for
-from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
+from nuggeteer.scoring.known import UNKNOWN, YES
 from nuggeteer.scoring.scorer import Scorer, compare_thresholds, material
 from nuggeteer.settings import Match
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
 from nuggeteer.statistics.intervals import Interval
-from nuggeteer.trust.crossval import crossval, shared_matcher, without
+from nuggeteer.trust.crossval import crossval, known_in, shared_matcher, without
 from nuggeteer.trust.experiments.definition import Definition
 from nuggeteer.trust.experiments.left_out import LeftOutRuns, leave_out_groups
 from nuggeteer.trust.experiments.result import Cell, Plot, Result, Series, Table
@@ -74,7 +75,7 @@ def data(definition: Definition, collection: Collection, jobs: int, seed: int) -
 def found(definition: Definition, collection: Collection, jobs: int, seed: int) -> Findings:
     """Figure 4: how hard nuggets are to find."""
     key, runs = collection.key, collection.judged_runs
-    known = VerdictIndex(key, collection.judgements, runs, collection.settings.answers.split)
+    known = known_in(collection)
     times = np.zeros(len(key.nuggets), dtype=np.int64)
     for run in runs:
         states = known(run.normalised_texts, run.question)
@@ -96,13 +97,8 @@ def thresholds(definition: Definition, collection: Collection, jobs: int, seed: 
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
     curves: dict[str, list[Vector]] = {}
-    settings = definition.settings(collection.settings.match)
-    for changed, match, grid in zip(
-        definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
-    ):
-        agreed = [score_agreement(truth, column) for column in grid.T]
-        tau = np.array([one.kendall_tau for one in agreed])
-        best = _best(tau)
+    for changed, match, grid in _grids(left_out, collection, definition, jobs):
+        agreed, tau, best = _agreed(truth, grid)
         rows.append((named(changed), float(definition.thresholds[best]), *_agreement_cells(agreed[best])))
         curves.setdefault(f"n = {match.n}{', stems' if match.stem else ''}", []).append(tau)
     series = []
@@ -119,17 +115,19 @@ def agreeing(definition: Definition, collection: Collection, jobs: int, seed: in
     measure = parse(definition.measure)
     left_out, truth, notes = _compared(collection, measure, jobs)
     rows = list[tuple[Cell, ...]]()
-    settings = definition.settings(collection.settings.match)
-    for changed, match, grid in zip(
-        definition.match, settings, _grids(left_out, collection, definition, jobs), strict=True
-    ):
-        agreed = [score_agreement(truth, column) for column in grid.T]
-        best = _best(np.array([one.kendall_tau for one in agreed]))
+    for changed, match, grid in _grids(left_out, collection, definition, jobs):
+        agreed, _, best = _agreed(truth, grid)
         chosen = f"{'credit ' if _credits(match) else ''}above {definition.thresholds[best]:g}"
         rows.append((named(changed), chosen, *_agreement_cells(agreed[best])))
         for model in _models(collection):
             by_model = _intervals(_decided(_matched(collection, match), model), left_out, measure, jobs, seed)
-            rows.append((named(changed), model, *_agreement_cells(score_agreement(truth, list(map(_value, by_model))))))
+            rows.append(
+                (
+                    named(changed),
+                    model,
+                    *_agreement_cells(score_agreement(truth, np.array([one.value for one in by_model], dtype=float))),
+                )
+            )
     return Table(("matcher", "decided by", *AGREEMENT_COLUMNS), tuple(rows)), None, [*notes, HIDDEN, CHOSEN]
 
 
@@ -195,11 +193,7 @@ def responses(definition: Definition, collection: Collection, jobs: int, seed: i
         ("descriptions", _match(left_out, chosen, jobs)),
         ("and responses judged yes", _match_by_group(left_out, chosen, _taught, jobs)),
     ):
-        agreed = [
-            score_agreement(truth, column)
-            for column in left_out.at_thresholds(scores, definition.thresholds, measure, False).T
-        ]
-        best = _best(np.array([one.kendall_tau for one in agreed]))
+        agreed, _, best = _agreed(truth, left_out.at_thresholds(scores, definition.thresholds, measure, False))
         true, guessed = _pairs(left_out, scores)
         f1 = [_prf(true, guessed > threshold)[2] or 0.0 for threshold in definition.thresholds]
         top = int(np.argmax(f1))
@@ -268,8 +262,7 @@ def _compared(collection: Collection, measure: Measure, jobs: int) -> tuple[Left
 
 def _match(left_out: LeftOutRuns, collection: Collection, jobs: int) -> list[Vector]:
     """Each run's match scores; of a matcher that learns, by what it learned without the run's group."""
-    truth = VerdictIndex(left_out.key, collection.judgements, collection.judged_runs, collection.settings.answers.split)
-    matcher = make(material(collection, truth))
+    matcher = make(material(collection, known_in(collection)))
     if matcher.uses_judgements:
         return _match_by_group(left_out, collection, _learned, jobs)
     scores = matcher.score(left_out.texts, left_out.question, jobs)
@@ -296,12 +289,12 @@ def _scores_without(task: tuple[Collection, str, Callable[[Collection], Matcher]
 
 
 def _learned(rest: Collection) -> Matcher:
-    return make(material(rest, VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)))
+    return make(material(rest, known_in(rest)))
 
 
 def _taught(rest: Collection) -> Matcher:
     """n-grams of the descriptions, and of all responses that are known to carry the nugget."""
-    key, known = rest.key, VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
+    key, known = rest.key, known_in(rest)
     begin, nugget = ragged(key.offsets[known.question], key.counts[known.question])
     text = np.repeat(np.arange(len(known.texts)), np.diff(begin))
     more: dict[int, list[str]] = {}
@@ -313,13 +306,15 @@ def _taught(rest: Collection) -> Matcher:
     )
 
 
-def _grids(left_out: LeftOutRuns, collection: Collection, definition: Definition, jobs: int) -> list[Vector]:
-    """runs × thresholds for each combination of settings: scores at fixed thresholds."""
+def _grids(
+    left_out: LeftOutRuns, collection: Collection, definition: Definition, jobs: int
+) -> Iterator[tuple[dict[str, Any], Match, Vector]]:
+    """Each combination of settings, with runs × thresholds: scores at fixed thresholds."""
     from joblib import Parallel, delayed
 
     settings = definition.settings(collection.settings.match)
     tasks = (delayed(_grid)((left_out, _matched(collection, match), definition)) for match in settings)
-    return list(Parallel(n_jobs=min(jobs, len(settings)))(tasks))
+    yield from zip(definition.match, settings, Parallel(n_jobs=min(jobs, len(settings)))(tasks), strict=True)
 
 
 def _grid(task: tuple[LeftOutRuns, Collection, Definition]) -> Vector:
@@ -334,10 +329,7 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
     """The score of each run from what is known without its group, decided by the model of the settings."""
     from joblib import Parallel, delayed
 
-    truth = VerdictIndex(
-        collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split
-    )
-    matcher = shared_matcher(collection, truth, jobs)
+    matcher = shared_matcher(collection, known_in(collection), jobs)
     groups = list(dict.fromkeys(run.group for run in left_out.runs))
     tasks = (delayed(_scored_without)((collection, group, matcher, measure.name, seed)) for group in groups)
     found = {name: interval for part in Parallel(n_jobs=min(jobs, len(groups)))(tasks) for name, interval in part}
@@ -347,7 +339,7 @@ def _intervals(collection: Collection, left_out: LeftOutRuns, measure: Measure, 
 def _scored_without(task: tuple[Collection, str, Matcher | None, str, int]) -> list[tuple[str, Interval]]:
     collection, group, matcher, measure, seed = task
     rest = without(collection, group)
-    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
+    known = known_in(rest)
     matcher = matcher or make(material(rest, known))
     scorer = Scorer(rest, [measure], model_for(rest, matcher, known), seed, matcher=matcher)
     runs = [run for run in collection.assessed_runs if collection.group(run.name) == group]
@@ -367,17 +359,16 @@ def _prf(true: Bools, found: Bools) -> tuple[float | None, float | None, float |
     return precision, recall, 2 * hits / (guessed + positive) if positive else None
 
 
-def _best(values: Vector) -> int:
-    """The first place of the highest value; 0 if there is none."""
-    return int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
+def _agreed(truth: Sequence[float], grid: Vector) -> tuple[list[ScoreAgreement], Vector, int]:
+    """How the scores of runs at each threshold agree with the true ones, Kendall's τ of each, and the first place where
+    it is highest; 0 if there is none."""
+    agreed = [score_agreement(truth, column) for column in grid.T]
+    tau = np.array([one.kendall_tau for one in agreed])
+    return agreed, tau, int(np.argmax(np.where(np.isnan(tau), -np.inf, tau)))
 
 
 def _agreement_cells(one: ScoreAgreement) -> tuple[float | None, float | None, float | None]:
     return number_or_none(one.kendall_tau), number_or_none(one.r_squared), number_or_none(one.rmse)
-
-
-def _value(interval: Interval) -> float:
-    return float("nan") if interval.value is None else interval.value
 
 
 KINDS: dict[str, Callable[[Definition, Collection, int, int], Findings]] = {

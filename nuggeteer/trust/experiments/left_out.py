@@ -16,9 +16,9 @@ import numpy.typing as npt
 from nuggeteer.collection.folder import Collection
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector, ragged
-from nuggeteer.scoring.known import UNKNOWN, YES, States, VerdictIndex
+from nuggeteer.scoring.known import UNKNOWN, YES, States
 from nuggeteer.text import length, verdict_form
-from nuggeteer.trust.crossval import groups_of, settled, without
+from nuggeteer.trust.crossval import groups_of, known_in, settled, without
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
     from joblib import Parallel, delayed
 
     key, groups = collection.key, groups_of(collection)
-    truth = VerdictIndex(key, collection.judgements, collection.judged_runs, collection.settings.answers.split)
+    truth = known_in(collection)
     # A tuple: see crossval.
     left = Parallel(n_jobs=jobs)(delayed(_known_without)((collection, group)) for group in groups)
     known = {name: states for of_group in left for name, states in of_group}
@@ -118,7 +118,7 @@ def leave_out_groups(collection: Collection, jobs: int = 1) -> LeftOutRuns:
 def _known_without(task: tuple[Collection, str]) -> list[tuple[str, States]]:
     collection, group = task
     rest = without(collection, group)
-    known = VerdictIndex(rest.key, rest.judgements, rest.judged_runs, rest.settings.answers.split)
+    known = known_in(rest)
     return [
         (run.name, known(run.normalised_texts, run.question))
         for run in collection.assessed_runs
