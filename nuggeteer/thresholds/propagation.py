@@ -30,7 +30,7 @@ DAMPING = 0.8
 MOST = 150_000  # units that are fitted to: some seconds, and weights that are known to a hundredth
 LARGEST = 1 << 22  # numbers in an array of a batch
 NEGLIGIBLE = 1e-8
-FEW = 3  # places for nuggets or answers that are made as they are needed
+FEW = 3  # places for nuggets or answers that are made as they are needed; more are made in powers of 2
 FAR = 20.0  # log odds
 _abscissa, _weight = np.polynomial.hermite_e.hermegauss(NODES)
 _weight = _weight / _weight.sum()
@@ -426,9 +426,5 @@ def _move(batch: _Batch, mean: Vector, variance: Vector) -> tuple[float, float]:
 
 
 def _places(count: int) -> int:
-    """For so many nuggets or answers, a few more places, so that there are few sizes: powers of 2, and three quarters
-    of them."""
-    if count <= FEW:
-        return count
-    power = 1 << (count - 1).bit_length()
-    return 3 * power // 4 if count <= 3 * power // 4 else power
+    """For so many nuggets or answers, a few more places, so that there are few sizes."""
+    return count if count <= FEW else 1 << (count - 1).bit_length()
