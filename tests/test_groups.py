@@ -67,6 +67,7 @@ def level(tree, said):
     return (max if tree[0] == "any" else min)(level(each, said) for each in tree[1])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(trees(), st.sampled_from([-3.0, 1.0, 2.0, 5.0])), min_size=1, max_size=4), st.data())
 def test_a_group_is_one_nugget_with_the_highest_or_the_lowest_level(forest, data):
     """Every measure, in draws too, equals that of a key in which each group is one nugget judged by brute force."""

@@ -120,6 +120,7 @@ def test_words_and_their_places_agree_in_any_text(code, text):
     assert all(find_words(word) and language.stem(word) is not None for word in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", sorted(SEGMENTED))
 def test_no_text_hides_its_words_or_stops_the_clock(code):
     """MeCab ends at a NUL, and takes the square of the length of a word."""
@@ -176,6 +177,7 @@ def test_near_copies_get_what_they_get_in_english(code):
         assert mean > sum(before) / len(before) - 0.02
 
 
+@pytest.mark.slow
 def test_the_language_is_said_in_signature_notes_and_at_night(german, capsys):
     scores = score(german, "b")
     assert ",language=de,snowball=" in scores.signature

@@ -186,6 +186,7 @@ def test_asking_ends_where_the_width_is_reached_or_nothing_more_is_gained():
     assert replace(ordered, width=np.array([1.0])).enough(None) == 0
 
 
+@pytest.mark.slow
 def test_a_person_alone_takes_the_minutes_that_judge_and_nightly_name(sample):
     """One forecast at every door."""
     plan = plan_mixture(AskingSubject(sample.root, "build-103"), [], 0.5, 0.1)

@@ -244,6 +244,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, line):
     assert len(records) * len(line) < 10_000_000
 
 
+@pytest.mark.slow
 def test_a_text_that_repeats_itself_is_no_bomb(tmp_path):
     """A run that gives every question the same answer shrinks to a hundredth or less, and is small."""
     records, problems = read(tmp_path, gzip.compress(b'{"qid": "q", "text": "I cannot answer that."}\n' * 100_000))

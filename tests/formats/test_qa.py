@@ -198,6 +198,7 @@ def test_answer_is_the_reference_where_another_name_is_the_answers():
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20).filter(str.strip)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.integers(0, 9), st.tuples(CELLS, CELLS), min_size=1), st.sampled_from(["csv", "tsv", "jsonl"])
 )

@@ -85,6 +85,7 @@ def test_the_parts_are_what_one_sees_who_changes_one_thing_after_the_other(night
     assert (causes.judges_then, causes.judges_now) == (("mild",), ("strict",))
 
 
+@pytest.mark.slow
 def test_diff_says_so(night, capsys):
     capsys.readouterr()
     assert main(["diff", "build-101", "build-102", "--collection", str(night)]) == 0

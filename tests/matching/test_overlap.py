@@ -91,6 +91,7 @@ def test_rouge_is_what_the_package_says_of_whole_texts(kind, stem):
     np.testing.assert_array_equal(scores(matcher="rouge", rouge=kind, stem=stem), expected)
 
 
+@pytest.mark.slow
 def test_rouge_gives_the_same_from_several_workers(monkeypatch):
     pytest.importorskip("rouge_score")
     from nuggeteer.matching import rouge

@@ -236,6 +236,7 @@ def test_what_is_said_of_many_nuggets_stands_in_the_page_once(page, found):
     assert np.mean(sizes) < 80
 
 
+@pytest.mark.slow
 def test_a_page_that_is_made_again_finds_all_words_remembered(tmp_path, monkeypatch, few_pairs):
     """So that the table of all words need not be read: explanations look up words that no score needs any more."""
     copy_sample(root := tmp_path / "c")

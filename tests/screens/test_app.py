@@ -341,6 +341,7 @@ LONG = [("q1", f"Sentence {i} of a long answer goes on for quite some words befo
 MANY = [{"qid": "q1", "nugget": str(i), "text": f"fact {i} of what a long answer may say of it"} for i in range(20)]
 
 
+@pytest.mark.slow
 def test_with_a_long_answer_and_many_nuggets_nothing_jumps(collect):
     """A verdict and a move change neither where the answer is scrolled to nor where a nugget stands, until the nugget
     in view would be outside."""
