@@ -21,6 +21,7 @@ from msgspec import UnsetType
 
 import nuggeteer
 from nuggeteer.cli.main import GROUPS, parser
+from nuggeteer.fields import Part, hints_of, spread_fields
 from nuggeteer.formats import canonical
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.settings import SECTIONS
@@ -51,7 +52,6 @@ from nuggeteer.reports import (
 from nuggeteer.reports import changes as diff
 from nuggeteer.reports import thresholds as model_comparison
 from nuggeteer.reports.html import sheet, site
-from nuggeteer.reports.model import Part, hints_of, spread_fields
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, CHANGE, JUDGE, SPREADS
@@ -644,7 +644,7 @@ def shape(kind: Any) -> tuple[str, type[Part] | None, str]:
         ways = [shape(one) for one in get_args(kind) if one not in (UnsetType, NoneType)]
         null = " or null" if NoneType in get_args(kind) else ""
         return " or ".join(way[0] for way in ways) + null, ways[0][1], ways[0][2]
-    if get_origin(kind) is Sequence:
+    if get_origin(kind) in (Sequence, tuple):
         words, part, tail = shape(get_args(kind)[0])
         return f"list: {words}", part, f"[]{tail}"
     if get_origin(kind) is Mapping:
@@ -662,7 +662,7 @@ def meaning(kind: Any) -> str:
     if get_origin(kind) is Annotated:
         said = [meta.description for meta in kind.__metadata__ if meta.description]
         return said[-1] if said else meaning(kind.__origin__)
-    if get_origin(kind) in (Union, UnionType, Sequence):
+    if get_origin(kind) in (Union, UnionType, Sequence, tuple):
         return next((said for one in get_args(kind) if (said := meaning(one))), "")
     return " ".join((kind.__doc__ or "").split()) if isinstance(kind, type) and issubclass(kind, Part) else ""
 

@@ -9,12 +9,12 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
 from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
 from nuggeteer.reports.formatting import number, short_span
-from nuggeteer.reports.model import Count, Estimate, Number, Of, Part, copied, file_name
+from nuggeteer.reports.model import Estimate, file_name
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 

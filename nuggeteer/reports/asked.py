@@ -9,10 +9,9 @@ from msgspec import field
 from rich.console import Console
 
 from nuggeteer.asking.replies import LABELS
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted, number, shortened
-from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
 

@@ -9,11 +9,11 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
 from nuggeteer.reports.judges import JudgeOutput
-from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
+from nuggeteer.reports.model import Estimate
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, span
-from nuggeteer.reports.model import Count, Estimate, Part, copied
+from nuggeteer.reports.model import Estimate
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 
 if TYPE_CHECKING:  # most results have none of these

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
@@ -28,7 +28,7 @@ from nuggeteer.reports.formatting import (
     percent,
     signed,
 )
-from nuggeteer.reports.model import OTHER_KEYS, Count, Number, Of, Part, copied
+from nuggeteer.reports.model import OTHER_KEYS
 from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
 from nuggeteer.text import escaped
 

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import SightedNugget
-from nuggeteer.reports.model import (
-    CalibrationBin,
-    Count,
-    Decision,
-    GateResult,
-    NuggetId,
-    Number,
-    Of,
-    Part,
-    ReportedRun,
-    copied,
-    file_name,
-)
+from nuggeteer.reports.model import CalibrationBin, Decision, GateResult, NuggetId, ReportedRun, file_name
 from nuggeteer.reports.thresholds import ThresholdsOutput
 
 

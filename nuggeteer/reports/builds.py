@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.history.trend import Build, NuggetTimelines
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import chance, shortened
-from nuggeteer.reports.model import Basis, Count, Decision, Ends, NuggetId, Number, Pairs, Part, Signature, copied
+from nuggeteer.reports.model import Basis, Decision, NuggetId, Pairs, Signature
 from nuggeteer.text import escaped
 
 LONGEST = 10  # of a label, such as a commit's hash; what is longer is cut

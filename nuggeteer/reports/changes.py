@@ -15,7 +15,7 @@ from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import Importance
@@ -40,18 +40,13 @@ from nuggeteer.reports.model import (
     AsTruth,
     Basis,
     Contradicted,
-    Count,
     Decision,
     GateResult,
     Interval,
     Notes,
     NuggetId,
-    Number,
-    Of,
-    Part,
     Signature,
     Source,
-    copied,
     file_name,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings

@@ -11,9 +11,8 @@ from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison
 from nuggeteer.comparing.correlations import Correlation, Official
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, percent
-from nuggeteer.reports.model import Count, Ends, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, percent, span
-from nuggeteer.reports.model import AsTruth, Count, Ends, Number, Part, copied, file_name
+from nuggeteer.reports.model import AsTruth, file_name
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.trust.crossval import Crossval
 from nuggeteer.trust.reliability import Quality

@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.formats.distillation import DistilledNugget, Nug
 from nuggeteer.gale.citations import CheckedCitations
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores
 from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number, short_span
-from nuggeteer.reports.model import Count, Ends, Notes, Number, Part, copied
+from nuggeteer.reports.model import Notes
 from nuggeteer.reports.terminal import Sheet, paragraph, paragraphs, plain, table
 
 LISTED = 5

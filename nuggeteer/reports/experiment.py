@@ -11,11 +11,11 @@ from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Part, about, copied
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
-from nuggeteer.reports.model import Notes, Part, copied
+from nuggeteer.reports.model import Notes
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.definition import Definition

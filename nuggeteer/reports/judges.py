@@ -9,9 +9,9 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, short_span
-from nuggeteer.reports.model import CalibrationBin, Count, Estimate, Number, Part
+from nuggeteer.reports.model import CalibrationBin, Estimate
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.coefficients import CoefficientEstimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice

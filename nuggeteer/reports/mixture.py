@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
-from nuggeteer.reports.model import Count, Number, Part, copied, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain, table
 
 

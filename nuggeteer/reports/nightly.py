@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.changes import NuggetChange
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Part, Share, about, copied
 from nuggeteer.history.baseline import BriefedRun
 from nuggeteer.history.nightly import Night
 from nuggeteer.languages import ENGLISH
@@ -24,18 +24,14 @@ from nuggeteer.reports.model import (
     AsTruth,
     Basis,
     Contradicted,
-    Count,
     Decision,
     GateResult,
     Interval,
     Notes,
     NuggetId,
-    Number,
-    Part,
     ReportedRun,
     Signature,
     Source,
-    copied,
 )
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.scores import RecordedBuild

@@ -10,13 +10,12 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.records import Ints
 from nuggeteer.reports.drawing import FONT_SIZE, GAP, ROOM_FOR_NAME, Drawing, Panel, Scale, round_numbers, text_width
 from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
 from nuggeteer.reports.formatting import counted, number
-from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, name_of
 from nuggeteer.statistics.intervals import DRAWS

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Ints, Nugget
 from nuggeteer.reports.audits import Audited, audited
@@ -32,16 +32,11 @@ from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
     Contradicted,
-    Count,
     Interval,
     Notes,
-    Number,
-    Of,
     Pairs,
-    Part,
     Signature,
     Source,
-    copied,
     file_name,
 )
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number
-from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.scoring.scorer import Thresholds
 
