@@ -17,7 +17,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 import nuggeteer
 from nuggeteer.cli.main import GROUPS, parser
@@ -572,7 +572,7 @@ def result(name: str) -> str:
     ways, defs = msgspec.json.schema_components(parts, ref_template="#/$defs/{name}")
     for part in every_part():
         if part.__name__ in defs:
-            defs[part.__name__] = with_spread(part, defs[part.__name__])
+            defs[part.__name__] = as_printed(part, defs[part.__name__])
     about = " Or: ".join(" ".join((part.__doc__ or "").split()) for part in parts)
     found: Schema = {"type": "object", "anyOf": list(ways)}
     if len(parts) == 1:
@@ -588,8 +588,12 @@ def every_part(base: type[Part] = Part) -> Iterator[type[Part]]:
         yield from every_part(part)
 
 
-def with_spread(part: type[Part], found: Schema) -> Schema:
-    """The schema of a part in which keys of a field stand beside the others."""
+def as_printed(part: type[Part], found: Schema) -> Schema:
+    """The schema of a part with all keys that are always there, also those that need not be given to make one; and in
+    which keys of a field stand beside the others."""
+    found["required"] = [key.encode_name for key in structs.fields(part) if key.default is not UNSET]
+    for key in found["properties"].values():
+        key.pop("default", None)
     for name, key in spread_fields(part).items():
         values = found["properties"].pop(name).get("additionalProperties", True)
         found["required"].remove(name)

@@ -15,9 +15,21 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from reprlib import Repr
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 _KINDS = {
     str: "a string",
@@ -236,13 +248,18 @@ def check_of(declared: Any) -> Callable[[Any], Any]:
 
 Count = Annotated[int, Meta(ge=0)]
 Number = float | None  # null where it is undefined or cannot be said
+if TYPE_CHECKING:
+    OrNaN = float
+else:
+    OrNaN = Number  # NaN to those who compute with it, and null in JSON, which has none
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2)]
 Of = Annotated[Sequence[Count], Meta(min_length=2, max_length=2)]
 
 P = TypeVar("P", bound="Part")
 
 
-class Part(Struct, kw_only=True):
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Part(Struct, frozen=True):
     """An object of a result. What is unset is left out."""
 
     def as_data(self) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
 from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
-from nuggeteer.reports.model import Estimate
 from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
+from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.text import escaped
 
 

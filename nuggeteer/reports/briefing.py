@@ -9,8 +9,9 @@ from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import SightedNugget
-from nuggeteer.reports.model import CalibrationBin, Decision, GateResult, NuggetId, ReportedRun, file_name
+from nuggeteer.reports.model import Decision, GateResult, NuggetId, ReportedRun, file_name
 from nuggeteer.reports.thresholds import ThresholdsOutput
+from nuggeteer.trust.reliability import Reliability
 
 
 class Evidence(SightedNugget, kw_only=True):
@@ -43,14 +44,6 @@ class BriefedThresholds(ThresholdsOutput, kw_only=True):
     judged_nuggets: Count
 
 
-class ReliabilityOutput(Part):
-    """How far probabilities can be believed of systems that the model has not seen."""
-
-    bins: Sequence[CalibrationBin]
-    brier: Annotated[float, about("The mean squared error of the probabilities.")]
-    error: Annotated[float, about("The expected calibration error.")]
-
-
 class BriefingOutput(Part):
     """Everything that the page says of one build."""
 
@@ -72,7 +65,7 @@ class BriefingOutput(Part):
     judge_next: Sequence[SuggestedPair]
     thresholds: Annotated[BriefedThresholds | None, about("null if nobody has judged anything.")]
     reliability: Annotated[
-        ReliabilityOutput | None, about("null where there are fewer than two groups of systems, or no judgements.")
+        Reliability | None, about("null where there are fewer than two groups of systems, or no judgements.")
     ]
 
 
@@ -112,5 +105,5 @@ def as_json(found: Briefing) -> dict[str, Any]:
         thresholds=copied(BriefedThresholds, trust.thresholds, nuggets=trust.nuggets, judged_nuggets=trust.judged)
         if trust
         else None,
-        reliability=copied(ReliabilityOutput, trust.reliability) if trust and trust.reliability else None,
+        reliability=trust.reliability if trust else None,
     ).as_data()

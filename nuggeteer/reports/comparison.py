@@ -51,15 +51,6 @@ class ComparedRun(Part):
     pairs: Pairs
 
 
-class VarianceFactor(Part):
-    """A part of an analysis of variance."""
-
-    squares: Annotated[Number, about("The sum of squares.")]
-    freedom: Count
-    f: Number
-    p: Number
-
-
 class Residual(Part):
     """What the parts leave."""
 
@@ -70,8 +61,8 @@ class Residual(Part):
 class VarianceParts(Part):
     """The analysis of variance of the scores by question and run."""
 
-    questions: VarianceFactor
-    runs: VarianceFactor
+    questions: Factor
+    runs: Factor
     residual: Residual
 
 

@@ -73,24 +73,6 @@ class Interval(Part):
         return copied(cls, interval, calibrated=False if measure.promises_too_much(interval) else UNSET, **more)
 
 
-class Estimate(Part):
-    """A value with its 95 % interval."""
-
-    value: Number
-    low: Number
-    high: Number
-
-
-class CalibrationBin(Part):
-    """Pairs whose chances lie between `low` and `high`."""
-
-    low: float
-    high: float
-    pairs: Count
-    chance: Annotated[Number, about("Their mean.")]
-    yes: Annotated[Number, about("The share that people call a yes.")]
-
-
 class NuggetId(Part):
     """A nugget, or a group in place of its nuggets."""
 

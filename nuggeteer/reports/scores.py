@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 from rich.console import Console
 from rich.text import Text
 
@@ -136,8 +136,8 @@ def as_json(
     result: Scores, audits: Sequence[AuditResult] = (), recorded: Sequence[RecordedRun] | None = None
 ) -> dict[str, Any]:
     runs = [_run(result, run) for run in result.runs]
-    for run, audit in zip(runs, audits, strict=False):
-        run.audited = audited(audit)
+    for i, audit in enumerate(audits):
+        runs[i] = structs.replace(runs[i], audited=audited(audit))
     return ScoreOutput(
         signature=result.signature,
         notes=result.notes,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec import to_builtins
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from nuggeteer.cli.main import main
@@ -195,7 +195,7 @@ def test_the_order_of_files_and_lines_and_the_number_of_workers_mean_nothing(fol
 
 def twelve_digits(result):
     """All numbers of a result but for the last bits, which depend on the order of a sum."""
-    numbers = json.dumps(asdict(result) | {"disputes": ()}, sort_keys=True)
+    numbers = json.dumps(to_builtins(result) | {"disputes": ()}, sort_keys=True)
     return json.loads(numbers, parse_float=lambda digits: round(float(digits), 12))
 
 
