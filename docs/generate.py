@@ -43,18 +43,18 @@ from nuggeteer.reports import (
     mixture,
     nightly,
     nugget_history,
-    parameters,
     plan,
     problems,
     scores,
     suggestions,
 )
 from nuggeteer.reports import changes as diff
-from nuggeteer.reports import thresholds as model_comparison
 from nuggeteer.reports.html import sheet, site
+from nuggeteer.scoring.parameters import Parameters
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, CHANGE, JUDGE, SPREADS
+from nuggeteer.thresholds.selection import Thresholds
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
@@ -535,8 +535,8 @@ RESULTS: dict[str, tuple[str, tuple[type[Part], ...]]] = {
     "history": ("history", (history.HistoryOutput, nugget_history.NuggetHistoryOutput)),
     "report": ("report", (briefing.BriefingOutput,)),
     "report-site": ("report --site", (site.SiteOutput,)),
-    "thresholds": ("thresholds", (model_comparison.ThresholdsOutput,)),
-    "thresholds-model": ("thresholds --model", (parameters.ParametersOutput,)),
+    "thresholds": ("thresholds", (Thresholds,)),
+    "thresholds-model": ("thresholds --model", (Parameters,)),
     "crossval": ("crossval", (crossval.CrossvalOutput,)),
     "experiment": ("experiment", (experiment.ExperimentOutput,)),
     "experiment-mean": ("experiment --collection A --collection B", (experiment.AveragedOutput,)),

@@ -10,7 +10,7 @@ from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
 from nuggeteer.reports.changes import SightedNugget
 from nuggeteer.reports.model import Decision, GateResult, NuggetId, ReportedRun, file_name
-from nuggeteer.reports.thresholds import ThresholdsOutput
+from nuggeteer.thresholds.selection import Thresholds
 from nuggeteer.trust.reliability import Reliability
 
 
@@ -37,7 +37,7 @@ class SuggestedPair(NuggetId, kw_only=True):
     marks: Annotated[Sequence[Of], about("[start, end) in characters (code points) of `text`.")]
 
 
-class BriefedThresholds(ThresholdsOutput, kw_only=True):
+class BriefedThresholds(Thresholds, kw_only=True):
     """Threshold models, compared."""
 
     nuggets: Annotated[Count, about("How many of the judged nuggets were used.")]

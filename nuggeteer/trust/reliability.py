@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import orjson
@@ -24,10 +24,10 @@ from nuggeteer.fields import Count, Number, OrNaN, Part, about
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector, number_or_none
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
-from nuggeteer.scoring.scorer import Scorer, Thresholds
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.selection import ComparedModel, compare
+from nuggeteer.thresholds.selection import Thresholds, compare
 
 FORMAT = "nuggeteer reliability 1"
 NAME = "reliability"
@@ -75,7 +75,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
-            return _trust(**stored["trust"])
+            return convert(stored["trust"], TrustReport)
     evidence = gather_evidence(
         scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response", carried_over=False
     )
@@ -97,14 +97,6 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
         write_cache(scorer.collection.root, NAME, body)
     return result
-
-
-def _trust(nuggets: Any, judged: Any, thresholds: Any, reliability: Any) -> TrustReport:
-    """The cached report; a ValueError, KeyError or TypeError if the file has another form."""
-    models = convert(thresholds["models"], tuple[ComparedModel, ...])
-    pairs, positive, groups = (convert(thresholds[name], int) for name in ("pairs", "positive", "groups"))
-    compared = Thresholds(pairs, positive, groups, models, convert(thresholds["chosen"], str))
-    return TrustReport(convert(nuggets, int), convert(judged, int), compared, convert(reliability, Reliability | None))
 
 
 def some_nuggets(evidence: Evidence) -> Bools:
