@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from nuggeteer.comparing.gate import Decision
 from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
-from nuggeteer.reports.changes import SightedNugget
-from nuggeteer.reports.model import Decision, GateResult, NuggetId, ReportedRun, file_name
+from nuggeteer.reports.changes import GateResult, SightedNugget
+from nuggeteer.reports.model import NuggetId, ReportedRun, file_name
 from nuggeteer.thresholds.selection import Thresholds
 from nuggeteer.trust.reliability import Reliability
 

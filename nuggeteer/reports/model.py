@@ -10,20 +10,12 @@ from msgspec import UNSET, Meta, UnsetType
 from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 
 if TYPE_CHECKING:  # `check` needs neither, and they take a quarter of a second
-    from nuggeteer.comparing.gate import Gate
     from nuggeteer.history.baseline import BriefedRun
     from nuggeteer.measures import Measure
     from nuggeteer.statistics import intervals
 
 Source = Annotated[Literal["known", "guessed"], about("A human verdict, or a guess.")]
 Contradicted = Annotated[bool, about("By a verdict, the answer says the opposite. Otherwise left out.")]
-Decision = Literal["PASS", "FAIL", "UNDECIDED"]
-Basis = Annotated[
-    Literal["read", "guessed", "nobody"] | None,
-    about(
-        "What people have read: some of the new answers, only earlier ones, or nothing; null where no gate was applied."
-    ),
-]
 Signature = Annotated[str, about("Version, hashes and settings that made the numbers.")]
 Notes = Annotated[Sequence[str], about("Remarks that a reader of the numbers should know.")]
 AsTruth = Annotated[Sequence[str], about("Machines whose verdicts count as a human's.")]
@@ -78,25 +70,6 @@ class NuggetId(Part):
 
     qid: str
     nugget: str
-
-
-class GateResult(Part):
-    """A gate and its decision."""
-
-    rule: Annotated[str, about("What it demands.")]
-    decision: Decision
-    passed: Annotated[bool, about("false if it failed; an undecided gate did not.")]
-    why: Annotated[str, about("The numbers that decided.")]
-    beyond: Annotated[
-        str | None,
-        about("What it means for other questions; null if the gate is about them, or if nothing can be said."),
-    ]
-    lost: Annotated[Sequence[NuggetId], about("The nuggets that it counted.")]
-
-    @classmethod
-    def of(cls, gate: Gate) -> GateResult:
-        lost = [NuggetId(qid=change.question.qid, nugget=change.nugget.nugget) for change in gate.lost]
-        return copied(cls, gate, passed=gate.decision != "FAIL", beyond=gate.beyond or None, lost=lost)
 
 
 def file_name(name: str) -> str:
