@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from nuggeteer.asking.budget import Price, estimated_tokens
-from nuggeteer.asking.calls import Call
+from nuggeteer.asking.calls import Call, UnansweredPair
 from nuggeteer.asking.client import Refused, Reply, Unavailable
 from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
@@ -30,16 +30,6 @@ T = TypeVar("T")
 GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
 
 
-@dataclass(frozen=True)
-class FailedPair:
-    """A nugget of an answer without a verdict, and why."""
-
-    qid: str
-    nugget: str
-    run: str
-    reason: str
-
-
 @dataclass
 class Asked:
     """What a session did. `stopped` says why it ended before everything was asked; None if it did not."""
@@ -49,7 +39,7 @@ class Asked:
     spent: float = 0.0
     seconds: float = 0.0
     labels: Counter[str] = field(default_factory=Counter)
-    failed: list[FailedPair] = field(default_factory=list)
+    failed: list[UnansweredPair] = field(default_factory=list)
     left: int = 0  # nuggets that were to be asked about and were not
     unneeded: int = 0  # nuggets that were not asked about, because their verdicts would tell hardly anything
     stopped: str | None = None
@@ -208,7 +198,7 @@ class Session:
     def _give_up(self, call: Call, reason: str) -> None:
         with self._lock:
             self._done += len(call.nuggets)
-            self._asked.failed += [FailedPair(n.qid, n.nugget, call.run, reason) for n in call.nuggets]
+            self._asked.failed += [UnansweredPair(n.qid, n.nugget, call.run, reason) for n in call.nuggets]
 
     def _count_in_a_row(self, failed: bool) -> None:
         """End a session in which nothing works any more."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import Count, Number, Part, about, copied
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
-from nuggeteer.trust.agreement import Assessor, AssessorAgreement, MachineAgreement, RaterAgreement
+from nuggeteer.trust.agreement import Assessor, AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
 from nuggeteer.trust.judges import JudgeQuality
 
 
@@ -45,26 +45,6 @@ class MachineOutput(PeopleAgreement, kw_only=True):
     name: str = field(name="machine")
 
 
-class ToolGuess(Part):
-    """What the tool guesses."""
-
-    verdict: bool | None
-    probability: Number
-
-
-class DisputeOutput(Part):
-    """A pair that was judged differently."""
-
-    qid: str
-    nugget: str
-    description: str
-    text: str
-    yes: Annotated[Sequence[str], about("Who said yes.")]
-    no: Annotated[Sequence[str], about("Who said no.")]
-    reasons: Annotated[Mapping[str, str], about("By name.")]
-    tool: ToolGuess
-
-
 class AgreeOutput(Part):
     """How far assessors agree, with each other and with the tool."""
 
@@ -84,7 +64,7 @@ class AgreeOutput(Part):
         about("Each person against everything that is known without them, if that has a yes on their pairs."),
     ]
     disagreements: Annotated[
-        Sequence[DisputeOutput],
+        Sequence[Dispute],
         about(
             "First those among people, in the order of the key; then those of the tool with all people, with the "
             "surest guesses first."
@@ -99,15 +79,7 @@ def as_json(result: AssessorAgreement) -> dict[str, Any]:
         tool=copied(ToolAgreement, result.tool, people=_people(result.tool), left_out=result.left_out),
         machines=[copied(MachineOutput, machine, people=_people(machine)) for machine in result.machines],
         others=[copied(PersonAgreement, each, assessor=each.raters[0]) for each in result.others],
-        disagreements=[
-            copied(
-                DisputeOutput,
-                dispute,
-                reasons=dict(dispute.reasons),
-                tool=ToolGuess(verdict=dispute.tool, probability=dispute.probability),
-            )
-            for dispute in result.disputes
-        ],
+        disagreements=result.disputes,
     ).as_data()
 
 
@@ -232,15 +204,15 @@ def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None
     for dispute in result.disputes[:listed]:
         paragraph(out, Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
         out.print(plain(dispute.text))
-        reasons = dict(dispute.reasons)
+        reasons, guess = dispute.reasons, dispute.tool
         verdicts = []
         for verdict, names in (("yes", dispute.yes), ("no", dispute.no)):
             if names:
                 each = (f"{name} ({reasons[name]})" if name in reasons else name for name in names)
                 verdicts.append(f"{verdict}: {', '.join(each)}")
-        if dispute.tool is not None:
-            sure = "" if dispute.probability is None else f", {chance(dispute.probability)} for yes"
-            verdicts.append(f"tool: {'yes' if dispute.tool else 'no'}{sure}")
+        if guess.verdict is not None:
+            sure = "" if guess.probability is None else f", {chance(guess.probability)} for yes"
+            verdicts.append(f"tool: {'yes' if guess.verdict else 'no'}{sure}")
         out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
         paragraph(out, f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")

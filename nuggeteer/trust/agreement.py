@@ -8,7 +8,7 @@ compared with people's in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +21,7 @@ from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.fields import Count, Part, about
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import Ints, Judgement, Vector, number_or_none, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
@@ -71,20 +71,24 @@ class RaterAgreement(Shown, Part):
     recall: Estimate
 
 
-@dataclass(frozen=True)
-class Dispute:
-    """A pair on which assessors differ, or on which the tool differs from all of them. `yes` and `no` name assessors;
-    `probability` is the tool's probability of a yes, None if it has none."""
+class ToolGuess(Part):
+    """What the tool guesses."""
+
+    verdict: bool | None
+    probability: Number  # of a yes
+
+
+class Dispute(Part):
+    """A pair that was judged differently."""
 
     qid: str
     nugget: str
     description: str
     text: str
-    yes: tuple[str, ...]
-    no: tuple[str, ...]
-    reasons: tuple[tuple[str, str], ...]
-    tool: bool | None
-    probability: float | None
+    yes: Annotated[tuple[str, ...], about("Who said yes.")]
+    no: Annotated[tuple[str, ...], about("Who said no.")]
+    reasons: Annotated[Mapping[str, str], about("By name.")]
+    tool: ToolGuess
 
     @property
     def among_people(self) -> bool:
@@ -342,9 +346,8 @@ def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, proba
             verdicts.texts[i],
             tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 1),
             tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 0),
-            tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
-            None if tool[i] == NO_VERDICT else bool(tool[i] == 1),
-            number_or_none(probability[i]),
+            {names[row]: verdicts.reasons[row, i] for row in range(len(names)) if (row, i) in verdicts.reasons},
+            ToolGuess(None if tool[i] == NO_VERDICT else bool(tool[i] == 1), number_or_none(probability[i])),
         )
         for i in order
         for nugget in [collection.key.nuggets[verdicts.nugget[i]]]
