@@ -17,10 +17,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 import nuggeteer
 from nuggeteer.cli.main import GROUPS, parser
+from nuggeteer.fields import Part, hints_of, spread_fields
 from nuggeteer.formats import canonical
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.settings import SECTIONS
@@ -42,19 +43,18 @@ from nuggeteer.reports import (
     mixture,
     nightly,
     nugget_history,
-    parameters,
     plan,
     problems,
     scores,
     suggestions,
 )
 from nuggeteer.reports import changes as diff
-from nuggeteer.reports import thresholds as model_comparison
 from nuggeteer.reports.html import sheet, site
-from nuggeteer.reports.model import Part, hints_of, spread_fields
+from nuggeteer.scoring.parameters import Parameters
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.thresholds.prior import DOUBT, LOG_ODDS
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, CHANGE, JUDGE, SPREADS
+from nuggeteer.thresholds.selection import Thresholds
 
 DOCS = Path(__file__).parent
 NOTE = "<!-- Written by docs/generate.py from {}; scripts/docs runs it. -->"
@@ -535,8 +535,8 @@ RESULTS: dict[str, tuple[str, tuple[type[Part], ...]]] = {
     "history": ("history", (history.HistoryOutput, nugget_history.NuggetHistoryOutput)),
     "report": ("report", (briefing.BriefingOutput,)),
     "report-site": ("report --site", (site.SiteOutput,)),
-    "thresholds": ("thresholds", (model_comparison.ThresholdsOutput,)),
-    "thresholds-model": ("thresholds --model", (parameters.ParametersOutput,)),
+    "thresholds": ("thresholds", (Thresholds,)),
+    "thresholds-model": ("thresholds --model", (Parameters,)),
     "crossval": ("crossval", (crossval.CrossvalOutput,)),
     "experiment": ("experiment", (experiment.ExperimentOutput,)),
     "experiment-mean": ("experiment --collection A --collection B", (experiment.AveragedOutput,)),
@@ -572,7 +572,7 @@ def result(name: str) -> str:
     ways, defs = msgspec.json.schema_components(parts, ref_template="#/$defs/{name}")
     for part in every_part():
         if part.__name__ in defs:
-            defs[part.__name__] = with_spread(part, defs[part.__name__])
+            defs[part.__name__] = as_printed(part, defs[part.__name__])
     about = " Or: ".join(" ".join((part.__doc__ or "").split()) for part in parts)
     found: Schema = {"type": "object", "anyOf": list(ways)}
     if len(parts) == 1:
@@ -588,8 +588,12 @@ def every_part(base: type[Part] = Part) -> Iterator[type[Part]]:
         yield from every_part(part)
 
 
-def with_spread(part: type[Part], found: Schema) -> Schema:
-    """The schema of a part in which keys of a field stand beside the others."""
+def as_printed(part: type[Part], found: Schema) -> Schema:
+    """The schema of a part with all keys that are always there, also those that need not be given to make one; and in
+    which keys of a field stand beside the others."""
+    found["required"] = [key.encode_name for key in structs.fields(part) if key.default is not UNSET]
+    for key in found["properties"].values():
+        key.pop("default", None)
     for name, key in spread_fields(part).items():
         values = found["properties"].pop(name).get("additionalProperties", True)
         found["required"].remove(name)
@@ -644,7 +648,7 @@ def shape(kind: Any) -> tuple[str, type[Part] | None, str]:
         ways = [shape(one) for one in get_args(kind) if one not in (UnsetType, NoneType)]
         null = " or null" if NoneType in get_args(kind) else ""
         return " or ".join(way[0] for way in ways) + null, ways[0][1], ways[0][2]
-    if get_origin(kind) is Sequence:
+    if get_origin(kind) in (Sequence, tuple):
         words, part, tail = shape(get_args(kind)[0])
         return f"list: {words}", part, f"[]{tail}"
     if get_origin(kind) is Mapping:
@@ -662,7 +666,7 @@ def meaning(kind: Any) -> str:
     if get_origin(kind) is Annotated:
         said = [meta.description for meta in kind.__metadata__ if meta.description]
         return said[-1] if said else meaning(kind.__origin__)
-    if get_origin(kind) in (Union, UnionType, Sequence):
+    if get_origin(kind) in (Union, UnionType, Sequence, tuple):
         return next((said for one in get_args(kind) if (said := meaning(one))), "")
     return " ".join((kind.__doc__ or "").split()) if isinstance(kind, type) and issubclass(kind, Part) else ""
 

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from nuggeteer.matching.idf import write_table
     from nuggeteer.records import AnswerKey, Judgement, Nugget, Question, Response, Run, RunInfo
     from nuggeteer.scoring.outcomes import Outcome
-    from nuggeteer.scoring.scorer import Scorer, Thresholds, compare_thresholds, score
+    from nuggeteer.scoring.scorer import Scorer, compare_thresholds, score
     from nuggeteer.scoring.scores import RunScore, Scores
     from nuggeteer.settings import Match, Settings, Threshold
     from nuggeteer.statistics.intervals import Interval
     from nuggeteer.thresholds import FixedThreshold, ThresholdModel
+    from nuggeteer.thresholds.selection import Thresholds
     from nuggeteer.trust.agreement import AssessorAgreement, agree
     from nuggeteer.trust.crossval import Crossval, crossval
 
@@ -67,11 +68,12 @@ _HOMES = {
     "records": ("AnswerKey", "Judgement", "Nugget", "Question", "Response", "Run", "RunInfo"),
     "collection.sample": ("copy_sample",),
     "scoring.outcomes": ("Outcome",),
-    "scoring.scorer": ("Scorer", "Thresholds", "compare_thresholds", "score"),
+    "scoring.scorer": ("Scorer", "compare_thresholds", "score"),
     "scoring.scores": ("RunScore", "Scores"),
     "settings": ("Match", "Settings", "Threshold"),
     "collection.simulation": ("Shape", "simulate"),
     "thresholds": ("FixedThreshold", "ThresholdModel"),
+    "thresholds.selection": ("Thresholds",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ Texts of answers are hostile: control characters are escaped in the line, and ev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from itertools import islice
@@ -21,13 +21,15 @@ LINE, CELL, SHORT, ROWS = 200, 120, 40, 20  # characters of a line, a cell and a
 
 
 class Shown:
-    """An object with a short `repr`: its kind, and what `_summary` says. For a dataclass that says nothing else, these
-    are its fields, with the sizes of what is large."""
+    """An object with a short `repr`: its kind, and what `_summary` says. For a dataclass or a struct that says nothing
+    else, these are its fields, with the sizes of what is large."""
 
     __slots__ = ()
 
     def _summary(self) -> str:
-        own: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
+        own: Sequence[str] = getattr(self, "__struct_fields__", ())
+        if is_dataclass(self):
+            own = [field.name for field in fields(self)]
         return ", ".join(f"{name}={_brief(getattr(self, name))}" for name in own)
 
     def _rows(self) -> Iterable[Mapping[str, Any]]:

@@ -1,19 +1,35 @@
-"""The fields of records: the types that they are declared with, and what is wrong with a value that does not fit.
+"""The fields of records and results: the types that they are declared with, and what is wrong with a value that does
+not fit.
 
 A record declares each of its fields once, with a type and a description. Reading a line, its JSON Schema and the table
 of its file in docs/reference follow from that. A check takes a value from JSON, and returns it or raises `WrongField`.
+
+A result that `--json` prints is a `Part`, or is copied to one. Its schema and its table in docs/reference/json.md
+follow from its declaration, too. docs/generate.py writes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from reprlib import Repr
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 _KINDS = {
     str: "a string",
@@ -226,3 +242,86 @@ def check_of(declared: Any) -> Callable[[Any], Any]:
         (one,) = (part for part in get_args(declared) if part is not NoneType)
         return check_of(one)
     return one_of(*get_args(declared)) if get_origin(declared) is Literal else _CHECKS[declared]
+
+
+# Results.
+
+Count = Annotated[int, Meta(ge=0)]
+Number = float | None  # null where it is undefined or cannot be said
+if TYPE_CHECKING:
+    OrNaN = float
+else:
+    OrNaN = Number  # NaN to those who compute with it, and null in JSON, which has none
+Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2)]
+Of = Annotated[Sequence[Count], Meta(min_length=2, max_length=2)]
+
+P = TypeVar("P", bound="Part")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Part(Struct, frozen=True):
+    """An object of a result. What is unset is left out."""
+
+    def as_data(self) -> dict[str, Any]:
+        """This and all parts within, as JSON has them."""
+        return {key: data(value) for key, value in self._items()}
+
+    def _items(self) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        spread = spread_fields(type(self))
+        for name, key in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
+            value = getattr(self, name)
+            if name in spread:
+                found += value.items()
+            elif value is not UNSET:
+                found.append((key, value))
+        return found
+
+
+@cache
+def hints_of(part: type[Part]) -> dict[str, Any]:
+    """The type of each field, with what is said of it."""
+    return get_type_hints(part, include_extras=True)
+
+
+@cache
+def spread_fields(part: type[Part]) -> Mapping[str, str]:
+    """The fields whose own keys stand beside the others, and what stands for these keys in tables."""
+    metas = ((name, meta) for name, kind in hints_of(part).items() for meta in getattr(kind, "__metadata__", ()))
+    return {name: meta.extra["spread"] for name, meta in metas if "spread" in (meta.extra or {})}
+
+
+def data(value: Any) -> Any:
+    """A value of a part as JSON has it: NaN is null."""
+    if isinstance(value, Part):
+        return value.as_data()
+    if hasattr(value, "tolist"):  # of NumPy, which is not loaded for this
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {key: data(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [data(one) for one in value]
+    return None if isinstance(value, float) and value != value else value
+
+
+def copied(part: type[P], source: Any, /, **own: Any) -> P:
+    """A part whose keys are the attributes of what it is made from, other than those that are given. Parts within it
+    are made in the same way."""
+    given = {name: own[name] if name in own else getattr(source, name) for name in part.__struct_fields__}
+    return part(**{name: _made(hints_of(part)[name], value) for name, value in given.items()})
+
+
+def _made(kind: Any, value: Any) -> Any:
+    """A value of a field of this type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if value is None or value is UNSET:
+        return value
+    if origin is Annotated:
+        return _made(inner[0], value)
+    if origin in (Union, UnionType):
+        return _made(next(one for one in inner if one not in (NoneType, UnsetType)), value)
+    if origin is Sequence:
+        return [_made(inner[0], one) for one in value]
+    if isinstance(kind, type) and issubclass(kind, Part) and not isinstance(value, Part):
+        return copied(kind, value)
+    return value

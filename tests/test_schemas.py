@@ -7,13 +7,13 @@ import json
 import re
 import shutil
 import tomllib
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from nuggeteer.cli.main import main, parser
 from nuggeteer.collection.sample import sample_folder
@@ -21,9 +21,8 @@ from nuggeteer.errors import InputError
 from nuggeteer.formats import canonical
 from nuggeteer.formats.settings import read_settings
 from nuggeteer.records import Judgement
-from nuggeteer.reports import parameters
-from nuggeteer.scoring.parameters import Agreement, parameters_of
-from nuggeteer.scoring.sampling import Sampled
+from nuggeteer.scoring.parameters import EnginesAgreement, parameters_of
+from nuggeteer.scoring.sampling import DrawsQuality
 from nuggeteer.settings import MATCHERS, THRESHOLDS
 from tests.asking.fake_server import FakeServer, Fault
 from tests.conftest import ROOT, write_lines
@@ -351,9 +350,9 @@ def test_every_command_with_json_is_asked_for_each_of_its_results():
 def test_the_schema_of_a_model_knows_sampled_draws(sample):
     """Without drawing them, which takes minutes."""
     shown = parameters_of(sample, "global", nugget="def-01/3")
-    drawn = Sampled(None, {}, 1.02, 300.0, 1)
-    assert len(list(drawn.warnings)) == 3
-    data = parameters.as_json(replace(shown, engine="pymc", sampled=drawn, agreement=Agreement(0.1, 0.2, 0.3)))
+    drawn = DrawsQuality.of(1.02, 300.0, 1)
+    assert len(drawn.warnings) == 3
+    data = replace(shown, engine="pymc", sampled=drawn, agreement=EnginesAgreement(0.1, 0.2, 0.3)).as_data()
     assert faults("thresholds-model", json.loads(json.dumps(data))) == []
     del data["sampled"]["r_hat"]
     assert faults("thresholds-model", data)

@@ -12,6 +12,7 @@ import orjson
 from nuggeteer.asking.client import endpoint_host, is_loopback
 from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.replies import reply_instruction, reply_schema
+from nuggeteer.fields import Part
 from nuggeteer.records import AnswerKey, Nugget, Question, Run
 from nuggeteer.settings import JudgeSettings
 from nuggeteer.text import verdict_form
@@ -40,6 +41,15 @@ class Identity:
         """What every line of the ledger says about its judge."""
         revision = {"revision": self.revision} if self.revision else {}
         return {"judge": self.judge, "model": self.model, **revision, "prompt": self.prompt.name}
+
+
+class UnansweredPair(Part):
+    """A nugget without a verdict."""
+
+    qid: str
+    nugget: str
+    run: str
+    reason: str
 
 
 @dataclass(frozen=True)

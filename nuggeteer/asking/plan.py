@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from nuggeteer.asking.order import TINY, OpenNuggets, OrderedCalls, remaining_variance
 from nuggeteer.asking.worth import Worth
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 
 STEPS: Final = 12  # of each judge's calls that are tried, beside none
@@ -39,27 +40,22 @@ class Source:
         return chosen
 
 
-@dataclass(frozen=True)
-class Share:
+class SourceShare(Part):
     """What one source does in a mixture."""
 
-    name: str
-    calls: int
-    verdicts: int
-    minutes: float  # of a person's reading
+    name: Annotated[str, about("A judge, or `person`.")]
+    calls: Count
+    verdicts: Count
+    minutes: Annotated[Number, about("Of reading; null for a judge.")]
     price: float
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """A way to reach a width: what each source does, and the width that is expected then."""
+class Mixture(Part):
+    """Verdicts that are expected to reach the width."""
 
-    shares: tuple[Share, ...]
+    price: float
     width: float
-
-    @property
-    def price(self) -> float:
-        return sum(share.price for share in self.shares)
+    shares: tuple[SourceShare, ...]
 
 
 @dataclass(frozen=True)
@@ -134,13 +130,13 @@ def _with_persons(
         return None
     verdicts = int(ends[enough[0]])
     shares = [
-        Share(source.name, count, sum(map(len, source.members[:count])), 0.0, float(source.price[:count].sum()))
+        SourceShare(source.name, count, sum(map(len, source.members[:count])), None, float(source.price[:count].sum()))
         for source, count in zip(sources, counts, strict=True)
     ]
     if person is not None:
         minutes = float(open_.seconds[order[:verdicts]].sum()) / 60
-        shares.append(Share(PERSON, 0, verdicts, minutes, minutes * person))
-    return Mixture(tuple(shares), float(widths[enough[0]]))
+        shares.append(SourceShare(PERSON, 0, verdicts, minutes, minutes * person))
+    return Mixture(sum(share.price for share in shares), float(widths[enough[0]]), tuple(shares))
 
 
 def plan_verdicts(

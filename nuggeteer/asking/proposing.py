@@ -7,7 +7,6 @@ says what the key or an earlier proposal says is left out, and so is one whose w
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from nuggeteer.asking.client import Refused, Unavailable
 from nuggeteer.asking.prompts import Prompt, own_prompt
 from nuggeteer.asking.replies import WrongShape, objects
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
-from nuggeteer.asking.session import Progress, Workers, server_said
+from nuggeteer.asking.session import Progress, Queue, Workers, server_said
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.collection.proposals import Proposal, content_words, known_proposals, propose, repeats
 from nuggeteer.formats.append import append_bytes
@@ -123,7 +122,7 @@ class Proposing:
         }
         for qid, text in known_proposals(root):
             self._known.setdefault(qid, []).append(content_words(text))
-        self._queue: deque[Text] = deque()
+        self._queue = Queue[Text](sender.stop)
         self._lock, self._done, self._result = threading.Lock(), 0, Proposed()
 
     def run(self, texts: Sequence[Text]) -> Proposed:
@@ -132,7 +131,7 @@ class Proposing:
         if texts:
             self.store.check_writable()
             append_bytes(self._root / "proposals.jsonl", b"")
-        self._queue.extend(texts)
+        self._queue.waiting.extend(texts)
         workers = Workers(min(self._sender.judge.concurrency, len(texts)), self._work, self._sender.stop)
         workers.run(lambda: self._progress(self._done, len(texts), self._sender.budget.spent))
         self._result.spent = self._sender.budget.spent
@@ -140,12 +139,7 @@ class Proposing:
 
     def _work(self) -> None:
         with closing(self._sender):
-            while not self._sender.stop.is_set():
-                with self._lock:
-                    if not self._queue:
-                        return
-                    text = self._queue.popleft()
-                self._propose_from(text)
+            self._queue.work(self._propose_from)
 
     def _propose_from(self, text: Text) -> None:
         call, spending = text.call, Spending()

@@ -13,10 +13,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from nuggeteer.asking.budget import Price, estimated_tokens
-from nuggeteer.asking.calls import Call
+from nuggeteer.asking.calls import Call, UnansweredPair
 from nuggeteer.asking.client import Refused, Reply, Unavailable
 from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.sender import Malformed, Sender, Spending, Stopped
@@ -26,17 +26,8 @@ from nuggeteer.settings import JudgeSettings
 
 IN_A_ROW: Final = 5  # calls that fail one after the other end a session
 LOOK: Final = 0.1  # seconds between two looks at how far the workers have come
+T = TypeVar("T")
 GLANCE: Final = 0.05  # seconds between looks at answers that another process is asking about
-
-
-@dataclass(frozen=True)
-class FailedPair:
-    """A nugget of an answer without a verdict, and why."""
-
-    qid: str
-    nugget: str
-    run: str
-    reason: str
 
 
 @dataclass
@@ -48,7 +39,7 @@ class Asked:
     spent: float = 0.0
     seconds: float = 0.0
     labels: Counter[str] = field(default_factory=Counter)
-    failed: list[FailedPair] = field(default_factory=list)
+    failed: list[UnansweredPair] = field(default_factory=list)
     left: int = 0  # nuggets that were to be asked about and were not
     unneeded: int = 0  # nuggets that were not asked about, because their verdicts would tell hardly anything
     stopped: str | None = None
@@ -100,9 +91,9 @@ class Session:
         self, store: VerdictStore, sender: Sender, progress: Progress = lambda done, total, spent: None
     ) -> None:
         self._store, self._sender, self._progress = store, sender, progress
-        self._queue: deque[Call] = deque()
+        self._queue = Queue[Call](sender.stop)
         self._lock = threading.Lock()
-        self._busy, self._done, self._in_a_row = 0, 0, 0
+        self._done, self._in_a_row = 0, 0
         self._asked = Asked()
 
     def run(self, calls: Iterable[Call]) -> Asked:
@@ -110,44 +101,27 @@ class Session:
         waits for the replies that are on their way."""
         started, budget = time.monotonic(), self._sender.budget
         spent, requests = budget.spent, budget.requests
-        self._queue.extend(calls)
-        total = sum(len(call.nuggets) for call in self._queue)
+        self._queue.waiting.extend(calls)
+        total = sum(len(call.nuggets) for call in self._queue.waiting)
         if total:
             self._store.check_writable()
-        workers = Workers(min(self._sender.judge.concurrency, len(self._queue)), self._work, self._sender.stop)
+        workers = Workers(min(self._sender.judge.concurrency, len(self._queue.waiting)), self._work, self._sender.stop)
         workers.run(lambda: self._progress(self._done, total, budget.spent))
         self._progress(self._done, total, budget.spent)
         asked = self._asked
         asked.spent, asked.requests = budget.spent - spent, budget.requests - requests
-        asked.seconds, asked.left = time.monotonic() - started, sum(len(call.nuggets) for call in self._queue)
+        asked.seconds, asked.left = time.monotonic() - started, sum(len(call.nuggets) for call in self._queue.waiting)
         asked.stopped = asked.stopped or (budget.stopped_by if asked.left else None)
         return asked
 
     def _work(self) -> None:
         with suppress(Stopped), closing(self._sender):
-            while (call := self._take()) is not None:
-                try:
-                    self._answer(call)
-                finally:
-                    with self._lock:
-                        self._busy -= 1
-
-    def _take(self) -> Call | None:
-        """The next call; None when there is nothing left, also not the halves of a call that is being asked."""
-        while not self._sender.stop.is_set():
-            with self._lock:
-                if self._queue:
-                    self._busy += 1
-                    return self._queue.popleft()
-                if not self._busy:
-                    return None
-            self._sender.stop.wait(GLANCE / 5)
-        return None
+            self._queue.work(self._answer)
 
     def _answer(self, call: Call) -> None:
         if not self._store.claim(call):
             self._sender.stop.wait(GLANCE)
-            self._put(call, last=True)
+            self._queue.waiting.append(call)
             return
         try:
             self._store.refresh()
@@ -185,7 +159,7 @@ class Session:
         except Stopped:
             if spending.requests:
                 store.keep(call, "unavailable", spending, "stopped")
-            self._put(call)
+            self._queue.waiting.appendleft(call)
             raise
         else:
             self._check_model(call, reply, spending)
@@ -207,7 +181,7 @@ class Session:
                 return
         what = f"the endpoint now answers as the model {model!r:.80}, and the verdicts so far are of {earlier!r:.80}"
         self._store.keep(call, "unavailable", spending, what, reply.content, served=model)
-        self._put(call)
+        self._queue.waiting.appendleft(call)
         remedy = (
             "that is another judge: give it a section [judge.NAME] of its own, with revision set if model is the same"
         )
@@ -216,8 +190,7 @@ class Session:
     def _split(self, call: Call, reason: str) -> None:
         """Ask for the halves, or give up on a single nugget, for this session and later ones."""
         if len(call.nuggets) > 1:
-            for half in reversed(call.halves()):
-                self._put(half)
+            self._queue.waiting.extendleft(reversed(call.halves()))
             return
         self._store.keep(call, "failed", Spending(), reason)
         self._give_up(call, reason)
@@ -225,14 +198,7 @@ class Session:
     def _give_up(self, call: Call, reason: str) -> None:
         with self._lock:
             self._done += len(call.nuggets)
-            self._asked.failed += [FailedPair(n.qid, n.nugget, call.run, reason) for n in call.nuggets]
-
-    def _put(self, call: Call, last: bool = False) -> None:
-        with self._lock:
-            if last:
-                self._queue.append(call)
-            else:
-                self._queue.appendleft(call)
+            self._asked.failed += [UnansweredPair(n.qid, n.nugget, call.run, reason) for n in call.nuggets]
 
     def _count_in_a_row(self, failed: bool) -> None:
         """End a session in which nothing works any more."""
@@ -245,6 +211,35 @@ class Session:
 
 def server_said(reply: Reply) -> dict[str, Any]:
     return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "served": reply.model}
+
+
+class Queue(Generic[T]):
+    """What waits for the workers, which may put something back. Adding to `waiting` needs no lock."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self.waiting: deque[T] = deque()
+        self._stop, self._lock, self._busy = stop, threading.Lock(), 0
+
+    def work(self, do: Callable[[T], None]) -> None:
+        """What one worker does: takes one thing after the other, until nothing is left or `stop` is set."""
+        while (one := self._take()) is not None:
+            try:
+                do(one)
+            finally:
+                with self._lock:
+                    self._busy -= 1
+
+    def _take(self) -> T | None:
+        """None when there is nothing left, also not what may be put back by others."""
+        while not self._stop.is_set():
+            with self._lock:
+                if self.waiting:
+                    self._busy += 1
+                    return self.waiting.popleft()
+                if not self._busy:
+                    return None
+            self._stop.wait(GLANCE / 5)
+        return None
 
 
 class Workers:

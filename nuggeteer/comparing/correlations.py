@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
+from nuggeteer.fields import Count, OrNaN, Part, about
 from nuggeteer.measures import Answers, Measure
 from nuggeteer.measures.composition import Composition
 from nuggeteer.measures.f import ALLOWANCE, combine
@@ -22,15 +24,14 @@ from nuggeteer.statistics.correlation import (
 )
 
 
-@dataclass(frozen=True)
-class Zeros:
-    """Of all answers of all runs: how many both measures are defined for, and the shares of them that are 0 by each
-    measure, and 0 by the first and not by the second. Where verdicts are guessed, these are means over draws."""
+class Zeros(Part):
+    """Answers that score 0."""
 
-    answers: int
-    first: float
-    second: float
-    rescued: float
+    # Of the answers of all runs for which both measures are defined; where verdicts are guessed, means over draws.
+    answers: Count
+    first: Annotated[OrNaN, about("The share of answers that score 0 by the first measure.")]
+    second: Annotated[OrNaN, about("By the second.")]
+    rescued: Annotated[OrNaN, about("The share that scores 0 by the first measure and not by the second.")]
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,26 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
+from nuggeteer.fields import about
 from nuggeteer.settings import About
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING, Interval
 from nuggeteer.text import verdict_form
 
 SURE = 0.95  # how probable a loss must be to fail a gate, unless somebody says otherwise
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
-Basis = Literal["read", "guessed", "nobody"]  # somebody read some of what is new tonight; only earlier answers; none
+Basis = Literal["read", "guessed", "nobody"]
+BasisOrNone = Annotated[
+    Basis | None,
+    about(
+        "What people have read: some of the new answers, only earlier ones, or nothing; null where no gate was applied."
+    ),
+]
 NOBODY = "Nobody has read any answer yet, so this cannot be decided."
 
 

@@ -11,35 +11,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from msgspec import field
 
 from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.fields import Count, Of, Part, about
 from nuggeteer.formats.annotation import CONDITIONS, Extent, Snippet, Spans
 from nuggeteer.formats.annotation_files import read_snippets
 from nuggeteer.records import Bools, Ints, Vector, number_or_none
-from nuggeteer.statistics.coefficients import CoefficientEstimate, estimate, kappa, percent, positive
+from nuggeteer.statistics.coefficients import estimate, kappa, percent, positive
+from nuggeteer.statistics.intervals import Estimate
 
 SAME_NUGGET = 0.5
 
 
-@dataclass(frozen=True)
-class AgreementRow:
-    """Agreement on all snippets, or on those of one condition.
+class AgreementRow(Part):
+    """Agreement on all snippets, or on those of one condition."""
 
-    `snippets` counts the snippets that both annotated, `relevant` those that are relevant to both. `nuggets` are the
-    counts of the two annotators.
-    """
-
-    condition: str | None
+    condition: Annotated[
+        str | None,
+        about("`medium`, `language`, `structure`, or those of `--by`; null in the last row, of all snippets."),
+    ]
     value: str | None
-    snippets: int
-    relevant: int
-    nuggets: tuple[int, int]
-    relevance: CoefficientEstimate
-    relevance_kappa: CoefficientEstimate
-    overlap: CoefficientEstimate
-    character_kappa: CoefficientEstimate
+    snippets: Annotated[Count, about("That both annotated.")]
+    relevant: Count = field(name="relevant_to_both")
+    nuggets: Annotated[Of, about("[of the first, of the second]")]
+    relevance: Annotated[Estimate, about("The share of snippets that are relevant to both or to neither.")]
+    relevance_kappa: Estimate
+    overlap: Annotated[Estimate, about("Of nuggets, by their letters and digits.")]
+    character_kappa: Estimate
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.fields import Number, Part
 from nuggeteer.formats.annotation import Extent, Snippet
 from nuggeteer.formats.snippets import JudgedSnippet, Verdict
 from nuggeteer.gale.annotation import letters, nearest
@@ -216,15 +217,13 @@ class Count:
         return (self.corrected - self.automatic) / self.corrected if self.corrected else None
 
 
-@dataclass(frozen=True)
-class MeanDifference:
-    """The mean of corrected minus automatic nuggets per snippet. The interval and p are None if the snippets do not
-    differ, or if there is only one."""
+class MeanDifference(Part):
+    """Corrected minus automatic nuggets, in a snippet."""
 
     mean: float
-    low: float | None
-    high: float | None
-    p: float | None
+    low: Number  # None if the snippets do not differ, or if there is only one, as the next two
+    high: Number
+    p: Number
 
 
 @dataclass(frozen=True)

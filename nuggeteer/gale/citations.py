@@ -20,7 +20,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from nuggeteer.errors import Problem, fail, stop_at_errors
-from nuggeteer.fields import Id, about
+from nuggeteer.fields import Id, Number, Part, about
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.distillation import Distillation
 from nuggeteer.formats.jsonl import is_regular
@@ -32,45 +32,34 @@ from nuggeteer.text import normalised, words
 DOUBTFUL = 0.5  # a document with less of a nugget's words
 
 
-@dataclass(frozen=True)
-class Citation:
-    """One document that a distiller cites for one nugget. `quoted` is None without a quotation, and both it and `share`
-    are None without the document's text. `partly` says that it is cited for a part of the nugget only."""
+class CheckedCitation(Part):
+    """A citation, compared with its document."""
 
     qid: str
     distiller: str
     nugget: str
     docid: str
-    quoted: bool | None
-    share: float | None
-    partly: bool = False
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether the document lacks the quotation or, without one, most of the nugget's words, or is not cited for the
-        whole nugget."""
-        return (
-            self.partly
-            or self.quoted is False
-            or (self.quoted is None and self.share is not None and self.share < DOUBTFUL)
-        )
+    quoted: Annotated[bool | None, about("null without a quotation.")]  # or without the document's text
+    share: Annotated[Number, about("Of the nugget's words that the document has; null without its text.")]
+    partly: bool  # cited for a part of the nugget only
+    doubtful: bool  # for a part only, or the document lacks the quotation or, without one, most of the nugget's words
 
 
 @dataclass(frozen=True)
 class CheckedCitations:
     """All citations of an evaluation."""
 
-    citations: tuple[Citation, ...]
+    citations: tuple[CheckedCitation, ...]
 
     @cached_property
-    def by_distiller(self) -> Mapping[str, list[Citation]]:
-        found: dict[str, list[Citation]] = {}
+    def by_distiller(self) -> Mapping[str, list[CheckedCitation]]:
+        found: dict[str, list[CheckedCitation]] = {}
         for citation in self.citations:
             found.setdefault(citation.distiller, []).append(citation)
         return found
 
     @property
-    def doubtful(self) -> list[Citation]:
+    def doubtful(self) -> list[CheckedCitation]:
         return [citation for citation in self.citations if citation.doubtful]
 
 
@@ -93,7 +82,10 @@ def check_citations(distillation: Distillation, documents: Mapping[str, str]) ->
                 quoted = normalised(quote) in texts[docid] if isinstance(quote, str) else None
                 has = sum(weight for word, weight in weights.items() if word in vocabulary[docid])
                 share = has / total if total else None
-            found.append(Citation(nugget.qid, nugget.distiller, nugget.text, docid, quoted, share, docid in parts))
+            part = docid in parts
+            doubtful = part or (share is not None and share < DOUBTFUL if quoted is None else not quoted)
+            cited = nugget.qid, nugget.distiller, nugget.text, docid
+            found.append(CheckedCitation(*cited, quoted, share, part, doubtful))
     return CheckedCitations(tuple(found))
 
 

@@ -8,11 +8,13 @@ which `diff` shows. The four parts add up to the whole change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Annotated
 from urllib.parse import unquote
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.diff import Diff
+from nuggeteer.fields import Part, about
 from nuggeteer.history.store import History, Scoring
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.panel import Judge, Panel, read_judges
@@ -23,25 +25,20 @@ from nuggeteer.scoring.scorer import Scorer, material, score
 from nuggeteer.scoring.signature import signature_parts
 
 
-@dataclass(frozen=True)
-class Causes:
-    """The change from the recorded score of the old run to today's score of the new one, by the first measure of the
-    diff. `rest` is what the version, the settings or the key change."""
+class Causes(Part):
+    """The parts of the change from the recorded score of OLD to today's score of NEW. They add up to `change`."""
 
     run: str
-    time: str
-    measure: str
+    time: Annotated[str, about("When OLD was recorded.")]
+    measure: str  # the first of the diff
     recorded: float
-    build: float
-    judges: float
-    verdicts: float
-    rest: float
+    change: float
+    build: Annotated[float, about("The difference of the two runs, both scored as of today.")]
+    judges: Annotated[float, about("What the judges of today change in the score of OLD.")]
+    verdicts: Annotated[float, about("What people's verdicts since then change in it.")]
+    rest: Annotated[float, about("What version, key and settings change in it.")]
     judges_then: tuple[str, ...]
     judges_now: tuple[str, ...]
-
-    @property
-    def change(self) -> float:
-        return self.build + self.judges + self.verdicts + self.rest
 
 
 def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | None:
@@ -66,15 +63,18 @@ def find_causes(collection: Collection, diff: Diff, seed: int = 0) -> Causes | N
     if as_then is None or with_verdicts is None or today is None:
         return None
     recorded = scoring.interval.value
+    build, judges = delta.interval.value, today - with_verdicts
+    verdicts, rest = with_verdicts - as_then, as_then - recorded
     return Causes(
         diff.old_run.name,
         scoring.time,
         measure,
         recorded,
-        build=delta.interval.value,
-        judges=today - with_verdicts,
-        verdicts=with_verdicts - as_then,
-        rest=as_then - recorded,
+        build + judges + verdicts + rest,
+        build,
+        judges,
+        verdicts,
+        rest,
         judges_then=then,
         judges_now=now,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from nuggeteer.comparing.diff import Diff, by_weight, diff_matched_runs
 from nuggeteer.comparing.gate import Decision, Gate, possibly_lost
 from nuggeteer.display import Shown
 from nuggeteer.errors import Problem
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.history.baseline import BriefedRun, find_old_run, newest_readable
 from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
@@ -40,15 +41,19 @@ if TYPE_CHECKING:
 MOST_QUESTIONS = 10  # times those there are; more is no advice
 
 
-@dataclass(frozen=True)
-class Needed:
-    """What is likely to decide the gates: about so many `minutes` of reading, with so many `verdicts`. None if reading
-    alone does not; about so many `questions` in all, each of them read, is then what it takes, None if that is unknown,
-    no more than there are, or more than `MOST_QUESTIONS` times those."""
+class Needed(Part):
+    """What would decide the gates."""
 
-    minutes: float | None
-    verdicts: int | None
-    questions: int | None = None
+    minutes: Annotated[Number, about("About how many minutes of reading would decide; null if reading alone does not.")]
+    verdicts: Annotated[Count | None, about("How many verdicts these bring; null if reading alone does not.")]
+    # None also if more than `MOST_QUESTIONS` times those there are.
+    questions: Annotated[
+        Count | None,
+        about(
+            "About how many questions in all would decide, each of them read; null if reading these does, or if "
+            "nothing is known of it."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, repr=False)

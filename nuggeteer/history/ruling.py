@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from time import monotonic
+
+from msgspec import structs
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing import gate
@@ -78,7 +80,7 @@ class NightRuling(Shown):
         old = self.old.build.scoring.build if self.old and self.old.build else None
         against = self.old.title if self.old else None
         ruling = RecordedRuling(self.decision, self.basis, RULES.join(self.rules), self.reason, against, old, signature)
-        return replace(ruling, measure=change.measure.name, change=change.interval.value) if change else ruling
+        return structs.replace(ruling, measure=change.measure.name, change=change.interval.value) if change else ruling
 
     def agrees(self, recorded: RecordedRuling) -> bool:
         """Whether it decides what was recorded, and from as much."""

@@ -17,13 +17,14 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
-from nuggeteer.comparing.gate import Basis, Decision, title_of
+from nuggeteer.comparing.gate import BasisOrNone, Decision, title_of
 from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.history.database import Database
 from nuggeteer.history.recording import LAST, RecordedRun, Recording, as_run, digest, stored_responses
 from nuggeteer.history.soundness import damaged_scorings, described, find_damage, free_id, remove_scorings
@@ -59,22 +60,19 @@ class Scoring:
     ruling: RecordedRuling | None = None
 
 
-@dataclass(frozen=True)
-class RecordedRuling:
-    """What `nightly` decided of a build, in its own words: `gate` are the rules, `against` the run that it was compared
-    with, and `old` the build of that run, if it is recorded. `signature` is that of the scores which it rests on, and
-    `change` is how much the `measure` changed by them."""
+class RecordedRuling(Part):
+    """What nightly decided of a build."""
 
     decision: Decision
-    basis: Basis | None
-    gate: str
+    basis: BasisOrNone
+    gate: Annotated[str, about("The rules.")]
     reason: str
-    against: str | None
-    old: int | None
-    signature: str
+    against: Annotated[str | None, about("The run it was compared with.")]
+    old: Annotated[Count | None, about("The build of that run, if it is recorded.")]
+    signature: Annotated[str, about("That of the scores on which it rests.")]
     time: str = ""
-    measure: str | None = None
-    change: float | None = None
+    measure: Annotated[str | None, about("The measure that was compared; null if nothing was.")] = None
+    change: Annotated[Number, about("How much it changed.")] = None
 
     @property
     def title(self) -> str:

@@ -5,35 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Snippet
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale.annotation import AnnotationAgreement, SnippetPair, union
+from nuggeteer.gale.annotation import AgreementRow, AnnotationAgreement, SnippetPair, union
 from nuggeteer.reports.formatting import number, short_span
-from nuggeteer.reports.model import Count, Estimate, Number, Of, Part, copied, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
-
-
-class AgreementRowOutput(Part):
-    """Agreement on all snippets, or on those of one condition."""
-
-    condition: Annotated[
-        str | None,
-        about("`medium`, `language`, `structure`, or those of `--by`; null in the last row, of all snippets."),
-    ]
-    value: str | None
-    snippets: Annotated[Count, about("That both annotated.")]
-    relevant: Count = field(name="relevant_to_both")
-    nuggets: Annotated[Of, about("[of the first, of the second]")]
-    relevance: Annotated[Estimate, about("The share of snippets that are relevant to both or to neither.")]
-    relevance_kappa: Estimate
-    overlap: Annotated[Estimate, about("Of nuggets, by their letters and digits.")]
-    character_kappa: Estimate
 
 
 class SnippetPairOutput(Part):
@@ -55,7 +37,7 @@ class AnnotationsOutput(Part):
     files: Annotated[Sequence[str], about("[first, second]")]
     resampled: Annotated[Literal["queries", "snippets"], about("The choice that intervals cover.")]
     alone: Annotated[Of, about("Snippets in [the first, the second] only, which are left out.")]
-    rows: Sequence[AgreementRowOutput]
+    rows: Sequence[AgreementRow]
     snippets: Sequence[SnippetPairOutput]
 
 
@@ -91,11 +73,11 @@ def draw(out: Console, result: AnnotationAgreement, listed: int) -> None:
         style = "bold" if row.value is None else ""
         cells = ["all" if row.value is None else row.value, f"{row.snippets:,}", number(row.relevance.value)]
         cells += [
-            short_span(*row.relevance[1:]),
+            short_span(row.relevance.low, row.relevance.high),
             number(row.relevance_kappa.value),
             number(row.overlap.value),
         ]
-        cells += [short_span(*row.overlap[1:]), number(row.character_kappa.value)]
+        cells += [short_span(row.overlap.low, row.overlap.high), number(row.character_kappa.value)]
         rows.append([plain(cell, style) for cell in cells])
     out.print(table("", columns, rows))
     total = result.rows[-1]

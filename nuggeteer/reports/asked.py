@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import field
 from rich.console import Console
 
+from nuggeteer.asking.calls import UnansweredPair
 from nuggeteer.asking.replies import LABELS
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import counted, number, shortened
-from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import plain
 from nuggeteer.settings import JudgeSettings
 
@@ -37,15 +37,6 @@ class JudgeRun(Part):
     judge: str
     model: str
     run: str
-
-
-class UnansweredPair(Part):
-    """A nugget without a verdict."""
-
-    qid: str
-    nugget: str
-    run: str
-    reason: str
 
 
 class NarrowedWidth(Part):

@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports import judges
 from nuggeteer.reports.formatting import UNDEFINED, chance, number, percent, short_span
-from nuggeteer.reports.judges import JudgeOutput
-from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.intervals import MIN_QUESTIONS
 from nuggeteer.text import escaped
-from nuggeteer.trust.agreement import AssessorAgreement, MachineAgreement, RaterAgreement
+from nuggeteer.trust.agreement import Assessor, AssessorAgreement, Dispute, MachineAgreement, RaterAgreement
+from nuggeteer.trust.judges import JudgeQuality
 
 
-class AssessorOutput(Part):
-    """An assessor."""
-
-    name: str = field(name="assessor")
-    machine: bool
-    pairs: Count
-    yes: Count
-    shared: Annotated[Count, about("Pairs that another person judged too.")]
-
-
-class AgreementOutput(Part):
-    """How two or more raters agree."""
-
-    raters: Sequence[str]
-    pairs: Count
-    questions: Count
-    differ: Count
-    yes: Annotated[Sequence[float] | None, about("Each rater's share; null for all people together.")]
-    percent: Estimate
-    kappa: Annotated[Estimate, about("Its value is null for all people together.")]
-    alpha: Estimate
-    positive: Estimate = field(name="positive_f1")
-    precision: Annotated[
-        Estimate, about("Of the first rater's yes, if the second is right; null for more than two raters.")
-    ]
-    recall: Estimate
-
-
-class PersonAgreement(AgreementOutput, kw_only=True):
+class PersonAgreement(RaterAgreement, kw_only=True):
     """The same with or of one person."""
 
     assessor: str
@@ -58,8 +29,8 @@ class PeopleAgreement(Part):
     """How a machine or the tool agrees with people."""
 
     people: Sequence[PersonAgreement]
-    together: Annotated[AgreementOutput | None, about("With all people together; null if no two share a pair.")]
-    known: Annotated[AgreementOutput | None, about("With everything that is known.")]
+    together: Annotated[RaterAgreement | None, about("With all people together; null if no two share a pair.")]
+    known: Annotated[RaterAgreement | None, about("With everything that is known.")]
 
 
 class ToolAgreement(PeopleAgreement, kw_only=True):
@@ -74,36 +45,16 @@ class MachineOutput(PeopleAgreement, kw_only=True):
     name: str = field(name="machine")
 
 
-class ToolGuess(Part):
-    """What the tool guesses."""
-
-    verdict: bool | None
-    probability: Number
-
-
-class DisputeOutput(Part):
-    """A pair that was judged differently."""
-
-    qid: str
-    nugget: str
-    description: str
-    text: str
-    yes: Annotated[Sequence[str], about("Who said yes.")]
-    no: Annotated[Sequence[str], about("Who said no.")]
-    reasons: Annotated[Mapping[str, str], about("By name.")]
-    tool: ToolGuess
-
-
 class AgreeOutput(Part):
     """How far assessors agree, with each other and with the tool."""
 
-    assessors: Sequence[AssessorOutput]
-    people: Annotated[Sequence[AgreementOutput], about("Every two people who share a pair.")]
-    together: Annotated[AgreementOutput | None, about("All people; null if no two share a pair.")]
+    assessors: Sequence[Assessor]
+    people: Annotated[Sequence[RaterAgreement], about("Every two people who share a pair.")]
+    together: Annotated[RaterAgreement | None, about("All people; null if no two share a pair.")]
     tool: ToolAgreement
     machines: Sequence[MachineOutput]
     judges: Annotated[
-        Sequence[JudgeOutput],
+        Sequence[JudgeQuality],
         about("Language models: all that are heard, machines in `judgements/`, and files in `judges/`."),
     ]
     unnamed: Annotated[Count, about("Verdicts without an assessor.")]
@@ -113,7 +64,7 @@ class AgreeOutput(Part):
         about("Each person against everything that is known without them, if that has a yes on their pairs."),
     ]
     disagreements: Annotated[
-        Sequence[DisputeOutput],
+        Sequence[Dispute],
         about(
             "First those among people, in the order of the key; then those of the tool with all people, with the "
             "surest guesses first."
@@ -128,15 +79,7 @@ def as_json(result: AssessorAgreement) -> dict[str, Any]:
         tool=copied(ToolAgreement, result.tool, people=_people(result.tool), left_out=result.left_out),
         machines=[copied(MachineOutput, machine, people=_people(machine)) for machine in result.machines],
         others=[copied(PersonAgreement, each, assessor=each.raters[0]) for each in result.others],
-        disagreements=[
-            copied(
-                DisputeOutput,
-                dispute,
-                reasons=dict(dispute.reasons),
-                tool=ToolGuess(verdict=dispute.tool, probability=dispute.probability),
-            )
-            for dispute in result.disputes
-        ],
+        disagreements=result.disputes,
     ).as_data()
 
 
@@ -194,9 +137,9 @@ def _coefficients(out: Console, title: str, rows: list[tuple[str, RaterAgreement
             Text(UNDEFINED if agreement.percent.value is None else percent(agreement.percent.value)),
             Text(number(agreement.kappa.value)),
             Text(number(agreement.alpha.value)),
-            Text(short_span(*agreement.alpha[1:], " to ")),
+            Text(short_span(agreement.alpha.low, agreement.alpha.high, " to ")),
             Text(number(agreement.positive.value)),
-            Text(short_span(*agreement.positive[1:])),
+            Text(short_span(agreement.positive.low, agreement.positive.high)),
         ]
         for name, agreement in rows
     ]
@@ -212,11 +155,11 @@ def _precision_and_recall(out: Console, rows: list[RaterAgreement]) -> None:
             plain(row.raters[0], "bold"),
             plain(named.get(row.raters[1], row.raters[1])),
             Text(number(row.precision.value)),
-            Text(short_span(*row.precision[1:])),
+            Text(short_span(row.precision.low, row.precision.high)),
             Text(number(row.recall.value)),
-            Text(short_span(*row.recall[1:])),
+            Text(short_span(row.recall.low, row.recall.high)),
             Text(number(row.positive.value)),
-            Text(short_span(*row.positive[1:])),
+            Text(short_span(row.positive.low, row.positive.high)),
         ]
         for row in rows
     ]
@@ -261,15 +204,15 @@ def _list_disputes(out: Console, result: AssessorAgreement, listed: int) -> None
     for dispute in result.disputes[:listed]:
         paragraph(out, Text.assemble(plain(f"{dispute.qid}/{dispute.nugget}", "bold"), " ", plain(dispute.description)))
         out.print(plain(dispute.text))
-        reasons = dict(dispute.reasons)
+        reasons, guess = dispute.reasons, dispute.tool
         verdicts = []
         for verdict, names in (("yes", dispute.yes), ("no", dispute.no)):
             if names:
                 each = (f"{name} ({reasons[name]})" if name in reasons else name for name in names)
                 verdicts.append(f"{verdict}: {', '.join(each)}")
-        if dispute.tool is not None:
-            sure = "" if dispute.probability is None else f", {chance(dispute.probability)} for yes"
-            verdicts.append(f"tool: {'yes' if dispute.tool else 'no'}{sure}")
+        if guess.verdict is not None:
+            sure = "" if guess.probability is None else f", {chance(guess.probability)} for yes"
+            verdicts.append(f"tool: {'yes' if guess.verdict else 'no'}{sure}")
         out.print(plain("; ".join(verdicts), "dim"))
     if len(result.disputes) > listed:
         paragraph(out, f"and {len(result.disputes) - listed:,} more (--list COUNT, or --json)")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, span
-from nuggeteer.reports.model import Count, Estimate, Part, copied
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
+from nuggeteer.statistics.intervals import Estimate
 
 if TYPE_CHECKING:  # most results have none of these
     from nuggeteer.judging.audits.audit import AuditResult

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Of, Part, about, copied
 from nuggeteer.formats.annotation import Spans
 from nuggeteer.formats.annotation_files import as_line
 from nuggeteer.formats.brackets import mark
-from nuggeteer.gale.automatic import Corrections, Cut, TypeCounts
+from nuggeteer.gale.automatic import Corrections, Cut, MeanDifference, TypeCounts
 from nuggeteer.gale.nuggetizer import Found
 from nuggeteer.gale.proposal import Candidate
 from nuggeteer.gale.templates import TYPES
@@ -28,7 +28,7 @@ from nuggeteer.reports.formatting import (
     percent,
     signed,
 )
-from nuggeteer.reports.model import OTHER_KEYS, Count, Number, Of, Part, copied
+from nuggeteer.reports.model import OTHER_KEYS
 from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
 from nuggeteer.text import escaped
 
@@ -78,15 +78,6 @@ class ConditionCounts(Part):
     difference: Annotated[Number, about("Nuggets that are missing, as a share of the corrected ones.")]
 
 
-class MeanDifferenceOutput(Part):
-    """Corrected minus automatic nuggets, in a snippet."""
-
-    mean: float
-    low: Number
-    high: Number
-    p: Number
-
-
 class TypeQuality(Part):
     """Nuggets of one type."""
 
@@ -117,7 +108,7 @@ class CorrectionsOutput(Part):
 
     model: Parser
     conditions: Sequence[ConditionCounts]
-    mean: MeanDifferenceOutput = field(name="per_snippet")
+    mean: MeanDifference = field(name="per_snippet")
     without_template: Annotated[Count, about("Snippets whose query follows no template.")]
     types: Sequence[TypeQuality]
     snippets: Sequence[CorrectedSnippet]

@@ -9,12 +9,12 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.gale.automatic import Answer, AutomaticScores, Means
 from nuggeteer.reports.automatic_nuggets import FoundNugget, Parser, nuggets_of
 from nuggeteer.reports.formatting import UNDEFINED, between, counted, lacks_interval, no_interval, number
-from nuggeteer.reports.model import Count, Estimate, Number, Part, copied
 from nuggeteer.reports.terminal import Sheet, paragraph, plain, table
+from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.text import escaped
 
 

@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from nuggeteer.fields import Share, about
+from nuggeteer.comparing.gate import Decision
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.briefing import Briefing
 from nuggeteer.reports import changes, history, scores
-from nuggeteer.reports.changes import SightedNugget
-from nuggeteer.reports.model import (
-    CalibrationBin,
-    Count,
-    Decision,
-    GateResult,
-    NuggetId,
-    Number,
-    Of,
-    Part,
-    ReportedRun,
-    copied,
-    file_name,
-)
-from nuggeteer.reports.thresholds import ThresholdsOutput
+from nuggeteer.reports.changes import GateResult, SightedNugget
+from nuggeteer.reports.model import NuggetId, ReportedRun, file_name
+from nuggeteer.thresholds.selection import Thresholds
+from nuggeteer.trust.reliability import Reliability
 
 
 class Evidence(SightedNugget, kw_only=True):
@@ -48,19 +38,11 @@ class SuggestedPair(NuggetId, kw_only=True):
     marks: Annotated[Sequence[Of], about("[start, end) in characters (code points) of `text`.")]
 
 
-class BriefedThresholds(ThresholdsOutput, kw_only=True):
+class BriefedThresholds(Thresholds, kw_only=True):
     """Threshold models, compared."""
 
     nuggets: Annotated[Count, about("How many of the judged nuggets were used.")]
     judged_nuggets: Count
-
-
-class ReliabilityOutput(Part):
-    """How far probabilities can be believed of systems that the model has not seen."""
-
-    bins: Sequence[CalibrationBin]
-    brier: Annotated[float, about("The mean squared error of the probabilities.")]
-    error: Annotated[float, about("The expected calibration error.")]
 
 
 class BriefingOutput(Part):
@@ -84,7 +66,7 @@ class BriefingOutput(Part):
     judge_next: Sequence[SuggestedPair]
     thresholds: Annotated[BriefedThresholds | None, about("null if nobody has judged anything.")]
     reliability: Annotated[
-        ReliabilityOutput | None, about("null where there are fewer than two groups of systems, or no judgements.")
+        Reliability | None, about("null where there are fewer than two groups of systems, or no judgements.")
     ]
 
 
@@ -124,5 +106,5 @@ def as_json(found: Briefing) -> dict[str, Any]:
         thresholds=copied(BriefedThresholds, trust.thresholds, nuggets=trust.nuggets, judged_nuggets=trust.judged)
         if trust
         else None,
-        reliability=copied(ReliabilityOutput, trust.reliability) if trust and trust.reliability else None,
+        reliability=trust.reliability if trust else None,
     ).as_data()

@@ -8,29 +8,15 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about
+from nuggeteer.history.store import RecordedRuling
 from nuggeteer.history.trend import Build, NuggetTimelines
 from nuggeteer.records import Importance
 from nuggeteer.reports.formatting import chance, shortened
-from nuggeteer.reports.model import Basis, Count, Decision, Ends, NuggetId, Number, Pairs, Part, Signature, copied
+from nuggeteer.reports.model import NuggetId, Pairs, Signature
 from nuggeteer.text import escaped
 
 LONGEST = 10  # of a label, such as a commit's hash; what is longer is cut
-
-
-class RulingOutput(Part):
-    """What nightly decided of a build."""
-
-    decision: Decision
-    basis: Basis
-    gate: Annotated[str, about("The rules.")]
-    reason: str
-    against: Annotated[str | None, about("The run it was compared with.")]
-    old: Annotated[Count | None, about("The build of that run, if it is recorded.")]
-    signature: Annotated[str, about("That of the scores on which it rests.")]
-    time: str
-    measure: Annotated[str | None, about("The measure that was compared; null if nothing was.")]
-    change: Annotated[Number, about("How much it changed.")]
 
 
 class BuildOutput(Part, kw_only=True):
@@ -51,7 +37,7 @@ class BuildOutput(Part, kw_only=True):
     judging: Annotated[Ends | None, about("The interval if only guesses were uncertain.")]
     sampling: Annotated[Ends | None, about("The interval if only the choice of questions was uncertain.")]
     pairs: Pairs | UnsetType = UNSET
-    ruling: Annotated[RulingOutput | None, about("null if the build was only scored.")]
+    ruling: Annotated[RecordedRuling | None, about("null if the build was only scored.")]
 
 
 class TimelineNugget(NuggetId):
@@ -66,7 +52,7 @@ def build_parts(build: Build) -> dict[str, Any]:
     own = {name: getattr(scoring, name) for name in ("build", "time", "label", "run")}
     own |= {name: getattr(build, name) for name in ("comparable", "unlike", "unasked")}
     own |= {name: getattr(interval, name) for name in ("value", "low", "high", "judging", "sampling", "hard")}
-    return own | {"ruling": None if build.ruling is None else copied(RulingOutput, build.ruling)}
+    return own | {"ruling": build.ruling}
 
 
 def nugget_parts(timelines: NuggetTimelines, nugget: int) -> dict[str, Any]:

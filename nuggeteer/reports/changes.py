@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
-from nuggeteer.comparing.gate import Ruling, signed
+from nuggeteer.comparing.gate import BasisOrNone, Decision, Gate, Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.history.causes import Causes
 from nuggeteer.measures import DEFAULT
 from nuggeteer.records import Importance
@@ -38,20 +37,12 @@ from nuggeteer.reports.formatting import judging_share, lacks_interval, no_inter
 from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
-    Basis,
     Contradicted,
-    Count,
-    Decision,
-    GateResult,
     Interval,
     Notes,
     NuggetId,
-    Number,
-    Of,
-    Part,
     Signature,
     Source,
-    copied,
     file_name,
 )
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
@@ -144,20 +135,23 @@ class QuestionChange(Part):
     new: AnswerSide
 
 
-class ChangeCauses(Part):
-    """The parts of the change from the recorded score of OLD to today's score of NEW. They add up to `change`."""
+class GateResult(Part):
+    """A gate and its decision."""
 
-    run: str
-    time: Annotated[str, about("When OLD was recorded.")]
-    measure: str
-    recorded: float
-    change: float
-    build: Annotated[float, about("The difference of the two runs, both scored as of today.")]
-    judges: Annotated[float, about("What the judges of today change in the score of OLD.")]
-    verdicts: Annotated[float, about("What people's verdicts since then change in it.")]
-    rest: Annotated[float, about("What version, key and settings change in it.")]
-    judges_then: Sequence[str]
-    judges_now: Sequence[str]
+    rule: Annotated[str, about("What it demands.")]
+    decision: Decision
+    passed: Annotated[bool, about("false if it failed; an undecided gate did not.")]
+    why: Annotated[str, about("The numbers that decided.")]
+    beyond: Annotated[
+        str | None,
+        about("What it means for other questions; null if the gate is about them, or if nothing can be said."),
+    ]
+    lost: Annotated[Sequence[NuggetId], about("The nuggets that it counted.")]
+
+    @classmethod
+    def of(cls, gate: Gate) -> GateResult:
+        lost = [NuggetId(qid=change.question.qid, nugget=change.nugget.nugget) for change in gate.lost]
+        return copied(cls, gate, passed=gate.decision != "FAIL", beyond=gate.beyond or None, lost=lost)
 
 
 class DiffOutput(Part, kw_only=True):
@@ -180,10 +174,10 @@ class DiffOutput(Part, kw_only=True):
     answers: ChangedAnswers
     per_question: Sequence[QuestionChange]
     decision: Annotated[Decision | None, about("Of all gates together; null where none was asked for.")]
-    basis: Basis
+    basis: BasisOrNone
     passed: Annotated[bool | None, about("false if the decision is FAIL; null where no gate was asked for.")]
     gates: Sequence[GateResult]
-    causes: Annotated[ChangeCauses, about("Only if OLD was recorded with other judges.")] | UnsetType = UNSET
+    causes: Annotated[Causes, about("Only if OLD was recorded with other judges.")] | UnsetType = UNSET
 
 
 def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = None) -> dict[str, Any]:
@@ -216,7 +210,7 @@ def as_json(result: Diff, ruling: Ruling | None = None, causes: Causes | None = 
         basis=ruling.basis if ruling else None,
         passed=ruling.decision != "FAIL" if ruling else None,
         gates=[GateResult.of(gate) for gate in ruling.gates] if ruling else [],
-        causes=copied(ChangeCauses, replace(causes, run=file_name(causes.run))) if causes else UNSET,
+        causes=structs.replace(causes, run=file_name(causes.run)) if causes else UNSET,
     ).as_data()
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison, Standing
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.reports import comparison_correlations as correlations
 from nuggeteer.reports import comparison_slices
 from nuggeteer.reports.comparison_correlations import MeasureCorrelation, OfficialAgreement
@@ -27,19 +27,7 @@ from nuggeteer.reports.formatting import (
     percent,
     signed_span,
 )
-from nuggeteer.reports.model import (
-    BY_MEASURE,
-    AsTruth,
-    Count,
-    Interval,
-    Notes,
-    Number,
-    Of,
-    Pairs,
-    Part,
-    Signature,
-    copied,
-)
+from nuggeteer.reports.model import BY_MEASURE, AsTruth, Interval, Notes, Pairs, Signature
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.statistics.variance import Factor
@@ -63,15 +51,6 @@ class ComparedRun(Part):
     pairs: Pairs
 
 
-class VarianceFactor(Part):
-    """A part of an analysis of variance."""
-
-    squares: Annotated[Number, about("The sum of squares.")]
-    freedom: Count
-    f: Number
-    p: Number
-
-
 class Residual(Part):
     """What the parts leave."""
 
@@ -82,8 +61,8 @@ class Residual(Part):
 class VarianceParts(Part):
     """The analysis of variance of the scores by question and run."""
 
-    questions: VarianceFactor
-    runs: VarianceFactor
+    questions: Factor
+    runs: Factor
     residual: Residual
 
 

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison
-from nuggeteer.comparing.correlations import Correlation, Official
-from nuggeteer.fields import about
+from nuggeteer.comparing.correlations import Correlation, Official, Zeros
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.reports.formatting import UNDEFINED, number, percent
-from nuggeteer.reports.model import Count, Ends, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.correlation import CLOSE, ScoreAgreement, Span, Swaps
 
@@ -37,28 +36,10 @@ class AnswersAgreement(Agreement):
     ]
 
 
-class SwappedPairs(Part):
-    """Pairs of runs that the two rank differently; close ones differ by less than 0.1 in the first."""
-
-    pairs: Count
-    swapped: Count
-    close: Count
-    close_swapped: Count
-
-
 class RunsAgreement(Agreement):
     """The same of runs."""
 
-    swaps: SwappedPairs
-
-
-class ZeroAnswers(Part):
-    """Answers that score 0."""
-
-    answers: Count
-    first: Annotated[Number, about("The share of answers that score 0 by the first measure.")]
-    second: Annotated[Number, about("By the second.")]
-    rescued: Annotated[Number, about("The share that scores 0 by the first measure and not by the second.")]
+    swaps: Swaps
 
 
 class MeasureCorrelation(Part):
@@ -67,7 +48,7 @@ class MeasureCorrelation(Part):
     measures: Annotated[Sequence[str], about("The first and the second.")]
     answers: AnswersAgreement
     runs: RunsAgreement
-    zeros: ZeroAnswers
+    zeros: Zeros
 
 
 class PooledAgreement(Agreement):
@@ -81,7 +62,7 @@ class OfficialAgreement(PooledAgreement, kw_only=True):
     """How our scores agree with official ones."""
 
     against: Annotated[str, about("Our measure that these scores are held against; rmse is null if it is another one.")]
-    swaps: SwappedPairs
+    swaps: Swaps
     pooled: Annotated[PooledAgreement | None, about("The same for our scores with all questions as one.")]
 
 

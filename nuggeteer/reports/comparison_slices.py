@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.comparison import Comparison, Slice, Slices
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, p_value, signed
-from nuggeteer.reports.model import BY_MEASURE, Count, Number, Part, copied
+from nuggeteer.reports.model import BY_MEASURE
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.statistics.significance import LEVEL
 from nuggeteer.text import escaped

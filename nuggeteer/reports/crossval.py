@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.formatting import number, percent, span
-from nuggeteer.reports.model import AsTruth, Count, Ends, Number, Part, copied, file_name
+from nuggeteer.reports.model import AsTruth, file_name
 from nuggeteer.reports.terminal import paragraph, plain, table
-from nuggeteer.trust.crossval import Crossval
-from nuggeteer.trust.reliability import Quality
-
-
-class GuessQuality(Part):
-    """How good guesses are."""
-
-    n: Count
-    positive: Annotated[Count, about("How many are yes in truth.")]
-    precision: Number
-    recall: Number
-    f1: Number
-    kappa: Annotated[Number, about("Cohen's, of guesses and truth.")]
-    average_precision: Annotated[Number, about("The surest first.")]
-    brier: Annotated[Number, about("The mean squared error of the probabilities.")]
-    ece: Annotated[Number, about("The expected calibration error.")]
-    log_score: Annotated[Number, about("The mean logarithm of the probability of what is true.")]
+from nuggeteer.trust.crossval import Crossval, LeftOutRun
+from nuggeteer.trust.reliability import GuessQuality
 
 
 class RunsQuality(Part):
@@ -39,15 +25,6 @@ class RunsQuality(Part):
     pearson: Number
     rmse: Number
     coverage95: Annotated[Number, about("The share of judging intervals that hold the true score.")]
-
-
-class LeftOutRun(Part):
-    """A run that was left out."""
-
-    run: str
-    true: Number
-    value: Annotated[Number, about("By guesses.")]
-    judging: Ends | None
 
 
 class CrossvalOutput(Part):
@@ -72,7 +49,7 @@ def as_json(result: Crossval) -> dict[str, Any]:
         result,
         measure=str(result.measure) if result.measure else None,
         runs=copied(RunsQuality, result.runs, coverage95=result.coverage95),
-        scores=[copied(LeftOutRun, run, run=file_name(run.run)) for run in result.scores],
+        scores=[structs.replace(run, run=file_name(run.run)) for run in result.scores],
     ).as_data()
 
 
@@ -111,7 +88,7 @@ def draw(out: Console, result: Crossval) -> None:
     out.print(f"{runs.n} runs: Kendall's tau {tau}, Pearson {pearson}, rmse {rmse}{held}.")
 
 
-def _row(name: str, quality: Quality) -> list[str]:
+def _row(name: str, quality: GuessQuality) -> list[str]:
     q = quality
     values = (q.precision, q.recall, q.f1, q.kappa, q.average_precision, q.brier, q.ece)
     return [name, f"{q.n:,}", f"{q.positive:,}", *(number(value) for value in values)]

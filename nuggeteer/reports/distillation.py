@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.formats.distillation import DistilledNugget, Nug
-from nuggeteer.gale.citations import CheckedCitations
+from nuggeteer.gale.citations import CheckedCitation, CheckedCitations
 from nuggeteer.gale.distillation import CELLS, MEASURES, MODELS, Cell, Distilled, DistillerScores
 from nuggeteer.gale.nugs import NugProposal
 from nuggeteer.records import Vector
 from nuggeteer.reports.formatting import UNDEFINED, counted, no_interval, number, short_span
-from nuggeteer.reports.model import Count, Ends, Notes, Number, Part, copied
+from nuggeteer.reports.model import Notes
 from nuggeteer.reports.terminal import Sheet, paragraph, paragraphs, plain, table
 
 LISTED = 5
@@ -102,19 +102,6 @@ class ConditionCell(Part):
     distillers: Sequence[CellDistiller]
 
 
-class CheckedCitation(Part):
-    """A citation, compared with its document."""
-
-    qid: str
-    distiller: str
-    nugget: str
-    docid: str
-    quoted: Annotated[bool | None, about("null without a quotation.")]
-    share: Annotated[Number, about("Of the nugget's words that the document has; null without its text.")]
-    partly: bool
-    doubtful: bool
-
-
 class NugMember(Part):
     """A nugget in a proposed nug."""
 
@@ -182,7 +169,7 @@ def as_json(result: Distilled, cells: Sequence[Cell] = (), citations: CheckedCit
             for row, machine in enumerate(result.machines)
         ],
         cells=[_cell(cell) for cell in cells],
-        citations=[copied(CheckedCitation, one) for one in citations.citations] if citations else None,
+        citations=citations.citations if citations else None,
     ).as_data()
 
 

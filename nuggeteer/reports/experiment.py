@@ -5,41 +5,21 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import structs
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Part, about, copied
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.reports.figure import svg
 from nuggeteer.reports.formatting import number
-from nuggeteer.reports.model import Notes, Part, copied
+from nuggeteer.reports.model import Notes
 from nuggeteer.reports.terminal import paragraph, plain, table
 from nuggeteer.text import escaped
 from nuggeteer.trust.experiments.definition import Definition
-from nuggeteer.trust.experiments.result import Averaged, Cell, Result
-
-
-class SeriesOutput(Part):
-    """The points of one name."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Annotated[Sequence[float], about("Where the points' intervals begin, if they have any.")]
-    high: Annotated[Sequence[float], about("Where they end.")]
-
-
-class PlotOutput(Part):
-    """What the figure shows."""
-
-    kind: Literal["lines", "scatter", "bars"]
-    x: Annotated[str, about("The title of the axis.")]
-    y: Annotated[str, about("The title of the axis.")]
-    series: Sequence[SeriesOutput]
-    ticks: Annotated[Sequence[str], about("Names of the positions 0, 1, ... on the x axis.")]
+from nuggeteer.trust.experiments.result import Averaged, Cell, Plot, Result
 
 
 class NamedExperiment(Part):
@@ -56,7 +36,7 @@ class ExperimentOutput(NamedExperiment, kw_only=True):
     collection: Annotated[str, about("`mean` for the mean of several collections.")]
     columns: Sequence[str]
     rows: Annotated[Sequence[Sequence[str | int | float | None]], about("The table.")]
-    plot: PlotOutput | None
+    plot: Plot | None
     notes: Notes
     seconds: float
 

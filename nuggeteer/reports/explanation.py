@@ -9,10 +9,9 @@ from typing import Annotated
 from msgspec import field
 
 from nuggeteer.comparing.sightings import Passage
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.matching.base import Explanation, SimilarText
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.passages import GAP, excerpt
 from nuggeteer.text import escaped
 

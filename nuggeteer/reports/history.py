@@ -11,7 +11,7 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.history.ruling import NightRuling
 from nuggeteer.history.trend import Build, NuggetTimelines, Trend
 from nuggeteer.measures import parse
@@ -29,7 +29,7 @@ from nuggeteer.reports.builds import (
 )
 from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import between, counted, difference_of, listed, number, percent
-from nuggeteer.reports.model import Count, Number, Pairs, Part
+from nuggeteer.reports.model import Pairs
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
 from nuggeteer.statistics.alarm import builds_until_alarm
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.errors import by_kind
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.reports.formatting import counted
-from nuggeteer.reports.model import Count, Part, copied, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.problems import ProblemOutput, problem_of
 from nuggeteer.reports.terminal import plain
 from nuggeteer.text import escaped

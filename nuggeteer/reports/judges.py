@@ -3,79 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated
 
-from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
 from nuggeteer.reports.formatting import UNDEFINED, counted, listed, number, p_value, percent, short_span
-from nuggeteer.reports.model import CalibrationBin, Count, Estimate, Number, Part
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
-from nuggeteer.statistics.coefficients import CoefficientEstimate
+from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.trust.judges import JudgeChange, JudgeQuality, JudgeSlice
 
 COLUMNS = ("kappa", "sensitivity", "specificity", "balanced_error", "bias")
-
-
-class JudgeSliceOutput(Part):
-    """A judge on some pairs."""
-
-    name: str
-    pairs: Count
-    questions: Count
-    people_yes: Annotated[Number, about("People's share of yes.")]
-    judge_yes: Annotated[Number, about("The judge's.")]
-    kappa: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
-    balanced_error: Estimate
-    bias: Annotated[Estimate, about("The share of its errors that goes one way.")]
-
-
-class JudgeCalibration(Part):
-    """A judge's scores against the share of people's yes."""
-
-    error: Number
-    bins: Sequence[CalibrationBin]
-
-
-class JudgeChangeOutput(Part):
-    """A judge before a time and since then."""
-
-    before: JudgeSliceOutput | None
-    since: JudgeSliceOutput | None
-    models_before: Sequence[str]
-    models_since: Sequence[str]
-    judged_anew: Count
-    differing: Annotated[Count, about("Pairs judged anew with another verdict.")]
-    p: Number
-    alarm: Annotated[bool, about("Whether the judge is another one since then.")]
-
-
-class JudgeErrorOutput(Part):
-    """A pair on which the judge differs from people."""
-
-    qid: str
-    nugget: str
-    description: str
-    text: str
-    score: Annotated[Number, about("The judge's.")]
-    people: Annotated[bool, about("Whether people say yes.")]
-
-
-class JudgeOutput(Part):
-    """A judge against people."""
-
-    judge: str
-    judged: Annotated[Count, about("How many pairs it judged.")] = field(name="said")
-    whole: Annotated[JudgeSliceOutput | None, about("On all pairs that people judged too.")] = field(name="all")
-    kinds: Annotated[Sequence[JudgeSliceOutput], about("By kind of question.")]
-    lengths: Annotated[Sequence[JudgeSliceOutput], about("By length of the text.")]
-    calibration: JudgeCalibration | None
-    change: Annotated[JudgeChangeOutput | None, about("With `--since`.")]
-    errors: Sequence[JudgeErrorOutput]
 
 
 def draw(out: Console, judges: Sequence[JudgeQuality]) -> None:
@@ -114,8 +51,10 @@ def _slices(out: Console, title: str, head: str, rows: Iterable[tuple[str, Judge
     columns += [("speci- ficity", "right"), ("balanced error", "right"), ("bias", "right")]
     cells: list[list[str | Text]] = []
     for name, part in rows:
-        values: list[CoefficientEstimate] = [getattr(part, column) for column in COLUMNS]
-        numbers = [f"{number(value.value)}\n{short_span(*value[1:]).removeprefix(UNDEFINED)}" for value in values]
+        values: list[Estimate] = [getattr(part, column) for column in COLUMNS]
+        numbers = [
+            f"{number(value.value)}\n{short_span(value.low, value.high).removeprefix(UNDEFINED)}" for value in values
+        ]
         yes = f"{percent(part.people_yes)}\n{percent(part.judge_yes)}"
         cells.append([plain(name, "bold"), f"{part.pairs:,}", yes, *numbers])
     out.print(table(title, columns, cells))

@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.collection.log import AssessorTotals, Log, LogLine
-from nuggeteer.fields import about, as_written
+from nuggeteer.fields import Count, Part, about, as_written, copied
 from nuggeteer.records import Judgement
 from nuggeteer.reports.formatting import UNDEFINED, shortened
-from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
 
 SHOWN = 50  # lines; --json has all

@@ -11,29 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.asking.plan import PERSON, Mixture, VerdictPlan
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Number, Part, about, copied
 from nuggeteer.reports.asked import price
 from nuggeteer.reports.formatting import UNDEFINED, counted, number
-from nuggeteer.reports.model import Count, Number, Part, copied, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain, table
-
-
-class SourceShare(Part):
-    """What one source does in a mixture."""
-
-    name: Annotated[str, about("A judge, or `person`.")]
-    calls: Count
-    verdicts: Count
-    minutes: Annotated[Number, about("Of reading; null for a judge.")]
-    price: float
-
-
-class MixtureOutput(Part):
-    """Verdicts that are expected to reach the width."""
-
-    price: float
-    width: float
-    shares: Sequence[SourceShare]
 
 
 class PlanSource(Part):
@@ -45,9 +27,9 @@ class PlanSource(Part):
         about("How many nuggets people have judged of those that the judge has read; null for a person."),
     ]
     without: Annotated[
-        MixtureOutput | None, about("The cheapest mixture without this source; null if none reaches the width.")
+        Mixture | None, about("The cheapest mixture without this source; null if none reaches the width.")
     ]
-    alone: Annotated[MixtureOutput | None, about("The cheapest of it alone; null if none reaches the width.")]
+    alone: Annotated[Mixture | None, about("The cheapest of it alone; null if none reaches the width.")]
 
 
 class PlanOutput(Part):
@@ -61,7 +43,7 @@ class PlanOutput(Part):
     open_nuggets: Annotated[Count, about("Nuggets whose verdicts would narrow it.")] = field(name="open")
     sources: Sequence[PlanSource]
     best: Annotated[
-        MixtureOutput | None, about("The cheapest mixture that is expected to reach the width; null if none does.")
+        Mixture | None, about("The cheapest mixture that is expected to reach the width; null if none does.")
     ]
 
 
@@ -75,22 +57,12 @@ def as_json(plan: VerdictPlan) -> dict[str, Any]:
             PlanSource(
                 name=name,
                 checked=plan.checked.get(name),
-                without=_mixture(plan.without[name]),
-                alone=_mixture(plan.alone[name]),
+                without=plan.without[name],
+                alone=plan.alone[name],
             )
             for name in plan.without
         ],
-        best=_mixture(plan.best),
     ).as_data()
-
-
-def _mixture(mixture: Mixture | None) -> MixtureOutput | None:
-    if mixture is None:
-        return None
-    shares = [
-        copied(SourceShare, share, minutes=share.minutes if share.name == PERSON else None) for share in mixture.shares
-    ]
-    return copied(MixtureOutput, mixture, shares=shares)
 
 
 def draw(out: Console, plan: VerdictPlan) -> None:
@@ -137,4 +109,4 @@ def _work(mixture: Mixture | None, name: str) -> str:
     share = next((share for share in mixture.shares if share.name == name), None) if mixture else None
     if share is None or not share.verdicts:
         return UNDEFINED
-    return f"{max(ceil(share.minutes), 1) if name == PERSON else share.verdicts:,}"
+    return f"{max(ceil(share.minutes or 0), 1) if name == PERSON else share.verdicts:,}"

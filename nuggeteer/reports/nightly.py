@@ -12,30 +12,24 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.comparing.changes import NuggetChange
-from nuggeteer.fields import Share, about
+from nuggeteer.comparing.gate import BasisOrNone, Decision
+from nuggeteer.fields import Number, Part, Share, about, copied
 from nuggeteer.history.baseline import BriefedRun
-from nuggeteer.history.nightly import Night
+from nuggeteer.history.nightly import Needed, Night
 from nuggeteer.languages import ENGLISH
 from nuggeteer.languages import title as language_title
 from nuggeteer.reports.change_words import difference, difference_span, sureness
-from nuggeteer.reports.changes import STYLE
+from nuggeteer.reports.changes import STYLE, GateResult
 from nuggeteer.reports.formatting import between, counted, number, percent
 from nuggeteer.reports.model import (
     AsTruth,
-    Basis,
     Contradicted,
-    Count,
-    Decision,
-    GateResult,
     Interval,
     Notes,
     NuggetId,
-    Number,
-    Part,
     ReportedRun,
     Signature,
     Source,
-    copied,
 )
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.scores import RecordedBuild
@@ -66,20 +60,6 @@ class WorstNugget(NuggetId, kw_only=True):
     contradicted: Contradicted | UnsetType = UNSET
 
 
-class NeededReading(Part):
-    """What would decide the gates."""
-
-    minutes: Annotated[Number, about("About how many minutes of reading would decide; null if reading alone does not.")]
-    verdicts: Annotated[Count | None, about("How many verdicts these bring; null if reading alone does not.")]
-    questions: Annotated[
-        Count | None,
-        about(
-            "About how many questions in all would decide, each of them read; null if reading these does, or if "
-            "nothing is known of it."
-        ),
-    ]
-
-
 class NightlyOutput(Part, kw_only=True):
     """One night: its score, the change since the last recorded night, and the decision."""
 
@@ -102,14 +82,14 @@ class NightlyOutput(Part, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    basis: Basis
+    basis: BasisOrNone
     about: Annotated[
         About, about("Whether the gates are about these questions or about all that could have been asked.")
     ]
     strange: Annotated[
         Sequence[str], about("What is unlike other nights, and must be looked at before anything passes.")
     ]
-    needed: Annotated[NeededReading | None, about("null if the gates are decided or were not applied.")]
+    needed: Annotated[Needed | None, about("null if the gates are decided or were not applied.")]
     new_questions: Annotated[Sequence[str], about("Questions that the old build was not asked.")]
     recorded: RecordedBuild
 
@@ -136,7 +116,7 @@ def as_json(night: Night) -> dict[str, Any]:
         basis=night.ruling.basis,
         about=night.about,
         strange=night.ruling.strange,
-        needed=copied(NeededReading, night.needed) if night.needed else None,
+        needed=night.needed,
         new_questions=night.new_questions,
         recorded=copied(RecordedBuild, night.recorded),
     ).as_data()

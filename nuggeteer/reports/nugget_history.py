@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Part, Share, about
 from nuggeteer.history.trend import NuggetTimeline
 from nuggeteer.records import Importance
 from nuggeteer.reports.builds import (
@@ -22,7 +22,7 @@ from nuggeteer.reports.builds import (
     short_label,
 )
 from nuggeteer.reports.formatting import UNDEFINED, counted
-from nuggeteer.reports.model import Count, Part, Source
+from nuggeteer.reports.model import Source
 from nuggeteer.reports.terminal import paragraph, plain, table
 
 

@@ -2,97 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.records import Ints
 from nuggeteer.reports.drawing import FONT_SIZE, GAP, ROOM_FOR_NAME, Drawing, Panel, Scale, round_numbers, text_width
 from nuggeteer.reports.figure import MARGIN, WIDTH, add_style
 from nuggeteer.reports.formatting import counted, number
-from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
-from nuggeteer.scoring.parameters import Estimate, Parameters, Picture, name_of
+from nuggeteer.scoring.parameters import EstimatedRate, Parameters, Picture, name_of
 from nuggeteer.statistics.intervals import DRAWS
 
 BINS, WIDEST = 20, 24  # of a picture: the ranges of scores, and the most marks of one verdict in a range
 
 
-class EstimatedRate(Part):
-    """A posterior's mean and 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-class ThresholdUnit(Part):
-    """What has a threshold of its own: a nugget, a question (`nugget` is null), or all (both are null)."""
-
-    qid: str | None
-    nugget: str | None
-    pairs: Annotated[Count, about("Its judged pairs.")]
-    yes: Annotated[Count, about("Those with a yes.")]
-    theta: Annotated[EstimatedRate | None, about("The threshold.")]
-    alpha: Annotated[EstimatedRate | None, about("null where all units share it.")]
-    beta: Annotated[EstimatedRate | None, about("null where all units share it.")]
-
-
-class ThresholdPicture(Part):
-    """The match scores and verdicts of the pairs of one unit."""
-
-    unit: ThresholdUnit
-    scores: Sequence[float]
-    yes: Sequence[bool]
-
-
-class DrawsQuality(Part):
-    """How good PyMC's draws are."""
-
-    r_hat: float
-    effective: float
-    divergences: Count
-    warnings: Sequence[str]
-
-
-class EnginesAgreement(Part):
-    """How far PyMC's means are from ours, at most, in standard deviations of the posterior."""
-
-    alpha: Annotated[float | None, about("null for coin and smooth.")]
-    beta: Annotated[float | None, about("null for coin and smooth.")]
-    theta: Annotated[float | None, about("null for coin and smooth.")]
-    chance: Annotated[float | None, about("Of the chances of the judged pairs; null for the other models.")]
-
-
-class ParametersOutput(Part):
-    """What a noisy threshold model has learned: with `--model`, `--nugget` or `--engine`."""
-
-    model: str
-    engine: Literal["exact", "pymc"]
-    pairs: Annotated[Count, about("Judged pairs.")]
-    positive: Annotated[Count, about("Those with a yes.")]
-    log10_evidence: Annotated[float, about("log10 P(data | model).")]
-    alpha: Annotated[
-        EstimatedRate | None,
-        about("The probability of a yes below the threshold; null where each unit has its own."),
-    ]
-    beta: Annotated[
-        EstimatedRate | None, about("The probability of a no above the threshold; null where each unit has its own.")
-    ]
-    units: Sequence[ThresholdUnit]
-    picture: Annotated[ThresholdPicture | None, about("null without `--nugget`.")]
-    sampled: Annotated[DrawsQuality | None, about("null with the exact engine.")]
-    agreement: Annotated[EnginesAgreement | None, about("null with the exact engine.")]
-
-
-def as_json(result: Parameters) -> dict[str, Any]:
-    return copied(ParametersOutput, result).as_data()
+as_json = Parameters.as_data
 
 
 def draw(out: Console, result: Parameters) -> None:
@@ -132,28 +60,31 @@ def draw(out: Console, result: Parameters) -> None:
         out.print(f"Means and θ are exact; the intervals of α and β are from {DRAWS:,} draws.")
 
 
-def _cells(estimate: Estimate | None) -> list[str | Text]:
+def _cells(estimate: EstimatedRate | None) -> list[str | Text]:
     return [] if estimate is None else [number(estimate.mean, 2), f"{estimate.low:.2f}–{estimate.high:.2f}"]
 
 
-def _shown(estimate: Estimate) -> str:
+def _shown(estimate: EstimatedRate) -> str:
     return f"{number(estimate.mean)} ({estimate.low:.3f}–{estimate.high:.3f})"
 
 
 def _picture(out: Console, picture: Picture) -> None:
     """Scores from high to low; at the left, where the threshold is."""
-    theta = picture.unit.theta
+    theta, yes = picture.unit.theta, np.array(picture.yes)
+    assert theta
     out.print(plain(f"{name_of(picture.unit)}: θ {_shown(theta)}"))
-    place = np.minimum((picture.scores * BINS).astype(int), BINS - 1)
+    place = np.minimum((np.array(picture.scores) * BINS).astype(int), BINS - 1)
     out.print(plain(f"{'θ':>3}  {'score':<10}  yes {'':<{WIDEST}}no"))
     for i in reversed(range(BINS)):
         low, high = i / BINS, (i + 1) / BINS
         mark = " "
         if low < theta.high and theta.low < high:
             mark = "█" if low <= theta.mean < high else "│"
-        yes, no = (int(((place == i) & (picture.yes == verdict)).sum()) for verdict in (True, False))
+        found, not_found = (int(((place == i) & (yes == verdict)).sum()) for verdict in (True, False))
         out.print(
-            plain(f"{mark:>3}  {low:.2f}–{high:.2f}   {_marks('●', yes):<{WIDEST + 4}}{_marks('○', no)}".rstrip())
+            plain(
+                f"{mark:>3}  {low:.2f}–{high:.2f}   {_marks('●', found):<{WIDEST + 4}}{_marks('○', not_found)}".rstrip()
+            )
         )
     paragraph(out, "● yes, ○ no; with a number where there are more. █ the mean of θ, │ its 95 % interval.")
 
@@ -177,7 +108,8 @@ def write(path: Path, result: Parameters) -> None:
 def svg(picture: Picture, model: str) -> str:
     """The yes above, the no below, each with a scale of its own, because there are often many more no. A line is the
     mean of the threshold, the band behind it its 95 % interval."""
-    theta, yes = picture.unit.theta, int(picture.yes.sum())
+    theta, yes = picture.unit.theta, sum(picture.yes)
+    assert theta
     height = ABOVE + 2 * STRIP + BELOW + BETWEEN
     where = f"{number(theta.mean)}, 95 % interval {theta.low:.3f}–{theta.high:.3f}"
     drawing = Drawing(
@@ -218,7 +150,7 @@ def svg(picture: Picture, model: str) -> str:
 
 def _counts(picture: Picture, verdict: bool) -> Ints:
     """How many pairs with this verdict have each range of scores."""
-    own = picture.scores[picture.yes == verdict]
+    own = np.array(picture.scores)[np.array(picture.yes) == verdict]
     return np.bincount(np.minimum((own * BARS).astype(int), BARS - 1), minlength=BARS)
 
 

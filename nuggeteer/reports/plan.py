@@ -9,10 +9,10 @@ from msgspec import field
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Ends, Number, Part, about, copied
 from nuggeteer.judging.audits.planning import Plan
 from nuggeteer.reports.formatting import UNDEFINED, number
-from nuggeteer.reports.model import Count, Ends, Number, Part, copied, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain, table
 
 

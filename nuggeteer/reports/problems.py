@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.errors import Problem, by_kind
-from nuggeteer.fields import about
-from nuggeteer.reports.model import Count, Part, copied, file_name
+from nuggeteer.fields import Count, Part, about, copied
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 
 EQUAL = 10  # warnings that are listed one by one

@@ -7,12 +7,12 @@ from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 from rich.console import Console
 from rich.text import Text
 
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Number, Of, Part, Share, about, copied
 from nuggeteer.measures import DEFAULT, Measure
 from nuggeteer.records import AnswerKey, Ints, Nugget
 from nuggeteer.reports.audits import Audited, audited
@@ -32,16 +32,11 @@ from nuggeteer.reports.model import (
     BY_MEASURE,
     AsTruth,
     Contradicted,
-    Count,
     Interval,
     Notes,
-    Number,
-    Of,
     Pairs,
-    Part,
     Signature,
     Source,
-    copied,
     file_name,
 )
 from nuggeteer.reports.terminal import paragraph, paragraphs, plain, table
@@ -141,8 +136,8 @@ def as_json(
     result: Scores, audits: Sequence[AuditResult] = (), recorded: Sequence[RecordedRun] | None = None
 ) -> dict[str, Any]:
     runs = [_run(result, run) for run in result.runs]
-    for run, audit in zip(runs, audits, strict=False):
-        run.audited = audited(audit)
+    for i, audit in enumerate(audits):
+        runs[i] = structs.replace(runs[i], audited=audited(audit))
     return ScoreOutput(
         signature=result.signature,
         notes=result.notes,

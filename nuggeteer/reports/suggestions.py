@@ -8,13 +8,12 @@ from typing import Annotated, Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import Share, about
+from nuggeteer.fields import Count, Ends, Number, Part, Share, about
 from nuggeteer.judging.forecast import Forecast
 from nuggeteer.judging.state import JudgingState
 from nuggeteer.judging.suggest import Suggestion, first_cards
 from nuggeteer.records import Run
 from nuggeteer.reports.formatting import forecast_words, number, open_by
-from nuggeteer.reports.model import Count, Ends, Number, Part
 from nuggeteer.reports.passages import beginning
 from nuggeteer.reports.terminal import plain, table
 

@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
-
 from rich.console import Console
 from rich.text import Text
 
-from nuggeteer.fields import about
 from nuggeteer.reports.formatting import number
-from nuggeteer.reports.model import Count, Number, Part, copied
 from nuggeteer.reports.terminal import paragraph, plain, table
-from nuggeteer.scoring.scorer import Thresholds
+from nuggeteer.thresholds.selection import Thresholds
 
-
-class ComparedThresholds(Part):
-    """A threshold model and how well it fits."""
-
-    name: str
-    log10_evidence: Annotated[Number, about("log10 P(data | model); higher is better.")]
-    log_score: Annotated[
-        Number,
-        about("The mean logarithm of the probability of verdicts on groups that were left out; higher is better."),
-    ]
-    seconds: float
-
-
-class ThresholdsOutput(Part):
-    """Threshold models, compared."""
-
-    pairs: Annotated[Count, about("Judged pairs.")]
-    positive: Annotated[Count, about("Those with a yes.")]
-    groups: Annotated[Count, about("Groups of systems.")]
-    models: Sequence[ComparedThresholds]
-    chosen: Annotated[str | None, about("The best model.")]
-
-
-def as_json(result: Thresholds) -> dict[str, Any]:
-    return copied(ThresholdsOutput, result).as_data()
+as_json = Thresholds.as_data
 
 
 def draw(out: Console, result: Thresholds) -> None:

@@ -102,7 +102,7 @@ def deciding_model(
         from nuggeteer.scoring.sampling import sampled
 
         drawn = sampled(settings.model, collection, matcher, evidence, basis)
-        return drawn.model, [*drawn.warnings, *nobody]
+        return drawn.model, [*drawn.quality.warnings, *nobody]
     return fitted_to(evidence, settings, matcher), nobody
 
 

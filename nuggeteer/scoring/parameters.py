@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import NuggeteerError, did_you_mean
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector
+from nuggeteer.fields import Count, Part, about
+from nuggeteer.records import AnswerKey, Ints, Vector
 from nuggeteer.scoring.deciding import unit_of
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
-from nuggeteer.scoring.sampling import Sampled, sampled
+from nuggeteer.scoring.sampling import DrawsQuality, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
@@ -27,84 +28,80 @@ MODELS = ("global", "question", "nugget", "nugget-errors", "pooled")
 WITHOUT_THRESHOLDS = ("coin", "smooth")
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The mean of a parameter and its 95 % interval: the middle 95 % of its posterior."""
+class EstimatedRate(Part):
+    """A posterior's mean and 95 % interval."""
 
     mean: float
     low: float
     high: float
 
 
-@dataclass(frozen=True)
-class Unit:
-    """What has a threshold of its own: a question, a nugget, or all together (both None). `alpha` and `beta` are None
-    where all units share them."""
+class Unit(Part):
+    """What has a threshold of its own: a nugget, a question (`nugget` is null), or all (both are null)."""
 
     qid: str | None
     nugget: str | None
-    pairs: int
-    yes: int
-    theta: Estimate
-    alpha: Estimate | None
-    beta: Estimate | None
+    pairs: Annotated[Count, about("Its judged pairs.")]
+    yes: Annotated[Count, about("Those with a yes.")]
+    theta: Annotated[EstimatedRate | None, about("The threshold.")]
+    alpha: Annotated[EstimatedRate | None, about("null where all units share it.")]
+    beta: Annotated[EstimatedRate | None, about("null where all units share it.")]
 
 
 def name_of(unit: Unit) -> str:
     return "all" if unit.qid is None else unit.qid if unit.nugget is None else f"{unit.qid}/{unit.nugget}"
 
 
-@dataclass(frozen=True)
-class Picture:
-    """The judged pairs of a unit: their match scores and verdicts."""
+class Picture(Part):
+    """The match scores and verdicts of the pairs of one unit."""
 
     unit: Unit
-    scores: Vector
-    yes: Bools
+    scores: tuple[float, ...]
+    yes: tuple[bool, ...]
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How far PyMC's means are from ours, in standard deviations of the posterior, at most. A model without thresholds
-    has the chances of the judged pairs."""
+class EnginesAgreement(Part):
+    """How far PyMC's means are from ours, at most, in standard deviations of the posterior."""
 
-    alpha: float | None = None
-    beta: float | None = None
-    theta: float | None = None
-    chance: float | None = None
+    alpha: Annotated[float | None, about("null for coin and smooth.")] = None
+    beta: Annotated[float | None, about("null for coin and smooth.")] = None
+    theta: Annotated[float | None, about("null for coin and smooth.")] = None
+    chance: Annotated[float | None, about("Of the chances of the judged pairs; null for the other models.")] = None
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """A model's parameters. `alpha` and `beta` are None where each unit has its own. `sampled` and `agreement` are None
-    with the exact engine."""
+class Parameters(Part):
+    """What a noisy threshold model has learned: with `--model`, `--nugget` or `--engine`."""
 
     model: str
-    engine: str
-    pairs: int
-    positive: int
-    log10_evidence: float
-    alpha: Estimate | None
-    beta: Estimate | None
+    engine: Literal["exact", "pymc"]
+    pairs: Annotated[Count, about("Judged pairs.")]
+    positive: Annotated[Count, about("Those with a yes.")]
+    log10_evidence: Annotated[float, about("log10 P(data | model).")]
+    alpha: Annotated[
+        EstimatedRate | None, about("The probability of a yes below the threshold; null where each unit has its own.")
+    ]
+    beta: Annotated[
+        EstimatedRate | None, about("The probability of a no above the threshold; null where each unit has its own.")
+    ]
     units: tuple[Unit, ...]
-    picture: Picture | None
-    sampled: Sampled | None
-    agreement: Agreement | None
+    picture: Annotated[Picture | None, about("null without `--nugget`.")]
+    sampled: Annotated[DrawsQuality | None, about("null with the exact engine.")]
+    agreement: Annotated[EnginesAgreement | None, about("null with the exact engine.")]
 
 
 @dataclass(frozen=True)
 class _Posterior:
     """θ of each unit, and α and β of each unit or of all together."""
 
-    theta: tuple[Estimate, ...]
-    alpha: tuple[Estimate, ...]
-    beta: tuple[Estimate, ...]
+    theta: tuple[EstimatedRate, ...]
+    alpha: tuple[EstimatedRate, ...]
+    beta: tuple[EstimatedRate, ...]
 
 
 def parameters_of(
     collection: Collection,
     model: str,
-    engine: str = "exact",
+    engine: Literal["exact", "pymc"] = "exact",
     nugget: str | None = None,
     jobs: int = 1,
 ) -> Parameters:
@@ -132,7 +129,7 @@ def parameters_of(
             name: _distance(getattr(found_by, name), getattr(exact, name), getattr(found, name))
             for name in ("alpha", "beta", "theta")
         }
-        agreement = Agreement(**distances)
+        agreement = EnginesAgreement(**distances)
     units = tuple(_units(collection.key, model, evidence, found_by))
     common = len(found_by.alpha) == 1
     unit_of_nugget = units_of(model, evidence)
@@ -146,7 +143,7 @@ def parameters_of(
         found_by.beta[0] if common else None,
         units,
         None if shown is None else _picture(evidence, unit_of_nugget, int(unit_of_nugget[shown]), units),
-        by_pymc,
+        by_pymc.quality if by_pymc else None,
         agreement,
     )
 
@@ -174,31 +171,31 @@ def _chances_by_pymc(collection: Collection, name: str, jobs: int) -> Parameters
     by_pymc = sampled(name, collection, scorer.matcher, evidence, str(scorer.signature.basis))
     ours, theirs = (model.draw(DRAWS, 0).chances(evidence.units) for model in (fit, by_pymc.model))
     distance = np.abs(ours.mean(axis=1) - theirs.mean(axis=1)) / np.maximum(theirs.std(axis=1), 1e-9)
-    agreement = Agreement(chance=float(distance.max()))
+    agreement = EnginesAgreement(chance=float(distance.max()))
     sizes = len(evidence), int(evidence.yes.sum())
-    return Parameters(name, "pymc", *sizes, log10_evidence, None, None, (), None, by_pymc, agreement)
+    return Parameters(name, "pymc", *sizes, log10_evidence, None, None, (), None, by_pymc.quality, agreement)
 
 
 def _exact(fit: StepFit, drawn: noisy.NoisyDraws) -> _Posterior:
     """Means and quantiles from the fit. The intervals of error rates that each unit has for itself are drawn."""
     thetas = _estimates(fit.mean_theta, *(theta_quantiles(fit, level) for level in ENDS))
     if fit.nodes is not None:
-        rates = ((Estimate(one.mean, *map(one.quantile, ENDS)),) for one in common_rates(fit))
+        rates = ((EstimatedRate(one.mean, *map(one.quantile, ENDS)),) for one in common_rates(fit))
         return _Posterior(thetas, *rates)
     own = ((fit.alpha, drawn.alpha), (fit.beta, drawn.beta))
     return _Posterior(thetas, *(_estimates(mean, *np.quantile(draws, ENDS, axis=1)) for mean, draws in own))
 
 
-def _estimates(mean: Vector, low: Vector, high: Vector) -> tuple[Estimate, ...]:
-    return tuple(map(Estimate, mean.tolist(), low.tolist(), high.tolist()))
+def _estimates(mean: Vector, low: Vector, high: Vector) -> tuple[EstimatedRate, ...]:
+    return tuple(map(EstimatedRate, mean.tolist(), low.tolist(), high.tolist()))
 
 
-def _of_draws(draws: Vector) -> tuple[Estimate, ...]:
+def _of_draws(draws: Vector) -> tuple[EstimatedRate, ...]:
     """Of parameters × draws."""
     return _estimates(draws.mean(axis=1), *np.quantile(draws, ENDS, axis=1))
 
 
-def _distance(one: tuple[Estimate, ...], other: tuple[Estimate, ...], draws: Vector) -> float:
+def _distance(one: tuple[EstimatedRate, ...], other: tuple[EstimatedRate, ...], draws: Vector) -> float:
     """The largest distance of the means, in standard deviations."""
     means = (np.array([estimate.mean for estimate in each]) for each in (one, other))
     return float((np.abs(np.subtract(*means)) / np.maximum(draws.std(axis=1), 1e-9)).max())
@@ -230,4 +227,4 @@ def _units(key: AnswerKey, model: str, evidence: Evidence, found: _Posterior) ->
 
 def _picture(evidence: Evidence, unit_of_nugget: Ints, unit: int, units: tuple[Unit, ...]) -> Picture:
     own = unit_of_nugget[evidence.nugget] == unit
-    return Picture(units[unit], evidence.scores[own], evidence.yes[own])
+    return Picture(units[unit], tuple(evidence.scores[own].tolist()), tuple(evidence.yes[own].tolist()))

@@ -19,6 +19,7 @@ import numpy as np
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import InputError, NuggeteerError
+from nuggeteer.fields import Count, Part
 from nuggeteer.formats.cache import DamagedFile, read_cache, write_cache
 from nuggeteer.matching.base import Matcher
 from nuggeteer.records import Vector
@@ -41,25 +42,35 @@ progress: ContextVar[Callable[[str], AbstractContextManager[Notify | None]]] = C
 )
 
 
+class DrawsQuality(Part):
+    """How good PyMC's draws are."""
+
+    r_hat: float  # the largest
+    effective: float  # the smallest effective number of draws
+    divergences: Count  # divergent transitions
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, r_hat: float, effective: float, divergences: int) -> DrawsQuality:
+        warnings = []
+        if not r_hat <= GOOD_R_HAT:
+            warnings.append(f"PyMC's chains do not agree: R̂ is {r_hat:.3f}, and should be at most {GOOD_R_HAT}.")
+        if not effective >= GOOD_EFFECTIVE:
+            what = f"PyMC's draws say as much as {effective:.0f} independent ones"
+            warnings.append(f"{what}; {GOOD_EFFECTIVE} are wanted.")
+        if divergences:
+            what = f"{divergences} of PyMC's transitions diverged"
+            warnings.append(f"{what}, so the draws may miss a part of the posterior.")
+        return cls(r_hat, effective, divergences, tuple(warnings))
+
+
 @dataclass(frozen=True)
 class Sampled:
-    """A sampled model, the draws of its parameters, and how good they are: the largest R̂, the smallest effective
-    number of draws, and the divergent transitions."""
+    """A sampled model, the draws of its parameters, and how good they are."""
 
     model: SampledModel | SampledSmooth
     posterior: dict[str, Vector]
-    r_hat: float
-    effective: float
-    divergences: int
-
-    @property
-    def warnings(self) -> Iterator[str]:
-        if not self.r_hat <= GOOD_R_HAT:
-            yield f"PyMC's chains do not agree: R̂ is {self.r_hat:.3f}, and should be at most {GOOD_R_HAT}."
-        if not self.effective >= GOOD_EFFECTIVE:
-            yield f"PyMC's draws say as much as {self.effective:.0f} independent ones; {GOOD_EFFECTIVE} are wanted."
-        if self.divergences:
-            yield f"{self.divergences} of PyMC's transitions diverged, so the draws may miss a part of the posterior."
+    quality: DrawsQuality
 
 
 def sampled(
@@ -78,7 +89,7 @@ def sampled(
         body = read_cache(collection.root, NAME, LARGEST)
         if body is not None and (kept := _load(body, basis)) is not None:
             posterior, quality = kept
-            return Sampled(from_posterior(name, evidence, posterior), posterior, *_quality(quality))
+            return Sampled(from_posterior(name, evidence, posterior), posterior, _quality(quality))
     try:
         from nuggeteer.thresholds import pymc_models
     except ImportError as error:
@@ -96,7 +107,7 @@ def sampled(
     quality = np.array([found.r_hat, found.effective, found.divergences], dtype=float)
     with suppress(InputError):  # a folder that is read-only: the next time takes as long
         write_cache(collection.root, NAME, _saved(basis, posterior, quality))
-    return Sampled(from_posterior(name, evidence, posterior), posterior, *_quality(quality))
+    return Sampled(from_posterior(name, evidence, posterior), posterior, _quality(quality))
 
 
 @contextmanager
@@ -113,8 +124,8 @@ def _quiet() -> Iterator[None]:
         log.setLevel(level)
 
 
-def _quality(quality: Vector) -> tuple[float, float, int]:
-    return float(quality[0]), float(quality[1]), int(quality[2])
+def _quality(quality: Vector) -> DrawsQuality:
+    return DrawsQuality.of(float(quality[0]), float(quality[1]), int(quality[2]))
 
 
 def _saved(basis: str, posterior: dict[str, Vector], quality: Vector) -> bytes:

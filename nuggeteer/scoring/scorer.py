@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -40,7 +40,7 @@ from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
     from nuggeteer.scoring.explanation import Explainer
-    from nuggeteer.thresholds.selection import ComparedModel
+    from nuggeteer.thresholds.selection import Thresholds
 
 KEPT = 1 << 24  # bytes
 T = TypeVar("T")
@@ -272,20 +272,9 @@ def score(
     return scorer.scores(scorer.score(scorer.read(run)) for run in loaded)
 
 
-@dataclass(frozen=True, repr=False)
-class Thresholds(Shown):
-    """The threshold models compared on a collection's judgements."""
-
-    pairs: int
-    positive: int
-    groups: int
-    models: tuple[ComparedModel, ...]
-    chosen: str
-
-
 def compare_thresholds(collection: Collection, jobs: int = 1) -> Thresholds:
     """Fit and compare all threshold models on the human verdicts of a collection."""
-    from nuggeteer.thresholds.selection import compare
+    from nuggeteer.thresholds.selection import Thresholds, compare
 
     known = VerdictIndex(
         collection.key, collection.judgements, collection.judged_runs, collection.settings.answers.split

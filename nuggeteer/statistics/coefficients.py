@@ -8,20 +8,11 @@ so intervals come from the questions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.statistics.intervals import DIFFERENCES, SCORES, jackknife_interval
-
-
-class CoefficientEstimate(NamedTuple):
-    """A coefficient and its 95 % interval. None stands for undefined or unknown."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+from nuggeteer.statistics.intervals import DIFFERENCES, SCORES, Estimate, jackknife_interval
 
 
 def percent(tables: Vector) -> Vector:
@@ -98,7 +89,7 @@ def coincidences(yes: Ints, raters: Ints, question: Ints, questions: int) -> Vec
     return np.stack([np.bincount(question, cell / others, minlength=questions) for cell in cells], axis=-1)
 
 
-def estimate(coefficient: Callable[[Vector], Vector], tables: Vector) -> CoefficientEstimate:
+def estimate(coefficient: Callable[[Vector], Vector], tables: Vector) -> Estimate:
     """The coefficient of all questions together, and its interval from its values without each question.
 
     There is a value without an interval if there are few questions, if one question decides whether the coefficient is
@@ -107,9 +98,9 @@ def estimate(coefficient: Callable[[Vector], Vector], tables: Vector) -> Coeffic
     whole = tables.sum(axis=0)
     value = float(coefficient(whole))
     if np.isnan(value):
-        return CoefficientEstimate(None)
+        return Estimate(None)
     scale = DIFFERENCES if coefficient in (kappa, alpha) else SCORES
-    return CoefficientEstimate(value, *(jackknife_interval(value, coefficient(whole - tables), scale) or (None, None)))
+    return Estimate(value, *(jackknife_interval(value, coefficient(whole - tables), scale) or (None, None)))
 
 
 def _ratio(part: Vector, whole: Vector) -> Vector:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nuggeteer.fields import Count, Part
 from nuggeteer.records import Vector
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
 
@@ -50,15 +51,13 @@ class ScoreAgreement:
         return around(self.kendall_tau, NORMAL_REACH * np.sqrt(0.437 / (self.n - 4))) if enough else None
 
 
-@dataclass(frozen=True)
-class Swaps:
-    """Pairs of runs that two lists of scores order differently. Pairs that are level in either list are not counted.
-    `close` pairs differ by less than CLOSE in the first list."""
+class Swaps(Part):
+    """Pairs of runs that the two rank differently; close ones differ by less than 0.1 in the first."""
 
-    pairs: int
-    swapped: int
-    close: int
-    close_swapped: int
+    pairs: Count  # that are level in neither
+    swapped: Count
+    close: Count  # by less than CLOSE
+    close_swapped: Count
 
 
 def around(correlation: float, reach: float) -> Span | None:

@@ -25,6 +25,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from nuggeteer.fields import Number, Part
 from nuggeteer.records import Vector
 from nuggeteer.settings import IntervalMethod
 
@@ -55,6 +56,14 @@ DRAWS = 2000
 MIN_QUESTIONS = 5  # with fewer, an interval holds the truth too seldom or says nothing (experiments/small-samples.md)
 ROUNDING = 1e-12  # values that differ by less are equal
 AT_ONCE = 4_000_000  # resampled numbers: 32 MB
+
+
+class Estimate(Part):
+    """A value with its 95 % interval."""
+
+    value: Number
+    low: Number = None
+    high: Number = None
 
 
 @dataclass(frozen=True)

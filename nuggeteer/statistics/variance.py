@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from nuggeteer.fields import Count, OrNaN, Part, about
 from nuggeteer.records import Vector
 
 
-@dataclass(frozen=True)
-class Factor:
-    """One line of a table of variance; `f` and `p` are NaN where there is no test."""
+class Factor(Part):
+    """A part of an analysis of variance."""
 
-    squares: float
-    freedom: int
-    f: float
-    p: float
+    squares: Annotated[OrNaN, about("The sum of squares.")]
+    freedom: Count
+    f: OrNaN  # NaN where there is no test, as p
+    p: OrNaN
 
 
 @dataclass(frozen=True)

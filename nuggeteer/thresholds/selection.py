@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
+from nuggeteer.display import Shown
+from nuggeteer.fields import Count, Number, OrNaN, Part, about
 from nuggeteer.records import Bools, Vector
 from nuggeteer.thresholds import noisy
 from nuggeteer.thresholds.model import Evidence, Units
@@ -25,6 +27,15 @@ from nuggeteer.thresholds.propagation import fit_smooth
 
 FOLDS = 5
 PAPER = ("coin", "global", "question", "nugget", "nugget-errors")
+OWN_PARAMETERS = {  # what has its own parameters in a model
+    "coin": "nothing: one bias, whatever the score",
+    "global": "nothing: one threshold for all",
+    "question": "each question its threshold",
+    "nugget": "each nugget its threshold",
+    "nugget-errors": "each nugget its threshold and error rates",
+    "pooled": "each nugget its threshold, from one distribution",
+    "smooth": "each nugget, question and system; no steps",
+}
 
 
 class Fit(Protocol):
@@ -34,42 +45,48 @@ class Fit(Protocol):
     def probability(self, units: Units) -> Vector: ...
 
 
-@dataclass(frozen=True)
-class ComparedModel:
-    """A model's evidence, its held-out log score (nats per pair, None if nothing could be left out), and the seconds
-    that a fit took. `own_parameters` is that of the candidate."""
+class ComparedModel(Part):
+    """A threshold model and how well it fits."""
 
     name: str
-    own_parameters: str
-    log10_evidence: float
-    log_score: float | None
-    seconds: float
+    log10_evidence: Annotated[OrNaN, about("log10 P(data | model); higher is better.")]
+    log_score: Annotated[
+        Number,
+        about("The mean logarithm of the probability of verdicts on groups that were left out; higher is better."),
+    ]
+    seconds: float  # that a fit took
+
+    @property
+    def own_parameters(self) -> str:
+        return OWN_PARAMETERS[self.name]
+
+
+class Thresholds(Shown, Part):
+    """Threshold models, compared."""
+
+    pairs: Annotated[Count, about("Judged pairs.")]
+    positive: Annotated[Count, about("Those with a yes.")]
+    groups: Annotated[Count, about("Groups of systems.")]
+    models: tuple[ComparedModel, ...]
+    chosen: Annotated[str | None, about("The best model.")]
 
 
 @dataclass(frozen=True)
 class ModelCandidate:
-    """A model that can be fitted. `own_parameters` describes for readers what has its own parameters in it. A fit may
-    begin with that of another model, `begins_with`, and takes it after the evidence if there is one already."""
+    """A model that can be fitted. A fit may begin with that of another model, `begins_with`, and takes it after the
+    evidence if there is one already."""
 
     name: str
-    own_parameters: str
     fit: Callable[..., Fit]
     begins_with: str = ""
 
 
 def models(prior: Prior) -> dict[str, ModelCandidate]:
     """All models by name: the paper's five, and ours."""
-    own_parameters = (
-        ("coin", "nothing: one bias, whatever the score"),
-        ("global", "nothing: one threshold for all"),
-        ("question", "each question its threshold"),
-        ("nugget", "each nugget its threshold"),
-        ("nugget-errors", "each nugget its threshold and error rates"),
-    )
     candidates = (
-        *(ModelCandidate(name, about, partial(noisy.fit, name)) for name, about in own_parameters),
-        ModelCandidate("pooled", "each nugget its threshold, from one distribution", fit_pooled, "nugget"),
-        ModelCandidate("smooth", "each nugget, question and system; no steps", lambda seen: fit_smooth(seen, prior)),
+        *(ModelCandidate(name, partial(noisy.fit, name)) for name in PAPER),
+        ModelCandidate("pooled", fit_pooled, "nugget"),
+        ModelCandidate("smooth", lambda seen: fit_smooth(seen, prior)),
     )
     return {candidate.name: candidate for candidate in candidates}
 
@@ -104,8 +121,7 @@ def compare(evidence: Evidence, prior: Prior) -> Comparison:
             for fit, out in zip(fits[1:], folds, strict=True):
                 chance[out] = fit.probability(evidence.only(out).units)
             log_score = float(np.log(np.where(evidence.yes, chance, 1 - chance)).mean())
-        own = candidate.own_parameters, float(fits[0].log10_evidence), log_score, seconds[name]
-        compared.append(ComparedModel(name, *own))
+        compared.append(ComparedModel(name, float(fits[0].log10_evidence), log_score, seconds[name]))
     if folds:
         best = max(compared, key=lambda model: model.log_score if model.log_score is not None else -np.inf)
     else:

@@ -8,22 +8,24 @@ compared with people's in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
+from msgspec import field
 
 from nuggeteer.collection.answer_key import natural_order
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Framed, Shown
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.fields import Count, Number, Part, about
 from nuggeteer.records import Ints, Judgement, Vector, number_or_none, ragged
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import (
-    CoefficientEstimate,
     alpha,
     coincidences,
     contingency_tables,
@@ -35,55 +37,58 @@ from nuggeteer.statistics.coefficients import (
     sensitivity,
     two_rater_coincidences,
 )
+from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.text import normalised, verdict_form
 from nuggeteer.trust.held_out import NO_VERDICT, HeldOutGuesses
 from nuggeteer.trust.judges import JudgeQuality, judge_qualities
 
 
-@dataclass(frozen=True)
-class Assessor:
-    """An assessor: how many verdicts, how many of them yes, and how many on pairs that another person judged too."""
+class Assessor(Part):
+    """An assessor."""
 
-    name: str
+    name: str = field(name="assessor")
     machine: bool
-    pairs: int
-    yes: int
-    shared: int
+    pairs: Count
+    yes: Count
+    shared: Annotated[Count, about("Pairs that another person judged too.")]
 
 
-@dataclass(frozen=True, repr=False)
-class RaterAgreement(Shown):
-    """The agreement of two or more raters. Of `pairs` in `questions`, `differ` have both a yes and a no. `yes` is the
-    share of yes of each of two raters, otherwise None. κ is for two raters only, and so are precision and recall: those
-    of the first rater's yes, if the second one is right."""
+class RaterAgreement(Shown, Part):
+    """How two or more raters agree."""
 
     raters: tuple[str, ...]
-    pairs: int
-    questions: int
-    differ: int
-    yes: tuple[float, ...] | None
-    percent: CoefficientEstimate
-    kappa: CoefficientEstimate
-    alpha: CoefficientEstimate
-    positive: CoefficientEstimate
-    precision: CoefficientEstimate
-    recall: CoefficientEstimate
+    pairs: Count
+    questions: Count
+    differ: Count  # pairs with both a yes and a no
+    yes: Annotated[tuple[float, ...] | None, about("Each rater's share; null for all people together.")]
+    percent: Estimate
+    kappa: Annotated[Estimate, about("Its value is null for all people together.")]
+    alpha: Estimate
+    positive: Estimate = field(name="positive_f1")
+    precision: Annotated[
+        Estimate, about("Of the first rater's yes, if the second is right; null for more than two raters.")
+    ]
+    recall: Estimate
 
 
-@dataclass(frozen=True)
-class Dispute:
-    """A pair on which assessors differ, or on which the tool differs from all of them. `yes` and `no` name assessors;
-    `probability` is the tool's probability of a yes, None if it has none."""
+class ToolGuess(Part):
+    """What the tool guesses."""
+
+    verdict: bool | None
+    probability: Number  # of a yes
+
+
+class Dispute(Part):
+    """A pair that was judged differently."""
 
     qid: str
     nugget: str
     description: str
     text: str
-    yes: tuple[str, ...]
-    no: tuple[str, ...]
-    reasons: tuple[tuple[str, str], ...]
-    tool: bool | None
-    probability: float | None
+    yes: Annotated[tuple[str, ...], about("Who said yes.")]
+    no: Annotated[tuple[str, ...], about("Who said no.")]
+    reasons: Annotated[Mapping[str, str], about("By name.")]
+    tool: ToolGuess
 
     @property
     def among_people(self) -> bool:
@@ -314,11 +319,11 @@ def _among(names: tuple[str, ...], rows: Ints, question: Ints, questions: int) -
         int(((yes > 0) & (yes < raters)).sum()),
         None,
         estimate(percent, table),
-        CoefficientEstimate(None),
+        Estimate(None),
         estimate(alpha, table),
         estimate(positive, table),
-        CoefficientEstimate(None),
-        CoefficientEstimate(None),
+        Estimate(None),
+        Estimate(None),
     )
 
 
@@ -341,9 +346,8 @@ def _disputes(collection: Collection, verdicts: _VerdictTable, tool: Ints, proba
             verdicts.texts[i],
             tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 1),
             tuple(name for name, own in zip(names, values[:, i], strict=True) if own == 0),
-            tuple((names[row], verdicts.reasons[row, i]) for row in range(len(names)) if (row, i) in verdicts.reasons),
-            None if tool[i] == NO_VERDICT else bool(tool[i] == 1),
-            number_or_none(probability[i]),
+            {names[row]: verdicts.reasons[row, i] for row in range(len(names)) if (row, i) in verdicts.reasons},
+            ToolGuess(None if tool[i] == NO_VERDICT else bool(tool[i] == 1), number_or_none(probability[i])),
         )
         for i in order
         for nugget in [collection.key.nuggets[verdicts.nugget[i]]]

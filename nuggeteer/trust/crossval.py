@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from msgspec import structs
@@ -17,6 +18,7 @@ from msgspec import structs
 from nuggeteer.collection.folder import Collection
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError, did_you_mean
+from nuggeteer.fields import Ends, OrNaN, Part, about
 from nuggeteer.matching.base import Matcher
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.remembered import Remembered
@@ -35,7 +37,7 @@ from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interv
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
 from nuggeteer.thresholds.model import Build, probability
-from nuggeteer.trust.reliability import Guesses, Quality, quality
+from nuggeteer.trust.reliability import Guesses, GuessQuality, quality
 
 QuestionText = tuple[int, str]  # a question's position in the key, and a text
 FIXED = "fixed"
@@ -51,25 +53,25 @@ class Crossval(Shown):
     matcher: str
     model: str
     groups: int
-    pairs: Quality
-    guessed: Quality
-    answers: Quality
+    pairs: GuessQuality
+    guessed: GuessQuality
+    answers: GuessQuality
     runs: ScoreAgreement
     coverage95: float | None
-    scores: tuple[RunGuess, ...]
+    scores: tuple[LeftOutRun, ...]
     seconds: float
     as_truth: tuple[str, ...] = ()
     measure: Measure | None = None
 
 
-@dataclass(frozen=True)
-class RunGuess:
-    """The mean recall of a run, or its score, from the truth and from guesses, with the judging interval."""
+class LeftOutRun(Part):
+    """A run that was left out."""
 
+    # Its mean recall, or its score, with the judging interval.
     run: str
-    true: float
-    value: float
-    judging: tuple[float, float] | None
+    true: OrNaN
+    value: Annotated[OrNaN, about("By guesses.")]
+    judging: Ends | None
 
 
 def crossval(
@@ -191,7 +193,7 @@ class _Fold:
 
     pairs: Guesses
     answers: Guesses
-    runs: list[RunGuess]
+    runs: list[LeftOutRun]
 
 
 def _leave_out(task: tuple[Collection, str, VerdictIndex, Matcher | None, str, int, Measure | None]) -> _Fold:
@@ -291,7 +293,7 @@ def _worth_of(settled: Bools, worth: Vector) -> Vector:
     return np.asarray(ratio(kept, np.full(len(kept), kept.sum()), otherwise=0.0))
 
 
-def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> RunGuess:
+def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) -> LeftOutRun:
     """Mean recall: expected recall if the model gives probabilities, otherwise the recall of its decisions."""
     hard = bool(np.isnan(answers.chance).any())
     value = float((answers.found if hard else answers.chance) @ worth)
@@ -299,12 +301,12 @@ def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) 
     if outcome.drawn is not None:
         low, high = np.quantile(outcome.drawn @ worth, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         judging = (float(low), float(high))
-    return RunGuess(run, float(answers.true @ worth), value, judging)
+    return LeftOutRun(run, float(answers.true @ worth), value, judging)
 
 
 def guessed_score(
     run: str, key: AnswerKey, measure: Measure, matched: MatchedRun, states: States, outcome: Outcome
-) -> RunGuess:
+) -> LeftOutRun:
     """The mean of a measure over questions, from the truth and as expected from guesses."""
     true = np.zeros((2, len(key.nuggets)), dtype=bool)
     for row, state in zip(true, (YES, PARTLY), strict=True):
@@ -313,7 +315,7 @@ def guessed_score(
     decided, drawn = measure(outcome.answers(key)), outcome.drawn_answers(key)
     if drawn is None:
         value, certain = float(np.nanmean(decided)), bool(outcome.known.all())
-        return RunGuess(run, truth, value, (value, value) if certain else None)
+        return LeftOutRun(run, truth, value, (value, value) if certain else None)
     values = measure(drawn)
     interval = mean_interval(values.mean(axis=0), values, decided, scale=Scale(measure.least(key), 1.0))
-    return RunGuess(run, truth, float("nan") if interval.value is None else interval.value, interval.judging)
+    return LeftOutRun(run, truth, float("nan") if interval.value is None else interval.value, interval.judging)

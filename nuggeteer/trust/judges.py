@@ -14,18 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from msgspec import field as named
 
 from nuggeteer.collection.folder import Collection
 from nuggeteer.errors import Problem, stop_at_errors
+from nuggeteer.fields import Count, Number, OrNaN, Part, about
 from nuggeteer.formats.matches import Match
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.matching.panel import Judge, read_judges
 from nuggeteer.records import Bools, Ints, Vector
 from nuggeteer.scoring.known import UNKNOWN, YES, VerdictIndex
 from nuggeteer.statistics.coefficients import (
-    CoefficientEstimate,
     balanced_error,
     bias_of_errors,
     contingency_tables,
@@ -34,77 +36,72 @@ from nuggeteer.statistics.coefficients import (
     sensitivity,
     specificity,
 )
+from nuggeteer.statistics.intervals import Estimate
 from nuggeteer.statistics.significance import holm
 from nuggeteer.text import length, normalised
-from nuggeteer.trust.reliability import Reliability, reliability
+from nuggeteer.trust.reliability import CalibrationBin, reliability
 
 SURE = 0.05  # the p-value below which a judge is said to have changed
 LENGTHS = 3  # kinds of length, with as many pairs each
 
 
-@dataclass(frozen=True)
-class JudgeSlice:
-    """A judge on some pairs: how many pairs in how many questions, people's share of yes and the judge's, and
-    coefficients. `bias` is the share of its errors that goes one way."""
+class JudgeSlice(Part):
+    """A judge on some pairs."""
 
     name: str
-    pairs: int
-    questions: int
-    people_yes: float
-    judge_yes: float
-    kappa: CoefficientEstimate
-    sensitivity: CoefficientEstimate
-    specificity: CoefficientEstimate
-    balanced_error: CoefficientEstimate
-    bias: CoefficientEstimate
+    pairs: Count
+    questions: Count
+    people_yes: Annotated[OrNaN, about("People's share of yes.")]
+    judge_yes: Annotated[OrNaN, about("The judge's.")]
+    kappa: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    balanced_error: Estimate
+    bias: Annotated[Estimate, about("The share of its errors that goes one way.")]
 
 
-@dataclass(frozen=True)
-class JudgeError:
-    """A pair on which a judge differs from people: what it said, and whether they say yes."""
+class JudgeCalibration(Part):
+    """A judge's scores against the share of people's yes."""
+
+    error: OrNaN
+    bins: tuple[CalibrationBin, ...]
+
+
+class JudgeChange(Part):
+    """A judge before a time and since then."""
+
+    before: JudgeSlice | None
+    since: JudgeSlice | None
+    models_before: tuple[str, ...]  # that it named
+    models_since: tuple[str, ...]
+    judged_anew: Count
+    differing: Annotated[Count, about("Pairs judged anew with another verdict.")]
+    p: Number  # None where one of the two is missing
+    alarm: Annotated[bool, about("Whether the judge is another one since then.")]
+
+
+class JudgeError(Part):
+    """A pair on which the judge differs from people."""
 
     qid: str
     nugget: str
     description: str
     text: str
-    score: float
-    people: bool
+    score: Annotated[OrNaN, about("The judge's.")]
+    people: Annotated[bool, about("Whether people say yes.")]
 
 
-@dataclass(frozen=True)
-class JudgeChange:
-    """A judge before a time and since then, and the models that it named. `p` is None where one of the two is missing.
-    Of `judged_anew` pairs, it gives another verdict on `differing`."""
-
-    before: JudgeSlice | None
-    since: JudgeSlice | None
-    models_before: tuple[str, ...]
-    models_since: tuple[str, ...]
-    judged_anew: int
-    differing: int
-    p: float | None
-
-    @property
-    def alarm(self) -> bool:
-        """Whether the judge is another one since then."""
-        others = bool(self.models_before and self.models_since) and self.models_before != self.models_since
-        return others or (self.p is not None and self.p < SURE)
-
-
-@dataclass(frozen=True)
-class JudgeQuality:
-    """A judge against people: on all pairs that both judged (None if there are none), by kind of question and by
-    length of the text. `judged` is how many pairs it judged in all. `calibration` compares its scores with the share of
-    people's yes."""
+class JudgeQuality(Part):
+    """A judge against people."""
 
     judge: str
-    judged: int
-    whole: JudgeSlice | None
-    kinds: tuple[JudgeSlice, ...] = ()
-    lengths: tuple[JudgeSlice, ...] = ()
-    calibration: Reliability | None = None
+    judged: Annotated[Count, about("How many pairs it judged.")] = named(name="said")
+    whole: Annotated[JudgeSlice | None, about("On all pairs that people judged too.")] = named(name="all")
+    kinds: Annotated[tuple[JudgeSlice, ...], about("By kind of question.")] = ()
+    lengths: Annotated[tuple[JudgeSlice, ...], about("By length of the text.")] = ()
+    calibration: JudgeCalibration | None = None
+    change: Annotated[JudgeChange | None, about("With `--since`.")] = None
     errors: tuple[JudgeError, ...] = ()
-    change: JudgeChange | None = None
 
 
 def judge_qualities(collection: Collection, known: VerdictIndex, since: str | None = None) -> tuple[JudgeQuality, ...]:
@@ -178,15 +175,16 @@ class _Truth:
         if not matches:
             return JudgeQuality(judge.name, len(judge.matches), None, change=change)
         score = np.array([match.score for match in matches])
+        shown = reliability(score, yes)
         return JudgeQuality(
             judge.name,
             len(judge.matches),
             self.slice("all", matches, yes),
             tuple(self._kinds(matches, yes)),
             tuple(self._lengths(matches, yes)),
-            reliability(score, yes),
-            tuple(self._errors(matches, score, yes)),
+            JudgeCalibration(shown.error, shown.bins),
             change,
+            tuple(self._errors(matches, score, yes)),
         )
 
     def slice(self, name: str, matches: Sequence[Match], yes: Bools) -> JudgeSlice:
@@ -223,7 +221,9 @@ class _Truth:
         models = [tuple(sorted({match.model for match in part.values() if match.model})) for part in (before, after)]
         differing = sum((before[pair].score > 0.5) != (after[pair].score > 0.5) for pair in anew)
         p = _p_value(tables[0], tables[1]) if None not in slices else None
-        return JudgeChange(slices[0], slices[1], models[0], models[1], len(anew), differing, p)
+        others = bool(models[0] and models[1]) and models[0] != models[1]
+        alarm = others or (p is not None and p < SURE)
+        return JudgeChange(slices[0], slices[1], models[0], models[1], len(anew), differing, p, alarm)
 
     def _kinds(self, matches: list[Match], yes: Bools) -> Iterator[JudgeSlice]:
         kinds = [self.collection.key.questions[match.question].kind or "–" for match in matches]

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import orjson
-from msgspec import convert
+from msgspec import convert, to_builtins
 
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
+from nuggeteer.fields import Count, Number, OrNaN, Part, about
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.records import Bools, Vector, number_or_none
 from nuggeteer.scoring.evidence import gather_evidence, prior_of
-from nuggeteer.scoring.scorer import Scorer, Thresholds
+from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.thresholds.model import Evidence
-from nuggeteer.thresholds.selection import ComparedModel, compare
+from nuggeteer.thresholds.selection import Thresholds, compare
 
 FORMAT = "nuggeteer reliability 1"
 NAME = "reliability"
@@ -36,25 +37,23 @@ PAIRS = 5_000
 BINS = 10
 
 
-@dataclass(frozen=True)
-class Bin:
-    """Pairs whose chances lie between `low` and `high`: how many, their mean chance, and the share that is a yes."""
+class CalibrationBin(Part):
+    """Pairs whose chances lie between `low` and `high`."""
 
     low: float
     high: float
-    pairs: int
-    chance: float
-    yes: float
+    pairs: Count
+    chance: Annotated[OrNaN, about("Their mean.")]
+    yes: Annotated[OrNaN, about("The share that people call a yes.")]
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """The model of the settings on systems that it has not seen; bins without pairs are not listed. `error` is the
-    expected calibration error: the mean distance of `chance` and `yes`, by pairs."""
+class Reliability(Part):
+    """How far probabilities can be believed of systems that the model has not seen."""
 
-    bins: tuple[Bin, ...]
-    brier: float
-    error: float
+    bins: tuple[CalibrationBin, ...]  # those without pairs are not listed
+    brier: Annotated[float, about("The mean squared error of the probabilities.")]
+    # The mean distance of `chance` and `yes`, by pairs.
+    error: Annotated[float, about("The expected calibration error.")]
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     with suppress(ValueError, KeyError, TypeError, AttributeError, NuggeteerError):
         body = read_cache(scorer.collection.root, NAME, LARGEST)
         if body is not None and (stored := orjson.loads(body))["basis"] == basis:
-            return _trust(**stored["trust"])
+            return convert(stored["trust"], TrustReport)
     evidence = gather_evidence(
         scorer.collection, scorer.matcher, scorer.known, scorer.jobs, "response", carried_over=False
     )
@@ -94,18 +93,10 @@ def trust(scorer: Scorer, notify: Callable[[str], None] = lambda line: None) -> 
     chance = (found.held_out or {}).get(settings.model)
     guesses = None if chance is None else reliability(chance, evidence.yes)
     result = TrustReport(len(np.unique(evidence.nugget)), judged, thresholds, guesses)
-    body = orjson.dumps({"basis": basis, "trust": asdict(result)})
+    body = orjson.dumps({"basis": basis, "trust": to_builtins(result)})
     with suppress(NuggeteerError):  # if the folder is read-only, the next time takes as long
         write_cache(scorer.collection.root, NAME, body)
     return result
-
-
-def _trust(nuggets: Any, judged: Any, thresholds: Any, reliability: Any) -> TrustReport:
-    """The cached report; a ValueError, KeyError or TypeError if the file has another form."""
-    models = convert(thresholds["models"], tuple[ComparedModel, ...])
-    pairs, positive, groups = (convert(thresholds[name], int) for name in ("pairs", "positive", "groups"))
-    compared = Thresholds(pairs, positive, groups, models, convert(thresholds["chosen"], str))
-    return TrustReport(convert(nuggets, int), convert(judged, int), compared, convert(reliability, Reliability | None))
 
 
 def some_nuggets(evidence: Evidence) -> Bools:
@@ -120,7 +111,7 @@ def reliability(chance: Vector, yes: Bools) -> Reliability:
     """Chances against verdicts, in bins of equal width."""
     bin_of_pair = np.minimum((chance * BINS).astype(int), BINS - 1)
     bins = tuple(
-        Bin(i / BINS, (i + 1) / BINS, int(own.sum()), float(chance[own].mean()), float(yes[own].mean()))
+        CalibrationBin(i / BINS, (i + 1) / BINS, int(own.sum()), float(chance[own].mean()), float(yes[own].mean()))
         for i in range(BINS)
         if (own := bin_of_pair == i).any()
     )
@@ -147,24 +138,24 @@ class Guesses(Shown):
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-@dataclass(frozen=True)
-class Quality:
-    """The quality of guesses, measured against the truth. None if undefined: precision if nothing is found, recall if
-    there is no yes, calibration if the model gives no probabilities. `kappa` is Cohen's, of guesses and truth."""
+class GuessQuality(Part):
+    """How good guesses are."""
 
-    n: int
-    positive: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    kappa: float | None
-    average_precision: float | None
-    brier: float | None
-    ece: float | None
-    log_score: float | None
+    # None if undefined: precision if nothing is found, recall if there is no yes, and the last three if the model gives
+    # no probabilities.
+    n: Count
+    positive: Annotated[Count, about("How many are yes in truth.")]
+    precision: Number
+    recall: Number
+    f1: Number
+    kappa: Annotated[Number, about("Cohen's, of guesses and truth.")]
+    average_precision: Annotated[Number, about("The surest first.")]
+    brier: Annotated[Number, about("The mean squared error of the probabilities.")]
+    ece: Annotated[Number, about("The expected calibration error.")]
+    log_score: Annotated[Number, about("The mean logarithm of the probability of what is true.")]
 
 
-def quality(guesses: Guesses) -> Quality:
+def quality(guesses: Guesses) -> GuessQuality:
     """The quality of guesses, measured against the truth."""
     true, found, chance = guesses.true, guesses.found, guesses.chance
     n, positive, hits = len(true), int(true.sum()), int((true & found).sum())
@@ -175,7 +166,7 @@ def quality(guesses: Guesses) -> Quality:
     f1 = 2 * hits / (int(found.sum()) + positive) if positive else None
     with np.errstate(divide="ignore"):
         log_score = float(np.log(np.where(true, chance, 1 - chance)).mean()) if has else None
-    return Quality(
+    return GuessQuality(
         n,
         positive,
         precision,

@@ -47,7 +47,7 @@ def test_the_thresholds_shown_are_those_of_the_exact_posterior(sample):
 @pytest.mark.slow
 def test_a_picture_has_every_judged_pair_of_its_nugget_once(sample, capsys):
     shown = parameters_of(sample, "nugget", nugget="def-01/3").picture
-    assert (shown.unit.pairs, shown.unit.yes) == (len(shown.scores), shown.yes.sum())
+    assert (shown.unit.pairs, shown.unit.yes) == (len(shown.scores), sum(shown.yes))
     assert main(["thresholds", "--nugget", "def-01/3", "--collection", str(sample.root)]) == 0
     drawn = [line for line in capsys.readouterr().out.splitlines() if "0." in line and "–" in line]
     assert sum(line.count("●") for line in drawn) == shown.unit.yes
@@ -74,7 +74,8 @@ def test_a_figure_has_every_pair_and_the_threshold_in_its_place(sample, tmp_path
     assert main(["thresholds", *where, "--figure", str(file)]) == 0
     root = ElementTree.fromstring(file.read_text(encoding="utf-8"))
     picture = parameters_of(sample, model, nugget=nugget).picture
-    for colour, own in (("0", picture.scores[picture.yes]), ("1", picture.scores[~picture.yes])):
+    scores, yes = np.array(picture.scores), np.array(picture.yes)
+    for colour, own in (("0", scores[yes]), ("1", scores[~yes])):
         counts = Counter(np.minimum((own * 40).astype(int), 39).tolist())
         heights = np.array(sorted(bars(root, colour)))
         assert len(heights) == len(counts)

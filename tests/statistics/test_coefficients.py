@@ -14,7 +14,6 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from nuggeteer.statistics.coefficients import (
-    CoefficientEstimate,
     alpha,
     coincidences,
     contingency_tables,
@@ -24,7 +23,7 @@ from nuggeteer.statistics.coefficients import (
     positive,
     two_rater_coincidences,
 )
-from nuggeteer.statistics.intervals import MIN_QUESTIONS
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, Estimate
 
 VERDICTS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40)
 
@@ -148,19 +147,15 @@ def holds(table, truth):
 
 def test_what_cannot_be_said_is_not_said():
     agreeing = np.tile([3.0, 0, 0, 4], (MIN_QUESTIONS, 1))
-    assert estimate(kappa, agreeing) == CoefficientEstimate(
-        1.0
-    )  # that they never differed here shows nothing of elsewhere
-    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (MIN_QUESTIONS, 1))) == CoefficientEstimate(None)
+    assert estimate(kappa, agreeing) == Estimate(1.0)  # that they never differed here shows nothing of elsewhere
+    assert estimate(kappa, np.tile([0.0, 0, 0, 4], (MIN_QUESTIONS, 1))) == Estimate(None)
     few = random_tables(MIN_QUESTIONS - 1, 0)
-    assert estimate(kappa, few) == CoefficientEstimate(float(kappa(few.sum(axis=0))))
+    assert estimate(kappa, few) == Estimate(float(kappa(few.sum(axis=0))))
     padded = np.vstack([few, np.zeros((50, 4))])  # questions without a shared pair are no questions
     assert estimate(kappa, padded).low is None
     rare = np.vstack([np.tile([0.0, 0, 0, 9], (30, 1)), [[1.0, 0, 1, 7]]])
-    assert estimate(positive, rare) == CoefficientEstimate(
-        pytest.approx(2 / 3)
-    )  # one question decides whether it is defined
-    assert estimate(percent, np.zeros((0, 4))) == CoefficientEstimate(None)
+    assert estimate(positive, rare) == Estimate(pytest.approx(2 / 3))  # one question decides whether it is defined
+    assert estimate(percent, np.zeros((0, 4))) == Estimate(None)
 
 
 @settings(max_examples=25)

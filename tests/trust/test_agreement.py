@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
 import pytest
+from msgspec import to_builtins
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from nuggeteer.cli.main import main
@@ -129,7 +129,7 @@ def test_the_tool_has_not_seen_the_answers(folder, sample):
 
     def chances(root):
         found = agree(read_collection(root))
-        return {(d.qid, d.nugget, normalised(d.text)): d.probability for d in found.disputes}
+        return {(d.qid, d.nugget, normalised(d.text)): d.tool.probability for d in found.disputes}
 
     lines = lines_of(folder)
     turned = [{**one, "verdict": one["verdict"] ^ (one["run"] == "aurora")} for one in lines]
@@ -180,7 +180,7 @@ def test_who_differs_from_whom_is_listed(folder):
     assert listed == expected
     alone = [one for one in found.disputes if not one.among_people]
     assert alone
-    assert all(one.tool == (one.probability >= 0.5) == (not one.yes) for one in alone)
+    assert all(one.tool.verdict == (one.tool.probability >= 0.5) == (not one.yes) for one in alone)
     assert [one.among_people for one in found.disputes] == sorted(one.among_people for one in found.disputes)[::-1]
 
 
@@ -195,7 +195,7 @@ def test_the_order_of_files_and_lines_and_the_number_of_workers_mean_nothing(fol
 
 def twelve_digits(result):
     """All numbers of a result but for the last bits, which depend on the order of a sum."""
-    numbers = json.dumps(asdict(result) | {"disputes": ()}, sort_keys=True)
+    numbers = json.dumps(to_builtins(result) | {"disputes": ()}, sort_keys=True)
     return json.loads(numbers, parse_float=lambda digits: round(float(digits), 12))
 
 
@@ -242,7 +242,7 @@ def test_a_fixed_threshold_says_yes_or_no_and_not_how_surely(folder):
     evidence = gather_evidence(collection, scorer.matcher, scorer.known, by="response")
     found = agree(collection)
     assert found.tool.known.differ == ((evidence.scores > 0.2) != evidence.yes).sum()
-    assert {one.probability for one in found.disputes} == {None}
+    assert {one.tool.probability for one in found.disputes} == {None}
 
 
 def test_without_judgements_there_is_nothing_to_agree_on(collect):

@@ -20,13 +20,12 @@ import orjson
 from rich.console import Console
 
 from nuggeteer.comparing.sightings import Passage
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about, copied
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.judging.cards import Filter, check_filter
 from nuggeteer.judging.state import AnswerCard, JudgingState
 from nuggeteer.reports.formatting import counted, importance
 from nuggeteer.reports.html import in_script, render
-from nuggeteer.reports.model import Count, Part, copied
 from nuggeteer.reports.passages import excerpt
 from nuggeteer.reports.terminal import plain
 from nuggeteer.text import verdict_form

@@ -18,7 +18,7 @@ from rich.console import Console
 from nuggeteer.collection.folder import Collection
 from nuggeteer.comparing.gate import Decision
 from nuggeteer.errors import InputError, NuggeteerError
-from nuggeteer.fields import about
+from nuggeteer.fields import Count, Part, about
 from nuggeteer.formats.jsonl import write_file
 from nuggeteer.history.briefing import Briefing, brief_builds
 from nuggeteer.history.ruling import nightly_measure
@@ -29,7 +29,7 @@ from nuggeteer.reports.change_words import SIGNS
 from nuggeteer.reports.formatting import counted
 from nuggeteer.reports.html import Place, render, write
 from nuggeteer.reports.html.trend import TrendSection, title_of
-from nuggeteer.reports.model import Count, Part, file_name
+from nuggeteer.reports.model import file_name
 from nuggeteer.reports.terminal import plain
 
 INDEX, STATE = "index.html", "site.json"

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal
+from typing import Annotated, Literal
 
+from msgspec import structs
+
+from nuggeteer.fields import Part, about
 from nuggeteer.trust.experiments.definition import Definition
 
 Cell = str | int | float | None  # None: undefined
@@ -22,24 +25,24 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-@dataclass(frozen=True)
-class Series:
-    """Points of one name; `low` and `high` are the ends of their intervals, if they have any."""
+class Series(Part):
+    """The points of one name."""
 
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
+    low: Annotated[tuple[float, ...], about("Where the points' intervals begin, if they have any.")] = ()
+    high: Annotated[tuple[float, ...], about("Where they end.")] = ()
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Part):
+    """What the figure shows."""
+
     kind: Literal["lines", "scatter", "bars"]
-    x: str
-    y: str
+    x: Annotated[str, about("The title of the axis.")]
+    y: Annotated[str, about("The title of the axis.")]
     series: tuple[Series, ...]
-    ticks: tuple[str, ...] = ()  # names of the places 0, 1, ... on the x axis, where these are no numbers
+    ticks: Annotated[tuple[str, ...], about("Names of the positions 0, 1, ... on the x axis.")] = ()
 
 
 @dataclass(frozen=True)
@@ -118,4 +121,4 @@ def _mean_plot(plots: Sequence[Plot | None]) -> Plot | None:
         points = [dict(zip(one.x, one.y, strict=True)) for one in same]
         shared = tuple(x for x in same[0].x if all(x in own for own in points))
         series.append(Series(same[0].name, shared, tuple(sum(own[x] for own in points) / len(points) for x in shared)))
-    return replace(given[0], series=tuple(series))
+    return structs.replace(given[0], series=tuple(series))
