@@ -103,11 +103,7 @@ def failure_of(check: object, *arguments: object, **named: object) -> str:
     return ""
 
 
-# Of the first forty, some with each kind of night, each share that is known, and most of the pairs of them.
-SEEDS = (2, 0, 1, 3, 4, 5, 6, 7, 11, 14, 15, 16, 22, 23, 25, 27)
-
-
-@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 40))])
 def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys):
     root = tmp_path / "qa"
     made = Made(root, random.Random(seed))
@@ -193,6 +189,6 @@ def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys
 
 def test_the_nights_are_of_all_kinds(tmp_path):
     """Otherwise the doors agree on little."""
-    found = [Made(tmp_path / str(seed), random.Random(seed)) for seed in SEEDS]
+    found = [Made(tmp_path / str(seed), random.Random(seed)) for seed in range(40)]
     assert {made.kind for made in found} == set(NIGHTS)
     assert {made.known for made in found} == set(KNOWN)
