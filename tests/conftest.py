@@ -88,31 +88,40 @@ def _state_of_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def _sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sample for the whole session. What takes long is remembered in its `.nuggeteer`: the fitted
-    model and the reliability of its guesses. A copy of this folder remembers them too."""
+def copy_of_sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Copies the sample into a new folder. What takes long is remembered in its `.nuggeteer`: the fitted model and the
+    reliability of its guesses. So a copy need not be fitted again."""
     folder = tmp_path_factory.mktemp("sample") / "sample"
     copy_sample(folder)
     trust(Scorer(read_collection(folder)))
-    return folder
+    return lambda copied: Path(shutil.copytree(folder, copied))
 
 
 @pytest.fixture(scope="session")
-def copy_of_sample(_sample_folder: Path) -> Callable[[Path], Path]:
-    """Copies the sample into a new folder, with what is remembered: a copy need not be fitted again."""
-    return lambda folder: Path(shutil.copytree(_sample_folder, folder))
+def _sample_folder(copy_of_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sample for the whole session. A test may change what is remembered in it, so what is printed
+    about that is tested on a copy of one's own."""
+    return copy_of_sample(tmp_path_factory.mktemp("shared") / "sample")
 
 
 @pytest.fixture(scope="session")
-def small_sample(copy_of_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight questions of the sample, for what takes long."""
+def copy_of_small_sample(
+    copy_of_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Path], Path]:
+    """The same of eight questions, for what takes long."""
     folder = copy_of_sample(tmp_path_factory.mktemp("small") / "sample")
     qids = {f"{kind}-0{number}" for kind in ("def", "rag") for number in range(1, 5)}
     for path in folder.rglob("*.jsonl"):
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         write_lines(path, [line for line in lines if line.get("qid") in (None, *qids)])
     trust(Scorer(read_collection(folder)))
-    return folder
+    return lambda copied: Path(shutil.copytree(folder, copied))
+
+
+@pytest.fixture(scope="session")
+def small_sample(copy_of_small_sample: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it for the whole session."""
+    return copy_of_small_sample(tmp_path_factory.mktemp("shared-small") / "sample")
 
 
 @pytest.fixture

