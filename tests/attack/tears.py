@@ -20,6 +20,8 @@ LEDGERS = {
     "judge": {"judgements/ann.jsonl": 2},
     "ask": {"judges/calls/fake.jsonl": 1, "judges/fake.jsonl": 3},
 }
+# Of a model: several threads write in any order, and a line may never be the one that is cut off.
+ONE_AT_A_TIME = "concurrency = 1\n"
 
 
 @dataclass
@@ -66,6 +68,8 @@ def _written(yard: Yard, name: str) -> dict[str, tuple[int, int]]:
 
 def _tear(yard: Yard, name: str, size: int, result: Torn) -> Iterator[str]:
     victim, root = VICTIMS[name], yard.collection()
+    with (root / "nuggeteer.toml").open("a", encoding="utf-8") as settings:
+        settings.write(ONE_AT_A_TIME)
     killed = traced(yard.folder / "strace.log", ["ftruncate"], "-e", "inject=ftruncate:signal=KILL:when=1")
     child = yard.run(victim, root, under=[*killed, "prlimit", f"--fsize={size}"])
     before = {path: (root / path).read_bytes() for path in LEDGERS[name] if (root / path).exists()}
