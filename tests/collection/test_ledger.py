@@ -206,6 +206,12 @@ def test_what_stands_does_not_depend_on_the_order_of_files_and_lines(acts, rng):
     assert set(found) == expected
 
 
+def test_a_retraction_undoes_what_is_older_and_nothing_of_the_same_time():
+    back = Entry("b", 1, Retraction("q", "1", "t", "ann", "2000-01-02"))
+    given = [Entry("a", day, Judgement("q", "1", "t", True, assessor="ann", at=f"2000-01-0{day}")) for day in (1, 2, 3)]
+    assert unretracted([*given, back]) == given[1:]
+
+
 @pytest.mark.parametrize("at", [None, "some time ago"])
 def test_a_verdict_without_a_time_is_from_before_every_retraction(at):
     back = Entry("b", 1, Retraction("q", "1", "t", "ann", "2000-01-01"))
