@@ -29,7 +29,7 @@ from nuggeteer.statistics.coefficients import contingency_tables, kappa
 from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.selection import Thresholds, compare
 
-FORMAT = "nuggeteer reliability 1"
+FORMAT = "nuggeteer reliability 2"
 NAME = "reliability"
 LARGEST = 10_000_000  # bytes of the cached report, which has some thousand
 NUGGETS = 250
