@@ -10,12 +10,12 @@ A reader answers truthfully what `judge` asks, for some minutes on the first nig
 238 words a minute, a decision 4 seconds. The prior is made without the collection (`prior.py`).
 
 Printed, for the change of F(3) since the night before, on these questions: root mean squared error, how often the
-judging interval holds the truth, its width, and how often the gate of 0.05 is right and wrong. With `--judge .85,.92`
-a language model has read everything, and is right so often where the truth is yes and no; `believed` is the error of
-whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score. `--forecasts` looks
-before each morning's reading: where the gate is undecided and minutes are named that are likely to decide it, is it
-decided after so many, and after half as many more? `--runs` is a regular expression: nights are made of the runs whose
-names it finds.
+judging interval holds the truth, its width, and how often `nightly` is right and wrong with a gate of 0.05. With
+`--judge .85,.92` a language model has read everything, and is right so often where the truth is yes and no; `believed`
+is the error of whoever believes it. `--sittings` plays one sitting on each run, and prints the same for the score.
+`--forecasts` looks before each morning's reading: where the gate is undecided and minutes are named that are likely to
+decide it, is it decided after so many, and after half as many more? `--runs` is a regular expression: nights are made
+of the runs whose names it finds.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ from msgspec import structs
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.memory import make_collection, make_run
-from nuggeteer.comparing.diff import change_of, diff_matched_runs
+from nuggeteer.comparing.diff import Diff, change_of, diff_matched_runs
+from nuggeteer.comparing.gate import Decision, rule
 from nuggeteer.judging.reading import Pace
 from nuggeteer.judging.suggest import ReadingOrder, Suggestion
 from nuggeteer.measures import parse
 from nuggeteer.records import Judgement, Run
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
+from nuggeteer.settings import SURE
 from nuggeteer.statistics.intervals import Interval
 from nuggeteer.text import verdict_form
 
@@ -218,6 +220,7 @@ class Row:
     kind: str
     truth: float
     interval: Interval
+    decision: Decision
     believed: float
     listed: list[
         tuple[float, bool]
@@ -282,9 +285,10 @@ def play(
             reader.sit(minutes[1], pair)
         scorer = reader.scorer()
         new, old = (scorer.read(run) for run, _ in pair)
-        change = change_of(scorer, old, new, F3).interval
+        found = diff_matched_runs(scorer, old, new)
         truth, believed = (values[i] - values[i - 1] for values in (chain.truth, chain.believed))
-        rows.append(Row(kind, truth, change, believed, *_listed(chain, i, scorer, old, new)))
+        decision = rule(found, GATE).decision
+        rows.append(Row(kind, truth, found.headline.interval, decision, believed, *_listed(chain, i, found)))
     return rows
 
 
@@ -320,15 +324,11 @@ def _order(scorer: Scorer, pair: Sequence[tuple[Run, Night]]) -> ReadingOrder:
 def _decided(reader: Reader, pair: Sequence[tuple[Run, Night]]) -> bool:
     scorer = reader.scorer()
     new, old = (scorer.read(run) for run, _ in pair)
-    interval = change_of(scorer, old, new, F3).interval
-    low, high = interval.judging or (interval.value or 0.0,) * 2
-    return not low < -GATE <= high
+    below = change_of(scorer, old, new, F3).chance_below(-GATE)
+    return below is not None and max(below, 1 - below) >= SURE
 
 
-def _listed(
-    chain: Chain, night: int, scorer: Scorer, old: MatchedRun, new: MatchedRun
-) -> tuple[list[tuple[float, bool]], int]:
-    found = diff_matched_runs(scorer, old, new)
+def _listed(chain: Chain, night: int, found: Diff) -> tuple[list[tuple[float, bool]], int]:
     real: dict[str, set[tuple[str, str]]] = {"gained": set(), "lost": set()}
     for qid in chain.world.qids:
         after, before = (chain.world.has[chain.nights[at][qid], qid] for at in (night, night - 1))
@@ -473,10 +473,9 @@ def _line(rows: Sequence[Row]) -> str:
     truth = np.array([row.truth for row in rows])
     other = [row for row in rows if row.kind[0] != "R"]
     same = [row for row in rows if row.kind[0] == "R"]
-    low, high = np.array([row.interval.judging for row in rows], dtype=float).T
-    decided = np.where(low >= -GATE, 1, np.where(high < -GATE, -1, 0))
-    should = np.where(truth < -GATE, -1, 1)
-    wrong = (decided != 0) & (decided != should)
+    should = np.where(truth < -GATE, "FAIL", "PASS")
+    decided = np.array([row.decision for row in rows])
+    wrong = (decided != "UNDECIDED") & (decided != should)
     believed = np.sqrt(((np.array([row.believed for row in rows]) - truth) ** 2).mean())
     others = summary(np.array([row.truth for row in other]), [row.interval for row in other]).split(" | ")[0]
     width = summary(np.array([row.truth for row in same]), [row.interval for row in same]).split(" | ")[2]

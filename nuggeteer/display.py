@@ -93,6 +93,14 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def chance(probability: float) -> str:
+    """The probability of a guess. It is never written as 0 % or 100 %, because a guess is not certain."""
+    if math.isnan(probability):
+        return "guess"
+    percent = round(100 * probability)
+    return "<1 %" if percent == 0 else ">99 %" if percent == 100 else f"{percent} %"
+
+
 def p_value(p: float | None) -> str:
     """A p-value to two digits. It is never written as 0, and never as 0.05 or 1 if it is below."""
     if p is None or math.isnan(p):

@@ -144,6 +144,7 @@ class ScoreSettings:
 
 
 About = Literal["these", "all"]  # the questions of the key, or all that could have been asked
+SURE = 0.95  # how probable it must be what a gate decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class NightlySettings:
     max_lost_vital: Annotated[
         Annotated[int, Meta(ge=0)] | Literal["any"], about("How many vital nuggets may be lost: `any`, or a number.")
     ] = "any"
-    sure: Annotated[float, Meta(ge=0.5, le=1), about("The probability from which a loss counts as sure.")] = 0.95
+    sure: Annotated[float, Meta(ge=0.5, le=1), about("The probability from which a loss counts as sure.")] = SURE
     about: Annotated[
         About, about("The questions that the gates are about: those of the key, or all that could have been asked.")
     ] = "these"

@@ -18,7 +18,7 @@ from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.memory import make_run
 from nuggeteer.collection.names import find_collection
 from nuggeteer.comparing.diff import Diff, diff, diff_matched_runs
-from nuggeteer.comparing.gate import SURE, rule
+from nuggeteer.comparing.gate import rule
 from nuggeteer.display import Shown, counted
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.measures import applicable, headline
@@ -29,7 +29,7 @@ from nuggeteer.reports.formatting import between, number, percent
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
-from nuggeteer.settings import About
+from nuggeteer.settings import SURE, About
 from nuggeteer.text import escaped, without_commands
 
 

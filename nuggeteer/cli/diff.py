@@ -58,12 +58,13 @@ def run(args: argparse.Namespace) -> int:
     import sys
 
     from nuggeteer.comparing.diff import diff
-    from nuggeteer.comparing.gate import SURE, rule
+    from nuggeteer.comparing.gate import rule
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.causes import find_causes
     from nuggeteer.measures import DEFAULT
     from nuggeteer.reports import changes
     from nuggeteer.reports.change_words import in_lines
+    from nuggeteer.settings import SURE
     from nuggeteer.text import escaped
 
     if args.sure is not None and args.max_lost_vital is None:

@@ -12,7 +12,8 @@ from nuggeteer.comparing.sightings import Sighting
 from nuggeteer.display import Shown
 from nuggeteer.measures import Measure
 from nuggeteer.records import Ints, Nugget, Question, Vector
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.settings import About
+from nuggeteer.statistics.intervals import DIFFERENCES, ROUNDING, Interval, Scale, tail_beyond
 
 # Less probable changes are not listed as gained or lost: whoever reads a line of the list is right more often than not.
 PROBABLE = 0.5
@@ -90,6 +91,27 @@ class Delta(Shown):
     p_bootstrap: float | None
     old_by_question: Vector
     new_by_question: Vector
+    drawn: Vector | None = None  # the change in each draw
+    scale: Scale = DIFFERENCES
+
+    def ends(self, about: About) -> tuple[float, float] | None:
+        """The ends of the interval, about these questions or about all like them."""
+        if about == "these":
+            return self.interval.judging
+        low, high = self.interval.low, self.interval.high
+        return None if low is None or high is None else (low, high)
+
+    def chance_below(self, limit: float, about: About = "these") -> float | None:
+        """How probable it is that the change is below a limit. None without an interval."""
+        ends, value, limit = self.ends(about), self.interval.value, limit - ROUNDING
+        if ends is None or value is None:
+            return None
+        if about == "these" and self.drawn is not None:
+            return float((self.drawn < limit).mean())
+        if ends[1] - ends[0] < ROUNDING:
+            return float(value < limit)
+        tail = tail_beyond(self.interval, limit, int((~np.isnan(self.by_question)).sum()), self.scale)
+        return None if tail is None else tail if value >= limit else 1 - tail
 
     @cached_property
     def by_question(self) -> Vector:

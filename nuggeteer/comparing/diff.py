@@ -26,7 +26,7 @@ from nuggeteer.records import AnswerKey, Bools, Ints, Run, Vector, number_or_non
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome, by_group
 from nuggeteer.scoring.scorer import Scorer
-from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, p_of_no_difference
+from nuggeteer.statistics.intervals import Interval, Scale, mean_interval, means_by_draw, p_of_no_difference
 from nuggeteer.statistics.significance import bootstrap_p, randomisation
 
 LONGER_ANSWER = 1.5  # times as long
@@ -326,6 +326,8 @@ def _delta(scorer: Scorer, measure: Measure, old: DecidedRun, new: DecidedRun, p
         number_or_none(bootstrap_p(difference, scorer.seed)) if p is not None else None,
         expected[0],
         expected[1],
+        None if drawn is None or not defined.any() else means_by_draw(drawn, defined),
+        scale,
     )
 
 

@@ -5,6 +5,8 @@ A gate asks about *these questions*: a suite is fixed, so only verdicts that nob
 read the answer is exact. What the change means for questions like these stands in a second line. With
 `about = "all"` the gate asks about such questions.
 
+A gate decides what is probable enough (`SURE`), and says how probable that is.
+
 Nothing is decided by guesses of a model that nobody has taught; and a strange night (`strange`) must be looked at
 before it passes.
 """
@@ -13,18 +15,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
+from math import ceil, floor
 from typing import Annotated, Literal
 
 import numpy as np
 
 from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
+from nuggeteer.display import chance
 from nuggeteer.fields import about
-from nuggeteer.settings import About
+from nuggeteer.settings import SURE, About
 from nuggeteer.statistics.intervals import MIN_QUESTIONS, ROUNDING, Interval
 from nuggeteer.text import verdict_form
 
-SURE = 0.95  # how probable a loss must be to fail a gate, unless somebody says otherwise
 Decision = Literal["PASS", "FAIL", "UNDECIDED"]
 Basis = Literal["read", "guessed", "nobody"]
 BasisOrNone = Annotated[
@@ -38,11 +41,13 @@ NOBODY = "Nobody has read any answer yet, so this cannot be decided."
 
 @dataclass(frozen=True)
 class Gate:
-    """A rule applied. `lost` are the nuggets that it counted, and `beyond` is what it means for other questions."""
+    """A rule applied. `probability` is that of a score below its limit, None for other rules and where nobody knows.
+    `lost` are the nuggets that it counted, and `beyond` is what it means for other questions."""
 
     rule: str
     decision: Decision
     why: str
+    probability: float | None = None
     lost: tuple[NuggetChange, ...] = ()
     beyond: str = ""
 
@@ -157,19 +162,22 @@ def _not_worse(diff: Diff, by: float, about: About) -> Gate:
         return Gate(
             rule_, "PASS" if change >= -by else "FAIL", f"{title} changed by {signed(change)} in every question"
         )
-    ends = interval.judging if about == "these" else _whole(interval)
-    if ends is None:
+    ends, below = delta.ends(about), delta.chance_below(-by, about)
+    if ends is None or below is None:
         return Gate(rule_, "UNDECIDED", _no_interval(title, about, interval))
-    low, high = ends
-    decision: Decision = "PASS" if low >= -by else "FAIL" if high < -by else "UNDECIDED"
+    decision: Decision = "FAIL" if below >= SURE else "PASS" if 1 - below >= SURE else "UNDECIDED"
     verb = {"PASS": "is not", "FAIL": "is", "UNDECIDED": "may be"}[decision]
-    why = f"{title} {verb} {worse} {where}: the change is {_between(low, high, -by)}"
-    return Gate(rule_, decision, why, (), _beyond(delta, by, about))
+    how = f"{chance(max(below, 1 - below))} sure"
+    if decision == "UNDECIDED":  # rounded so that it does not look decided
+        how = f"{floor(100 * below) if below > 0.5 else ceil(100 * below)} % probable"
+    exact = ends[1] - ends[0] < ROUNDING and below in (0.0, 1.0)
+    why = f"{title} {verb} {worse} {where}{'' if exact else f' ({how})'}: the change is {_between(*ends, -by)}"
+    return Gate(rule_, decision, why, below, beyond=_beyond(delta, by, about))
 
 
 def _beyond(delta: Delta, by: float, about: About) -> str:
     """What the change means for other questions, if the gate is about these."""
-    ends = _whole(delta.interval)
+    ends = delta.ends("all")
     if about == "all" or ends is None:
         return ""
     return f"For questions like these, the change is {_between(*ends, -by)}"
@@ -192,7 +200,7 @@ def _kept(diff: Diff, most: int, sure: float) -> Gate:
         why += f" and {len(lost) - 3} more)" if len(lost) > 3 else ")"
     decision: Decision = "FAIL" if len(lost) > most else "PASS" if possible <= most else "UNDECIDED"
     counts = "" if sure == SURE else f", of those at least {100 * sure:g} % sure"
-    return Gate(f"at most {_losses(diff, most)}{counts}", decision, why, lost)
+    return Gate(f"at most {_losses(diff, most)}{counts}", decision, why, lost=lost)
 
 
 def possibly_lost(diff: Diff, sure: float) -> list[int]:
@@ -211,10 +219,6 @@ def _changed_alike(delta: Delta) -> bool:
     changes = delta.by_question[~np.isnan(delta.by_question)]
     alike = len(changes) >= MIN_QUESTIONS and float(np.ptp(changes)) < ROUNDING
     return alike and delta.interval.low is None
-
-
-def _whole(interval: Interval) -> tuple[float, float] | None:
-    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
 
 
 def _no_interval(title: str, about: About, interval: Interval) -> str:

@@ -24,7 +24,7 @@ from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends, trends_today
-from nuggeteer.judging.forecast import REACH, Forecast
+from nuggeteer.judging.forecast import REACH, SURE_REACH, Forecast
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
@@ -195,7 +195,7 @@ def needed_for(ahead: Forecast, interval: Interval, limit: float, about: About, 
     minutes = ahead.minutes_to_decide(limit, np.sqrt(sampling))
     if minutes is not None:
         return Needed(minutes, ahead.verdicts_after(minutes))
-    gap = abs(interval.value - limit) / REACH
+    gap = abs(interval.value - limit) / SURE_REACH
     wanted = ceil(questions * float(sampling[-1]) / gap**2) if gap > 0 else questions * MOST_QUESTIONS + 1
     return Needed(None, None, wanted if questions < wanted <= MOST_QUESTIONS * questions else None)
 

@@ -13,11 +13,13 @@ import numpy as np
 import scipy
 
 from nuggeteer.records import Ints, Vector
+from nuggeteer.settings import SURE
 from nuggeteer.statistics.intervals import CONFIDENCE
 
 REACH = 1.959964  # standard deviations to each side of a 95 % interval
 LIKELY = 0.75  # that a gate is decided: then the minutes are named
-assert CONFIDENCE == 0.95
+SURE_REACH = 1.644854  # standard deviations to the side on which a gate is decided
+assert (CONFIDENCE, SURE) == (0.95, 0.95)
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,14 @@ class Forecast:
         return float(self.seconds[narrow[0]]) / 60 if len(narrow) else None
 
     def minutes_to_decide(self, limit: float, beside: Vector | float = 0.0) -> float | None:
-        """The minutes after which it is likely that the interval lies on one side of a limit; None if that is not to be
-        had by reading. What the change may turn out to be is counted in. `beside` is the standard deviation of what
-        reading does not make surer."""
+        """The minutes after which a gate at this limit is likely to be decided; None if that is not to be had by
+        reading. What the change may turn out to be is counted in. `beside` is the standard deviation of what reading
+        does not make surer."""
         judging = self.widths / (2 * REACH)
         moved = np.sqrt(np.maximum(judging[0] ** 2 - judging**2, 1e-18))
         deviation = np.hypot(judging, beside)
-        above = scipy.special.ndtr((self.value - limit - REACH * deviation) / moved)
-        below = scipy.special.ndtr((limit - self.value - REACH * deviation) / moved)
+        above = scipy.special.ndtr((self.value - limit - SURE_REACH * deviation) / moved)
+        below = scipy.special.ndtr((limit - self.value - SURE_REACH * deviation) / moved)
         likely = np.flatnonzero(above + below >= LIKELY)
         return float(self.seconds[likely[0]]) / 60 if len(likely) else None
 

@@ -142,6 +142,9 @@ class GateResult(Part):
     decision: Decision
     passed: Annotated[bool, about("false if it failed; an undecided gate did not.")]
     why: Annotated[str, about("The numbers that decided.")]
+    probability: Annotated[
+        Number, about("How probable it is that the score fell below its limit; null for other rules, or if unknown.")
+    ]
     beyond: Annotated[
         str | None,
         about("What it means for other questions; null if the gate is about them, or if nothing can be said."),

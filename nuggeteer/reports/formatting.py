@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nuggeteer.display import chance as chance
 from nuggeteer.display import counted as counted
 from nuggeteer.display import p_value as p_value
 from nuggeteer.measures import Measure
@@ -112,14 +113,6 @@ def expected_count(outcome: Outcome, which: Ints) -> str:
     if outcome.known[which].all() or np.isnan(outcome.probability[which]).any():
         return str(int(outcome.found[which].sum()))
     return f"{float(outcome.probability[which].sum()):.1f}"
-
-
-def chance(probability: float) -> str:
-    """The probability of a guess. It is never written as 0 % or 100 %, because a guess is not certain."""
-    if math.isnan(probability):
-        return "guess"
-    percent = round(100 * probability)
-    return "<1 %" if percent == 0 else ">99 %" if percent == 100 else f"{percent} %"
 
 
 def percent(part: float, whole: float = 1.0) -> str:

@@ -157,8 +157,7 @@ def mean_interval(
     decided = value if hard is None else float(hard[defined].mean())
     judging = (value, value) if certain else None
     if drawn is not None:
-        by_draw = (drawn if defined.all() else drawn[:, defined]).mean(axis=1)  # a copy may take gigabytes
-        low, high = np.quantile(by_draw, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        low, high = np.quantile(means_by_draw(drawn, defined), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         judging = (float(low), float(high))
     if own.min() < scale.low or own.max() > scale.high:
         scale = UNBOUNDED  # a measure of one's own
@@ -171,6 +170,11 @@ def mean_interval(
         return Interval(value, decided, None, None, judging)
     whole = sampling if drawn is None or judging is None else _joined(value, judging, sampling, scale)
     return Interval(value, decided, *whole, judging, sampling)
+
+
+def means_by_draw(drawn: Vector, defined: Vector) -> Vector:
+    """The mean over these questions, draw by draw."""
+    return np.asarray((drawn if defined.all() else drawn[:, defined]).mean(axis=1))  # a copy may take gigabytes
 
 
 def student_interval(value: float, error: float, questions: int, scale: Scale) -> tuple[float, float] | None:
@@ -226,17 +230,24 @@ def _joined(
 
 def p_of_no_difference(interval: Interval, questions: int, scale: Scale = DIFFERENCES) -> float | None:
     """The two-sided p of a value of 0: below 5 % exactly where the interval does not contain 0. None without an
-    interval.
+    interval."""
+    tail = tail_beyond(interval, 0.0, questions, scale)
+    return None if tail is None else 2 * tail
 
-    The reach of the interval towards 0 is that of Student's t. Its degrees of freedom are those of the questions, and
-    more if guesses make most of the width (Satterthwaite 1946)."""
+
+def tail_beyond(interval: Interval, limit: float, questions: int, scale: Scale = DIFFERENCES) -> float | None:
+    """How probable it is that the truth lies beyond a limit, on the side where the value does not lie: at most ½. None
+    without an interval.
+
+    The reach of the interval towards the limit is that of Student's t. Its degrees of freedom are those of the
+    questions, and more if guesses make most of the width (Satterthwaite 1946)."""
     from scipy.special import stdtr, stdtrit
 
     if interval.value is None or interval.low is None or interval.high is None or interval.sampling is None:
         return None
     if not (scale.low < interval.low and interval.high < scale.high):
         scale = UNBOUNDED
-    place, side = scale.on_line(interval.value) - scale.on_line(0.0), int(interval.value < 0)
+    place, side = scale.on_line(interval.value) - scale.on_line(limit), int(interval.value < limit)
     whole, sampling = (
         abs(scale.on_line(ends[side]) - scale.on_line(interval.value))
         for ends in ((interval.low, interval.high), interval.sampling)
@@ -244,4 +255,4 @@ def p_of_no_difference(interval: Interval, questions: int, scale: Scale = DIFFER
     if whole < ROUNDING:  # a bootstrap of very few values may not reach beyond the value
         return None
     freedom = min((questions - 1) * (whole / max(sampling, ROUNDING)) ** 4, 1e6)
-    return float(2 * stdtr(freedom, -abs(place) / whole * stdtrit(freedom, (1 + CONFIDENCE) / 2)))
+    return float(stdtr(freedom, -abs(place) / whole * stdtrit(freedom, (1 + CONFIDENCE) / 2)))

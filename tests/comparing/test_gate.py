@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff
 from nuggeteer.comparing.gate import Gate, Ruling, basis_of, possibly_lost, rule, signed
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.intervals import DIFFERENCES, Interval, mean_interval
 
 ORDER = "FAIL", "UNDECIDED", "PASS"
 
@@ -27,11 +28,20 @@ def result(folder):
     return diff(read_collection(folder), "build-101", "build-102", ["f3"])
 
 
-def with_interval(result, judging, whole=(-1.0, 1.0)):
-    """The same change, between these ends."""
-    delta = result.headline
+def with_draws(result, drawn, whole=(-1.0, 1.0)):
+    """The same change, if it is this in each draw; None for a model that draws nothing."""
+    drawn = None if drawn is None else np.asarray(drawn, dtype=float)
+    value = 0.0 if drawn is None else float(drawn.mean())
+    judging = None if drawn is None else tuple(np.quantile(drawn, [0.025, 0.975]).tolist())
     low, high = whole if whole else (None, None)
-    return replace(result, deltas={"f3": replace(delta, interval=Interval(0.0, 0.0, low, high, judging))})
+    interval = Interval(value, value, low, high, judging, whole)
+    return replace(result, deltas={"f3": replace(result.headline, interval=interval, drawn=drawn)})
+
+
+def share_below(share, limit=-0.05, draws=1000):
+    """So large a share of the draws is just below a limit, and the rest is at it."""
+    below = round(share * draws)
+    return [limit - 0.001] * below + [limit] * (draws - below)
 
 
 def with_losses(result, *probabilities):
@@ -54,45 +64,59 @@ def loss_gate(result, most, sure=0.95):
 
 
 @pytest.mark.parametrize(
-    ("ends", "decision", "words"),
+    ("below", "decision", "words"),
     [
-        ((-0.05, 0.2), "PASS", "is not worse by more than 0.05"),
-        ((0.0, 0.0), "PASS", "is not worse"),
-        ((-0.0501, 0.2), "UNDECIDED", "may be worse by more than 0.05"),
-        ((-0.2, -0.05), "UNDECIDED", "may be"),
-        ((-0.2, -0.0501), "FAIL", "is worse by more than 0.05"),
-        ((-0.05, -0.05), "PASS", "is not worse by more than 0.05"),
-        (None, "UNDECIDED", "cannot say how sure it is"),
+        (0.0, "PASS", "is not worse by more than 0.05 on these questions: the change is −0.050"),
+        (0.004, "PASS", "is not worse by more than 0.05 on these questions (>99 % sure): the change is "),
+        (0.05, "PASS", "(95 % sure)"),
+        (
+            0.051,
+            "UNDECIDED",
+            "may be worse by more than 0.05 on these questions (6 % probable): the change is ",
+        ),
+        (0.949, "UNDECIDED", "(94 % probable)"),
+        (0.95, "FAIL", "is worse by more than 0.05 on these questions (95 % sure): the change is between "),
+        (1.0, "FAIL", "is worse by more than 0.05 on these questions: the change is −0.051"),
     ],
 )
-def test_the_score_gate_decides_when_what_nobody_judged_cannot_change_it(result, ends, decision, words):
-    """The limit itself is allowed. The ends of the whole interval, which is about other questions, say nothing here."""
-    gate = score_gate(with_interval(result, ends), 0.05)
-    assert gate.decision == decision
+def test_the_score_gate_decides_what_is_probable_enough(result, below, decision, words):
+    """The limit itself is allowed. The whole interval, which is about other questions, says nothing here."""
+    gate = score_gate(with_draws(result, share_below(below)), 0.05)
+    assert (gate.decision, gate.probability) == (decision, below)
     assert words in gate.why
-    if ends:
-        assert "on these questions" in gate.why
 
 
-@pytest.mark.parametrize(
-    ("ends", "decision"),
-    [((-0.05, 0.2), "PASS"), ((-0.0501, 0.2), "UNDECIDED"), ((-0.2, -0.05), "UNDECIDED"), ((-0.2, -0.0501), "FAIL")],
-)
-def test_about_all_questions_the_whole_interval_decides(result, ends, decision):
-    gate = score_gate(with_interval(result, (-1.0, 1.0), ends), 0.05, "all")
-    assert gate.decision == decision
+def test_a_model_that_draws_nothing_decides_nothing(result):
+    gate = score_gate(with_draws(result, None), 0.05)
+    assert (gate.decision, gate.probability) == ("UNDECIDED", None)
+    assert "cannot say how sure it is" in gate.why
+
+
+@pytest.mark.parametrize("by", [0.0, 0.02, 0.05, 0.08])
+@pytest.mark.parametrize("mean", [-0.12, -0.05, -0.02, 0.03])
+def test_about_all_questions_a_one_sided_test_decides(result, by, mean):
+    """Where all is known: that of Student, which has little to do with the bounds of a score so far from them."""
+    changes = np.random.default_rng(1).normal(mean, 0.1, 40)
+    interval = mean_interval(changes, certain=True, scale=DIFFERENCES)
+    delta = replace(
+        result.headline, interval=interval, drawn=None, old_by_question=0 * changes, new_by_question=changes
+    )
+    gate = score_gate(replace(result, deltas={"f3": delta}), by, "all")
+    worse = float(ttest_1samp(changes, -by, alternative="greater").pvalue)
+    assert gate.probability == pytest.approx(worse, abs=0.005)
+    assert gate.decision == ("FAIL" if worse >= 0.95 else "PASS" if worse <= 0.05 else "UNDECIDED")
     assert "for questions like these" in gate.why
     assert gate.beyond == ""
 
 
 def test_what_it_means_for_other_questions_stands_in_a_second_line(result):
-    gate = score_gate(with_interval(result, (0.01, 0.02), (-0.3, 0.3)), 0.05)
+    gate = score_gate(with_draws(result, (0.01, 0.02), (-0.3, 0.3)), 0.05)
     assert gate.beyond == "For questions like these, the change is between −0.300 and +0.300"
-    assert score_gate(with_interval(result, (0.01, 0.02), None), 0.05).beyond == ""
+    assert score_gate(with_draws(result, (0.01, 0.02), None), 0.05).beyond == ""
 
 
 def test_few_questions_say_nothing_of_others_and_all_of_themselves(result):
-    few = with_interval(result, (0.01, 0.02), None)
+    few = with_draws(result, (0.01, 0.02), None)
     assert score_gate(few, 0.05).decision == "PASS"
     gate = score_gate(few, 0.05, "all")
     assert (gate.decision, "takes 5 questions" in gate.why) == ("UNDECIDED", True)
@@ -195,7 +219,7 @@ def test_a_failure_is_one_however_strange_the_night_is_and_says_so(basis):
 
 def test_where_nobody_judged_anything_no_gate_fails(result):
     """Nor does one in the report for a build server, which counts each by itself."""
-    bad = replace(with_interval(with_losses(result, 1.0, 1.0), (-0.5, -0.4)), anyone_judged=False)
+    bad = replace(with_draws(with_losses(result, 1.0, 1.0), (-0.5, -0.4)), anyone_judged=False)
     ruling = rule(bad, 0.05, 0)
     assert [gate.decision for gate in ruling.gates] == ["UNDECIDED", "UNDECIDED"]
     assert "nuggeteer judge build-102 --against build-101" in ruling.reason
@@ -238,18 +262,19 @@ def test_a_gate_that_nobody_asks_for_is_left_out(result):
     assert len(rule(result, by=0.0).gates) == len(rule(result, most=0).gates) == 1
 
 
-ends = st.tuples(st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)).map(lambda two: (min(two), max(two)))
-
-
-@given(ends=ends, limits=st.tuples(st.floats(0, 0.6), st.floats(0, 0.6)))
-def test_who_allows_more_never_gets_a_worse_decision(result, ends, limits):
-    """And the decision is what one reads off the ends: all of the interval allowed, some of it, or none."""
-    changed = with_interval(result, ends)
-    strict, lax = (score_gate(changed, by).decision for by in (min(limits), max(limits)))
+@given(
+    drawn=st.lists(st.integers(-500, 500), min_size=2, max_size=60),
+    limits=st.tuples(st.integers(0, 600), st.integers(0, 600)),
+)
+def test_who_allows_more_never_gets_a_worse_decision(result, drawn, limits):
+    """And the decision is what one counts in the draws, here in thousandths: nearly all are allowed, some, or hardly
+    any."""
+    changed = with_draws(result, [one / 1000 for one in drawn])
+    strict, lax = (score_gate(changed, by / 1000).decision for by in (min(limits), max(limits)))
     assert ORDER.index(strict) <= ORDER.index(lax)
-    allowed = [end + min(limits) >= 0 for end in ends]
-    if all(abs(end + min(limits)) > 1e-12 for end in ends):
-        assert strict == ("PASS" if all(allowed) else "UNDECIDED" if any(allowed) else "FAIL")
+    below = sum(one < -min(limits) for one in drawn)
+    allowed = len(drawn) - below
+    assert strict == ("FAIL" if allowed * 20 <= len(drawn) else "PASS" if below * 20 <= len(drawn) else "UNDECIDED")
 
 
 @given(
@@ -274,11 +299,14 @@ def test_numbers_are_printed_so_that_the_reason_can_be_seen(result):
     assert signed(-0.0204, -0.01) == "−0.020"
     assert signed(0.0) == signed(-0.0002) == "0"
     assert signed(-0.0002, 0.0) == "−0.0002"
-    tiny = score_gate(with_interval(result, (-0.0002, -0.0002)), 0.05)
+    tiny = score_gate(with_draws(result, (-0.0002, -0.0002)), 0.05)
     assert tiny.why.endswith("the change is less than 0.0005")
-    why = score_gate(with_interval(result, (-0.1, -0.0104)), 0.01).why
-    assert why == "F(3) is worse by more than 0.01 on these questions: the change is between −0.100 and −0.0104"
-    assert score_gate(with_interval(result, (-0.1, -0.1)), 0.0).why.endswith(
+    why = score_gate(with_draws(result, [-0.1] * 50 + [-0.0104] * 50), 0.01).why
+    assert (
+        why
+        == "F(3) is worse by more than 0.01 on these questions (>99 % sure): the change is between −0.100 and −0.0104"
+    )
+    assert score_gate(with_draws(result, (-0.1, -0.1)), 0.0).why.endswith(
         "worse on these questions: the change is −0.100"
     )
 

@@ -36,7 +36,7 @@ CASES: dict[str, tuple[list[str], list[list[str]], int]] = {
     "diff-junit": ([*GATED, "--junit", "junit.xml"], [], 1),
     "nightly-first": (["nightly", "build-103"], [], 0),
     "nightly-pass": (["nightly", "build-102", "--label", "4f2c1ab"], NIGHTS[:1], 0),
-    "nightly-undecided": (["nightly", "build-103", "--against", "build-101"], [], 0),
+    "nightly-undecided": (["nightly", "build-102", "--against", "build-103"], [], 0),
     "nightly-again": (["nightly", "build-102"], NIGHTS, 0),
     "nightly-fail": (["nightly", "basalt", "--against", "aurora"], [], 1),
     "nightly-markdown": (["nightly", "build-103", "--markdown", "-"], NIGHTS, 0),

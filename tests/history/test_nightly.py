@@ -15,7 +15,7 @@ from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.nightly import MOST_QUESTIONS, Needed, needed_for, nightly, verdicts_on_losses
 from nuggeteer.history.store import History
-from nuggeteer.judging.forecast import LIKELY, REACH, Forecast
+from nuggeteer.judging.forecast import LIKELY, REACH, SURE_REACH, Forecast
 from nuggeteer.scoring.scorer import score
 from nuggeteer.statistics.intervals import Interval
 from tests.conftest import write_lines
@@ -215,7 +215,7 @@ def share_decided(value, step, sampling, grown):
     rng = np.random.default_rng(0)
     judging = WIDTHS / (2 * REACH)
     middle = value + rng.standard_normal(100_000) * np.sqrt(judging[0] ** 2 - judging[step] ** 2)
-    reach = REACH * np.sqrt(judging[step] ** 2 + sampling**2 + grown[step])
+    reach = SURE_REACH * np.sqrt(judging[step] ** 2 + sampling**2 + grown[step])
     return float(((middle - reach > LIMIT) | (middle + reach < LIMIT)).mean())
 
 
@@ -239,7 +239,9 @@ def test_reading_is_needed_until_the_limit_is_likely_to_lie_outside(value, sampl
     assert (needed.minutes, needed.verdicts) == (None, None)
     # The mean of n questions varies by 1/√n.
     variance = beside**2 + extra[-1]
-    enough = (n for n in range(1, 20 * MOST_QUESTIONS + 1) if REACH * (variance * 20 / n) ** 0.5 <= abs(value - LIMIT))
+    enough = (
+        n for n in range(1, 20 * MOST_QUESTIONS + 1) if SURE_REACH * (variance * 20 / n) ** 0.5 <= abs(value - LIMIT)
+    )
     wanted = None if about == "these" else next(enough, None)
     assert needed.questions == (None if wanted is None or wanted <= 20 else wanted)  # so many there are already
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nuggeteer.judging.forecast import REACH, Forecast, forecast_of
+from nuggeteer.judging.forecast import REACH, SURE_REACH, Forecast, forecast_of
 
 
 def test_what_answers_share_is_learned_with_the_first():
@@ -43,7 +43,7 @@ def test_a_gate_is_likely_to_be_decided_when_that_happens_in_three_of_four_futur
     for width in widths:
         now, then = widths[0] / (2 * REACH), width / (2 * REACH)
         mean = value + np.sqrt(now**2 - then**2) * rng.normal(size=200_000)
-        decided.append((abs(mean - 0.0) > REACH * np.hypot(then, beside)).mean())
+        decided.append((abs(mean - 0.0) > SURE_REACH * np.hypot(then, beside)).mean())
     likely = [minute for minute, share in enumerate(decided) if share >= 0.75]
     assert ahead.minutes_to_decide(0.0, beside) == (likely[0] if likely else None)
 

@@ -243,7 +243,8 @@ def test_a_narrow_page_is_short_and_its_table_is_still_one(browser, demo_page, d
         page.evaluate("end => document.querySelector('.from-the-end').scrollTo(end, 0)", end)
         assert axis.bounding_box()["x"] == scroller.bounding_box()["x"], "the numbers at the left are in sight"
         numbers = page.locator("#trend svg text", has_text="0.5").all()
-        assert len({round(one.bounding_box()["y"]) for one in numbers}) == 1, "each at its height"
+        heights = [one.bounding_box()["y"] for one in numbers]
+        assert max(heights) - min(heights) < 1, "each at its height"
     row.locator("button.cell").first.click()
     panel = page.locator("#evidence").bounding_box()
     assert (panel["x"], panel["width"]) == (0, 400)
