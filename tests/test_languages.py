@@ -188,6 +188,7 @@ def test_the_language_is_said_in_signature_notes_and_at_night(german, capsys):
         assert "The language is German (de)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_everything_works_in_another_language(german, tmp_path):
     """Marks, explanations, what verdicts carry over, and workers."""
     scorer = Scorer(german)
@@ -227,6 +228,7 @@ def test_measures_of_texts_are_of_the_language_or_refused(german):
         score(german, "b", ["rouge1"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matcher", ["ngram", "pourpre", "qaviar", "learned"])
 def test_every_matcher_of_words_says_the_language_in_its_signature(german, matcher):
     for more in ("", 'informative = "responses"\n' if matcher == "ngram" else ""):

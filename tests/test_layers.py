@@ -69,6 +69,7 @@ def room(module: str) -> str:
     return module.split(".")[0]
 
 
+@pytest.mark.slow
 def test_no_module_imports_a_later_stage():
     assert {room(module) for module in MODULES} == set(LEVEL), "each room has a layer"
     late = {

@@ -120,6 +120,7 @@ def write_json(target, arguments):
     return code, json.loads(target.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_each_is_a_schema_of_the_draft_it_names():
     for schema in SCHEMAS.values():
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -202,6 +203,7 @@ def lines(draw, name):
     return line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 @given(data=st.data())
 def test_the_reader_takes_a_line_just_where_the_schema_does(name, data):
@@ -249,6 +251,7 @@ def test_the_settings_of_a_judge_are_read_just_where_the_schema_is_met(tmp_path_
     assert read == validator("settings").is_valid(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(["match", "threshold", "nightly", "other"]),
@@ -347,6 +350,7 @@ def test_every_command_with_json_is_asked_for_each_of_its_results():
     assert {name for name, _, _ in CASES} == SCHEMAS.keys() - LAYOUTS.keys() - {"settings"}
 
 
+@pytest.mark.slow
 def test_the_schema_of_a_model_knows_sampled_draws(sample):
     """Without drawing them, which takes minutes."""
     shown = parameters_of(sample, "global", nugget="def-01/3")

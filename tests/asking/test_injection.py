@@ -160,6 +160,7 @@ ECHOES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=5).map("".join),

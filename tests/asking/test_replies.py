@@ -55,6 +55,7 @@ def test_anything_is_labels_or_a_wrong_shape(content):
         assert set(labels(content, 1)) <= set(LABELS)
 
 
+@pytest.mark.slow
 @given(LISTS)
 def test_the_schema_allows_just_what_is_read(wanted):
     jsonschema = pytest.importorskip("jsonschema")

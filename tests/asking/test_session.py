@@ -179,6 +179,7 @@ def test_a_request_that_failed_is_sent_again(ask_folder, fault):
     assert (asked.failed, len(verdicts(root))) == ([], 10)
 
 
+@pytest.mark.slow
 def test_a_slow_reply_is_given_up_and_asked_for_again(ask_folder):
     """The first reply is held back until it is asked for again. On a busy machine others may be late, too."""
     again = threading.Event()
@@ -190,6 +191,7 @@ def test_a_slow_reply_is_given_up_and_asked_for_again(ask_folder):
     assert asked.spent > 3 * 100  # the request that timed out may have been charged, so its limit is counted
 
 
+@pytest.mark.slow
 def test_all_wait_as_long_as_the_server_asks(ask_folder):
     with FakeServer([Fault(429, {"Retry-After": "1"})]) as server:
         root = ask_folder(server, questions=4, concurrency=1)
@@ -198,6 +200,7 @@ def test_all_wait_as_long_as_the_server_asks(ask_folder):
     assert times[1] - times[0] >= 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_ends_the_session_and_is_asked_again_by_the_next(ask_folder):
     with FakeServer(always=lambda request: Fault(500)) as server:
         root = ask_folder(server, questions=20, concurrency=2)
@@ -320,6 +323,7 @@ def test_answers_that_say_the_same_are_asked_about_once(ask_folder):
         assert len(list(every_call(collection.key, [collection.run("night"), collection.run("again")]))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize("most", [1, 7, 20])
 def test_max_calls_hold_to_the_request(ask_folder, concurrency, most):
@@ -444,6 +448,7 @@ def test_verdicts_of_which_only_the_call_was_written_are_taken_from_it(ask_folde
         assert {**again[line["qid"], line["nugget"]], "at": ""} == {**line, "at": ""}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slowest", range(3))
 def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, slowest):
     """All replies are held back until the interrupt is sent, and one of them longer."""
@@ -460,6 +465,7 @@ def test_an_interrupt_waits_for_what_is_paid_for(ask_folder, slowest):
     assert len(server.requests) == 60
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_proposing_waits_for_what_is_paid_for_too(ask_folder):
     sent = threading.Event()
     faults = [Fault(content=NOTHING_NEW, until=sent.wait)] * 3

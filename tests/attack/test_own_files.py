@@ -192,6 +192,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITTEN)
 def test_nothing_is_written_to_a_file_with_a_second_name(root, tmp_path, monkeypatch, capsys, name):
     """A hard link, as an archive can hold one: what is written to one name stands in the file of the other."""

@@ -193,6 +193,7 @@ ANNOTATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ANNOTATIONS, ids=lambda content: content.__name__)
 def test_many_nuggets_in_one_text_need_time_in_proportion(content, tmp_path):
     run = partial(annotation(ANNOTATIONS[content], content), tmp_path)
@@ -213,6 +214,7 @@ def test_a_nugget_of_blanks_is_written_in_time_in_proportion(tmp_path):
     assert [text[start:end] for start, end in found.nuggets[0].spans] == ["b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_text_needs_time_in_proportion(name):
     for repeated in TEXTS:

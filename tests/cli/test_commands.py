@@ -233,6 +233,7 @@ def test_the_help_loads_nothing_that_takes_time():
     assert done.stderr == f"{[0] * (len(COMMANDS) + 1)} []\n"
 
 
+@pytest.mark.slow
 def test_a_score_of_what_is_known_loads_no_special_functions(tmp_path):
     """They take a tenth of a second."""
     fact = {"nugget": "a", "text": "it sank", "importance": "vital"}
@@ -587,6 +588,7 @@ def test_the_same_bytes_come_every_time_and_from_any_number_of_workers(large):
     assert run["pairs"] == {"known": 0, "guessed": 50 * 820 * 25}
 
 
+@pytest.mark.slow
 def test_another_seed_moves_the_interval_and_not_the_score(here, capsys):
     results = []
     for seed in ("0", "1"):

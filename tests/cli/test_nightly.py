@@ -42,6 +42,7 @@ def hostile(tmp_path, monkeypatch):
     return root
 
 
+@pytest.mark.slow
 def test_whatever_the_names_are_it_is_fifteen_lines_of_80_harmless_columns(hostile, capsys):
     asked = ["nightly", "tonight", "--collection", str(hostile), "--label", HOSTILE]
     assert main(asked) == 0

@@ -90,6 +90,7 @@ def test_what_is_written_is_an_annotation_that_agrees_with_itself(model, here, c
     assert overall["corrected nuggets"] == overall["automatic nuggets"] != "0"
 
 
+@pytest.mark.slow
 def test_the_worked_example_from_a_file(model, here, capsys):
     tainan = "Zhang Mingqing was attacked by protesters during an informal visit to the southern city of Tainan"
     lines = [{"qid": "q", "query": CHEN, "distiller": "A", "judged": "relevant", "text": VISIT}]
@@ -105,6 +106,7 @@ def test_the_worked_example_from_a_file(model, here, capsys):
     assert data["snippets"][1]["stretches"][0]["nuggets"][0]["text"] == "to the southern city of Tainan"
 
 
+@pytest.mark.slow
 def test_the_means_of_a_cell_stand_below_those_of_all(model, here, capsys):
     """Conditions are somebody's words."""
     about = {"qid": "q", "query": CHEN, "distiller": "A", "text": VISIT}

@@ -103,6 +103,7 @@ def failure_of(check: object, *arguments: object, **named: object) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 40))])
 def test_every_door_says_the_same_of_a_night(seed, tmp_path, monkeypatch, capsys):
     root = tmp_path / "qa"

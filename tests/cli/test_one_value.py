@@ -65,6 +65,7 @@ def printed(ask, command, run, other, more):
             return {part: listed[part] for part in ("value", "judging")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_score_is_the_same_in_every_command_and_company(ask, seed, capsys):
     """Other runs are of the same system and of others; they share texts with it."""

@@ -69,6 +69,7 @@ def test_the_history_says_what_its_alarm_can_see(here, said):
     assert "All runs are taken as builds of one system. If not, say so in runs.jsonl." in out
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_reading_cannot_do(here, said):
     out = said("judge", "build-101", "--plan", "0.05")
     assert "Reading alone does not reach 0.050: with all read it is " in out
@@ -108,6 +109,7 @@ def test_the_same_answer_to_many_questions_is_named(here, capsys):
     assert "1 question whose answer is null or missing" in told
 
 
+@pytest.mark.slow
 def test_a_run_that_the_manifest_does_not_list_is_said_to_be_alone(here, said):
     said("nightly", "build-101")
     shutil.copy(here / "runs" / "build-102.jsonl", here / "runs" / "mine.jsonl")

@@ -97,6 +97,7 @@ def objects(path: Path) -> list[Any]:
 # --- the public files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format_", "name"),
     [

@@ -103,6 +103,7 @@ def test_all_doors_say_the_same_of_the_same_pairs(answers, split):
         assert said["convert"] == said["import"] == said["match"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["convert", "import"])
 def test_public_files_are_known_alike_and_score_alike(tmp_path, door):
     """With garbled assignments and importances among them; after `check`, which finds nothing wrong."""

@@ -352,6 +352,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_kill_9_at_each_step_of_an_append(folder, step):
     """Every verdict from before is there, and the file takes the next one."""
@@ -409,6 +410,7 @@ def test_a_verdict_is_flushed_and_so_is_the_folder_of_a_new_file_before_it_is_ac
     assert calls == ["write", "file", "folder", "write", "file"]  # aside first, then out of the ledger
 
 
+@pytest.mark.slow
 def test_a_last_line_torn_at_any_byte_is_set_aside_whole_and_told(folder, monkeypatch):
     """All others stay; a line that lacks but its end is kept."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # it takes the time of a thousand appends
@@ -497,6 +499,7 @@ def test_reading_waits_for_the_end_of_a_line_that_is_being_written(folder, monke
     assert seen == [[1, 2]]
 
 
+@pytest.mark.slow
 def test_reading_does_not_wait_for_ever(folder):
     import fcntl
 

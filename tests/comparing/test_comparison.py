@@ -330,6 +330,7 @@ def test_json_holds_what_the_comparison_found(sample, capsys):
     assert data["by"]["slices"][0]["runs"][1]["p_holm"] == result.slices.slices[0].p_holm[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_many_runs_fit_the_terminal(tmp_path, capsys, monkeypatch, columns):
     """From eight runs on: groups, and a column for each slice."""

@@ -239,6 +239,7 @@ def test_the_difference_is_what_counting_draw_by_draw_gives(sample, monkeypatch)
     assert result.loss == pytest.approx(np.where(differ, lost, 0) / 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [0, 1])
 def test_a_score_that_is_known_does_not_move_with_the_change(sample, known):
     """Whatever the words of both builds say of their difference is of the one in doubt; no score leaves its range."""
@@ -275,6 +276,7 @@ def nothing_changed(result):
         assert delta.old == delta.new
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("toml", ["", FIXED])
 def test_a_run_differs_from_itself_by_nothing(sample, collect, toml):
     nothing_changed(diff(sample, "build-102", "build-102"))
@@ -401,6 +403,7 @@ def test_guesses_of_unknown_probability_count_as_lost(collect):
     assert (gate.decision, "cannot say how sure" in gate.why) == ("UNDECIDED", True)
 
 
+@pytest.mark.slow
 def test_where_a_score_is_undefined_so_is_its_change(sample):
     """def-02 has no vital nugget, also where both runs give it the same answer."""
     at = sample.key.position["def-02"]

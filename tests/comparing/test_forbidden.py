@@ -76,6 +76,7 @@ def test_build_servers_see_it(folder):
     assert b'classname="nuggeteer.forbidden-claimed" name="q1/2"' in junit.changes(result, rule(result, most=0))
 
 
+@pytest.mark.slow
 def test_what_the_commands_print_fits_the_schemas_and_is_kept(folder, capsys):
     """A night with a score below 0 is recorded, read again, and shown on the page. All is read, so it fails."""
     at = ["--collection", str(folder)]

@@ -69,6 +69,7 @@ def test_brackets_and_offsets_lose_nothing(snippets):
         assert through(name, snippets) == (snippets, [])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(snippet_lists())
 def test_brat_keeps_names_texts_types_and_the_marked_words(snippets):

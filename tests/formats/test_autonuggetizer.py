@@ -370,6 +370,7 @@ def test_any_objects_are_read_or_kept_aside_whole(lines):
     assert len(bundle.questions) + sum(x in aside for x in canonical(lines)) >= len(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.binary(max_size=40) | anything.map(orjson.dumps), max_size=4))
 def test_any_bytes_are_read_or_told_as_problems(lines):

@@ -115,6 +115,7 @@ CLAIMS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(CLAIMS)
 def test_any_claims_come_back(tmp_path_factory, claims):
     folder = tmp_path_factory.mktemp("b")

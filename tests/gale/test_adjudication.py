@@ -135,6 +135,7 @@ def annotations(draw):
     return Snippet("1", text, draw(some)), Snippet("1", text, draw(some))
 
 
+@pytest.mark.slow
 @given(annotations())
 def test_an_annotation_agrees_with_itself_and_taking_one_side_gives_its_letters(tmp_path_factory, pair):
     folder = tmp_path_factory.mktemp("d")

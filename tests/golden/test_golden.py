@@ -17,6 +17,8 @@ import pytest
 
 from nuggeteer.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 RECORD = [["score", f"build-10{i}", "--record", "--label", f"nightly-{i}"] for i in (1, 2, 3)]
 NIGHTS = [["nightly", "build-101"], ["nightly", "build-102"]]
@@ -94,12 +96,9 @@ ERRORS = [
 WIDE = ("diff-markdown", "diff-junit", "nightly-markdown", "nightly-junit")
 # Long, and shown of a part of the sample.
 PART = ("score-nuggets", "nightly-junit")
-# Half a second or more.
-SLOW = {"demo", "demo-again", "crossval", "report", "history", "history-nugget", "nightly-again", "nightly-markdown"}
-SLOW |= {"agree", "diff-explain", "nuggetize"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_output_is_as_it_was(name, copy_of_sample, copy_of_small_sample, tmp_path, monkeypatch, capsys):
     """At 80 columns, on a pipe."""
     if name == "nuggetize":

@@ -40,6 +40,7 @@ def chosen(folder, *names):
     )
 
 
+@pytest.mark.slow
 def test_without_a_history_it_is_the_last_run_that_nobody_judged_against_the_one_before(folder):
     assert read_collection(folder).manifest["dune"].judged != "none"
     assert chosen(folder) == ("build-103", None, "build-102", None)
@@ -74,6 +75,7 @@ def test_builds_are_taken_from_the_history_when_their_files_were_overwritten(fol
     assert len(found.trend.builds) == 2
 
 
+@pytest.mark.slow
 def test_a_file_is_compared_with_the_newest_build_of_its_group(folder):
     record(folder, "build-101", "build-102")
     with (folder / "runs.jsonl").open("a") as manifest:
@@ -148,6 +150,7 @@ def test_the_gates_say_what_they_said_that_night(folder, settings):
     assert brief(collection, "build-102").ruling.reason == nights[1].reason
 
 
+@pytest.mark.slow
 def test_a_trend_until_a_build_is_what_it_was_then(folder):
     """With an alarm that comes, and one that is still to come."""
     history, seen = History.of(folder), []

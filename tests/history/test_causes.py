@@ -96,6 +96,7 @@ def test_diff_says_so(night, capsys):
     assert causes["change"] == pytest.approx(sum(causes[part] for part in ("build", "judges", "verdicts", "rest")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["then", "judged"])
 def test_with_the_same_judges_nothing_is_split(night, folder):
     collection = read_collection(night.parent / folder)

@@ -155,6 +155,7 @@ def test_a_page_of_a_damaged_history(root, tmp_path, capsys, table):
         call(capsys, case, "history", "--nugget", "q1/1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["builds", "questions", "nuggets", "texts", "scorings"])
 def test_an_id_above_which_sqlite_has_none_stops_no_record(root, capsys, table):
     """The build with it is not the newest for all time either."""

@@ -459,6 +459,7 @@ def test_a_first_record_that_fails_leaves_no_file(collection, history, monkeypat
     assert history.record(scores)[0].new
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mounts a small disk")
 def test_a_full_disk_is_called_that(collection, tmp_path):
     """A real one, in which the first record and a later one fail."""

@@ -328,6 +328,7 @@ def test_the_card_in_view_stays_when_a_newer_state_arrives(begin):
     assert [shown.word for shown in session.card().nuggets] == ["yes", None]
 
 
+@pytest.mark.slow
 def test_an_earlier_state_leaves_memory_when_a_newer_one_takes_over(begin):
     """At once, because circles are looked for seldom, and a state has the whole collection."""
     session = begin()

@@ -87,6 +87,7 @@ def test_a_card_costs_the_reading_of_its_answer_once_and_a_decision_for_each_nug
         assert card.suggestions[0].seconds > 100 * 60 / 238 > card.suggestions[1].seconds
 
 
+@pytest.mark.slow
 def test_cards_are_drawn_by_what_a_minute_tells(collect):
     """Over many seeds each comes first as often as its share for each second says."""
     p = np.array([0.5, 0.05, 0.3, 0.9, 0.15])

@@ -121,6 +121,7 @@ def test_the_scores_are_the_windows_whoever_judged_what(sample):
     assert found.names == CLUES
 
 
+@pytest.mark.slow
 def test_what_is_carried_is_the_regression_on_the_question_s_verdicts(sample):
     scorer, run = Scorer(sample), sample.run("build-103")
     key, known = scorer.key, scorer.known

@@ -28,7 +28,7 @@ from tests.reports.browsing import Visit, browser, needs_chromium
 from tests.reports.hostile import TRICKS, hostile
 
 __all__ = ["browser"]
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
 
@@ -54,7 +54,6 @@ def visit(browser, demo_page):
     seen.page.close()
 
 
-@pytest.mark.slow
 def test_it_opens_without_a_complaint_and_asks_for_nothing(visit):
     assert visit.complaints == []
     assert [url for url in visit.requests if url != visit.url and not url.startswith("data:")] == []
@@ -363,7 +362,6 @@ def test_it_says_the_same_to_those_who_listen(visit, demo):
     assert page.locator("#evidence .told").get_attribute("aria-live") == "polite"
 
 
-@pytest.mark.slow
 def test_hostile_texts_do_nothing(browser, tmp_path):
     """Wherever they stand, and whatever is pressed."""
     path = tmp_path / "report.html"
@@ -463,7 +461,6 @@ def big_page(tmp_path_factory):
     return path
 
 
-@pytest.mark.slow
 def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
     """Under 5 MB. How fast it opens is measured (`scripts/bench`), not tested."""
     assert big_page.stat().st_size < 5_000_000
@@ -476,7 +473,6 @@ def test_a_large_page_is_small_and_every_cell_can_be_pressed(browser, big_page):
     seen.page.close()
 
 
-@pytest.mark.slow
 def test_labels_of_a_chart_do_not_overlap_in_a_browser(visit):
     """With the letters that the browser draws; the charts only estimate how wide they are."""
     overlapping = """

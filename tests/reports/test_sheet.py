@@ -21,7 +21,7 @@ from tests.reports.browsing import Visit, browser, needs_chromium
 from tests.reports.hostile import hostile
 
 __all__ = ["begin", "browser", "fermi"]
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 
 def made(root, run="tonight", count=None, minutes=None, only=None, **subject):

@@ -94,6 +94,7 @@ def test_code_that_a_received_collection_names_does_not_run(folder, tmp_path, mo
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_a_model_that_the_user_allows_decides(folder, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(OWN.replace("print", "str"))
     monkeypatch.syspath_prepend(tmp_path)

@@ -25,6 +25,8 @@ from tests.conftest import ROOT
 from tests.judging.test_session import in_view, own, texts, written
 from tests.screens import hostile
 
+pytestmark = pytest.mark.slow
+
 
 def drive(session, *keys, size=(80, 24), width=None, settle=True):
     """Press keys one after the other; the lines on the screen after each, those at first before them."""
@@ -218,7 +220,6 @@ def test_escape_leaves_a_prompt_and_the_keys_are_verdicts_again(begin):
     assert [(j.verdict, j.reason) for j in own(session)] == [(True, None)]
 
 
-@pytest.mark.slow
 def test_the_guide_shows_the_card_that_comes_after_the_demo(tmp_path, monkeypatch, capsys, few_pairs):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
@@ -309,7 +310,6 @@ def test_a_filter(begin):
     assert str(session.filter) == "all"
 
 
-@pytest.mark.slow
 def test_the_guess_is_hidden_until_it_is_asked_for(begin):
     session = begin()
     screens = drive(session, "g", "y")
@@ -341,7 +341,6 @@ LONG = [("q1", f"Sentence {i} of a long answer goes on for quite some words befo
 MANY = [{"qid": "q1", "nugget": str(i), "text": f"fact {i} of what a long answer may say of it"} for i in range(20)]
 
 
-@pytest.mark.slow
 def test_with_a_long_answer_and_many_nuggets_nothing_jumps(collect):
     """A verdict and a move change neither where the answer is scrolled to nor where a nugget stands, until the nugget
     in view would be outside."""
@@ -367,7 +366,6 @@ def test_it_follows_when_the_terminal_changes_its_size(begin):
     assert any("In 1942 his team started the first nuclear reactor." in line for line in screens[2])
 
 
-@pytest.mark.slow
 def test_the_score_follows_behind_the_next_question(begin, recompute):
     session = begin()
     before = session.state.interval
@@ -528,7 +526,6 @@ def test_our_own_bug_ends_it_without_a_word_on_the_screen_and_every_verdict_on_d
     assert written(session) == [(*asked, True)]
 
 
-@pytest.mark.slow
 def test_nothing_in_a_text_is_interpreted_and_all_of_it_can_be_read(collect):
     """Control characters, directions, markup, links, emoji names; a text of 200 KB, scrolled to its end."""
     root = hostile.collection(collect)

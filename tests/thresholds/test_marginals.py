@@ -54,6 +54,7 @@ def by_sums(rows, units, steps=400):
     return means, rates, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [6, 40])
 @pytest.mark.parametrize("model", ["global", "nugget"])
 def test_means_and_quantiles_are_those_of_sums_over_a_grid(model, pairs):

@@ -27,6 +27,7 @@ def also(evidence: Evidence, pairs: Units, yes) -> Evidence:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evidence", [EVIDENCE, FEW], ids=["ninety pairs", "five pairs"])
 @pytest.mark.parametrize("name", noisy.NAMES)
 def test_the_mean_of_the_draws_is_the_exact_probability(name, evidence):

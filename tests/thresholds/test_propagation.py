@@ -94,6 +94,7 @@ def given_logits(prior: Prior, spreads, one: World, judged, mean, after):
     return moved, own, at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_near_the_integral(seed):
     """Four verdicts, of which some share a nugget, an answer, a build: their logits by brute force, and what follows
@@ -185,6 +186,7 @@ def test_draws_are_of_all_unknowns_together():
     assert others.max() > 0.7
 
 
+@pytest.mark.slow
 def test_the_difference_of_two_builds_is_that_of_the_draws():
     one, judged = some_judged(5)
     fit = fit_smooth(one.judged(judged), PRIOR)
@@ -222,6 +224,7 @@ def test_answers_that_share_sentences_share_luck():
     assert apart.diagonal() == pytest.approx(2 * answer * np.array([0, 1 / 4, 1 / 2, 1]), rel=0.04, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_without_verdicts_it_is_the_prior():
     one = world(np.random.default_rng(1), PRIOR)
     fit = fit_smooth(one.judged(np.zeros(0, dtype=int)), PRIOR)

@@ -33,6 +33,7 @@ def test_evidence_finds_the_model_that_made_the_data(seed, per_nugget, truth):
     assert max(found, key=found.__getitem__) == truth
 
 
+@pytest.mark.slow
 def test_the_chosen_model_has_the_best_held_out_score():
     found = compare(from_steps(3, True, nuggets=8), PRIOR)
     compared, chosen = found.models, found.chosen
@@ -60,6 +61,7 @@ def test_the_coins_evidence_is_that_of_a_beta_binomial():
     assert models(PRIOR)["coin"].fit(evidence).log10_evidence == pytest.approx(log10)
 
 
+@pytest.mark.slow
 def test_a_model_that_begins_with_the_fit_of_another_is_the_same_as_by_itself():
     evidence = from_steps(6, True, nuggets=8)
     compared = compare(evidence, PRIOR).models

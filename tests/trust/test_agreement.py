@@ -280,6 +280,7 @@ def test_the_command_prints_what_the_json_says(folder, capsys, monkeypatch):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_precision_and_recall_of_a_developer_against_the_official_judgements(tmp_path, capsys):
     """Marton & Radul 2006, §4.7: "our judgements had precision of 78% and recall of 90%". By hand: 90 yes of both, 10
     official alone, 25 of the developer alone, so that precision is 90/115 = 0.78. F1 then is 0.837, and not the 0.803

@@ -95,6 +95,7 @@ def test_verdicts_on_texts_of_old_builds_go_with_their_group(collect):
     assert left == ["of another's build", "of nobody knows whom", "said by both", "said by both"]
 
 
+@pytest.mark.slow
 def test_guesses_are_those_that_score_makes_in_a_collection_where_nobody_judged_the_group(simulated, tmp_path):
     """The other way round: the judgements are deleted from the files, and `score` is asked."""
     result = {one.run: one for one in crossval(read_collection(simulated)).scores}

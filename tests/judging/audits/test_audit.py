@@ -110,6 +110,7 @@ def test_of_f_the_estimates_are_on_average_below_and_above_and_draw_closer(name)
         assert high[-1] - low[-1] <= 0.6 * (high[0] - low[0]) + 1e-9 or name == "precision"
 
 
+@pytest.mark.slow
 def test_the_mean_of_first_draws_is_the_prediction_powered_one():
     """Draws with replacement and unequal chances, against the package ppi-python with 1 / probability as weights."""
     ppi = pytest.importorskip("ppi_py")
@@ -368,6 +369,7 @@ def test_what_is_judged_is_what_was_drawn_with_what_probability(folder):
     assert set(drawn.nugget) == set(np.flatnonzero(state.open_ & scorer.measures[0].composition(scorer.key).matters))
 
 
+@pytest.mark.slow
 def test_another_seed_draws_another_order_and_other_responses_another_audit(folder, tmp_path):
     scorer, matched = now(folder)
     first = audit.draw_audit(scorer, matched, scorer.measures[0], 30)
@@ -384,6 +386,7 @@ def test_another_seed_draws_another_order_and_other_responses_another_audit(fold
         audit.audit_result(changed, matched, changed.measures)
 
 
+@pytest.mark.slow
 def test_an_audit_of_whole_answers_has_all_their_open_nuggets_and_says_so(folder, monkeypatch):
     """Read back as it was drawn, and as large as the time that so many single nuggets take."""
     monkeypatch.setattr(Designs, "best", lambda self, count: "answer")

@@ -37,6 +37,7 @@ def test_the_sampling_part_of_a_plan_is_that_of_the_known_scores_and_shrinks_wit
     assert plan(scorer, matched, scorer.measures[0], 0.3).questions_needed is None
 
 
+@pytest.mark.slow
 def test_an_audit_as_large_as_planned_is_as_narrow_as_planned(sample):
     """Verdicts as the model draws them, in another order than any rehearsal's. By single nuggets or by whole answers,
     whichever takes fewer minutes."""
