@@ -86,6 +86,17 @@ def test_the_score_gate_decides_what_is_probable_enough(result, below, decision,
     assert words in gate.why
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_the_last_bits_of_a_number_decide_nothing(result, known):
+    """A change of just the limit, as it comes out of a sum."""
+    change = -(0.1 + 0.2) / 6
+    assert change < -0.05
+    found = with_draws(result, [change, change])
+    if known:
+        found = replace(found, deltas={"f3": replace(found.headline, drawn=None)})
+    assert score_gate(found, 0.05).decision == "PASS"
+
+
 def test_a_model_that_draws_nothing_decides_nothing(result):
     gate = score_gate(with_draws(result, None), 0.05)
     assert (gate.decision, gate.probability) == ("UNDECIDED", None)

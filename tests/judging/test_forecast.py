@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from nuggeteer.judging.forecast import REACH, SURE_REACH, Forecast, forecast_of
+from nuggeteer.settings import SURE
+from nuggeteer.statistics.intervals import CONFIDENCE
 
 
 def test_what_answers_share_is_learned_with_the_first():
@@ -32,6 +35,10 @@ def test_some_nuggets_of_an_answer_tell_a_part_of_it():
     whole = float(drawn.sum(axis=1).var())
     ahead = forecast_of(drawn, [(0, 1.0, 2, 0.5 * float(drawn[:, 0].var()) / whole)])
     assert (ahead.widths[1] / ahead.now) ** 2 == pytest.approx(1 - 0.5 / 4, abs=0.01)
+
+
+def test_a_gate_is_decided_on_one_side():
+    assert pytest.approx(norm.ppf([(1 + CONFIDENCE) / 2, SURE]), abs=1e-6) == [REACH, SURE_REACH]
 
 
 @pytest.mark.parametrize("beside", [0.0, 0.02])

@@ -21,6 +21,7 @@ from nuggeteer.statistics.intervals import (
     jackknife_interval,
     mean_interval,
     p_of_no_difference,
+    tail_beyond,
 )
 
 SAMPLES = st.lists(st.floats(0, 1), min_size=MIN_QUESTIONS, max_size=30).map(np.array)
@@ -76,6 +77,17 @@ def test_p_is_below_5_percent_exactly_where_the_interval_leaves_out_0(seed, cent
     assert 0 <= p <= 1
     if abs(p - 0.05) > 1e-6:
         assert (p < 0.05) == (interval.low > 0 or interval.high < 0)
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_beyond_each_end_lies_a_fortieth(end):
+    """Also where guesses reach further to one side than to the other."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(0.1, 0.1, 30)
+    drawn = np.clip(values - 0.3 + 0.3 * rng.gamma(1.0, 1.0, (500, 1)), -1, 1)
+    interval = mean_interval(drawn.mean(axis=0), drawn, scale=DIFFERENCES)
+    assert interval.high - interval.value > 1.5 * (interval.value - interval.low)
+    assert tail_beyond(interval, getattr(interval, end), 30) == pytest.approx(0.025)
 
 
 def test_small_changes_have_about_the_p_of_the_paired_t_test():
