@@ -145,7 +145,7 @@ def main() -> None:
     years = int(sys.argv[1]) if len(sys.argv) > 1 else YEARS
     trials = min(TRIALS, years)
     print("# The trend's alarm\n\n`python experiments/alarm.py > experiments/alarm.md`\n")
-    print("`alarm` is the one of `history`. Two others compare answers question by question, by a paired t-test:")
+    print("`alarm` is that of `history`. Two others compare answers question by question, by a paired t-test:")
     print("tonight's with last night's, every night at 2.5 %; and tonight's with the mean of all nights before, the")
     print("5 % spread over the nights.\n")
     print(f"{QUESTIONS} questions, {YEAR} nights, {years} years of each kind without a change. Years with an alarm:\n")
