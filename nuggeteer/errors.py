@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 SHOWN = 10
 _NAMES = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9]+")
 LONGEST_NAME = 200  # of a wrong name that is compared with the right ones
+_SAME, _SAME_SHARE = 3, 0.1  # questions with the same answer, and their share, from which that is strange
 
 
 class NuggeteerError(Exception):
@@ -61,6 +63,18 @@ def stop_at_errors(problems: Sequence[Problem]) -> None:
     """Raise the error that has all problems, unless they are only warnings."""
     if any(problem.severity == "error" for problem in problems):
         raise InputError(problems)
+
+
+def same_answers(file: object, answers: Sequence[tuple[str, ...]], run: str = "") -> Iterator[Problem]:
+    """A warning of an answer that many questions have, given the texts of each."""
+    for texts, count in Counter(answers).most_common():
+        if count < max(_SAME, _SAME_SHARE * len(answers)):
+            break
+        if said := " ".join(" ".join(texts).split()):
+            what = f"{run and f'{run}: '}{count} questions have the same answer, {said!r:.60}"
+            remedy = "if that is a refusal or an error, see why; it is scored like any other"
+            yield Problem(str(file), None, what, remedy, "warning")
+            break
 
 
 def by_kind(problems: Sequence[Problem]) -> list[list[Problem]]:

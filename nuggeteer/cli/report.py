@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from nuggeteer.errors import NuggeteerError
     from nuggeteer.history.briefing import brief
-    from nuggeteer.reports import briefing, html
+    from nuggeteer.reports import html
 
     if args.site is not None and (args.run, args.against) != (None, None):
         raise NuggeteerError("--site writes the pages of recorded builds: leave out RUN and --against")
@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     found = brief(collection, args.run, args.against, args.seed, args.jobs, output.write_status)
     output.warn([*collection.problems, *found.problems])
     if args.json:  # before the page, which then has its explanations from those for JSON, and not the other way round
+        from nuggeteer.reports import briefing
+
         output.write_json(args.json, briefing.as_json(found))
     html.write(args.output, found)
     if args.json != "-":

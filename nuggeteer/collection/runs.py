@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from nuggeteer.errors import Problem
+from nuggeteer.errors import Problem, same_answers
 from nuggeteer.formats import canonical
-from nuggeteer.formats.bundle import SAME_REMEDY, same_answers
 from nuggeteer.formats.jsonl import bare_name, is_regular, read_jsonl
 from nuggeteer.formats.sentences import pieces
 from nuggeteer.records import AnswerKey, AnswerParts, Run, RunInfo
@@ -74,8 +73,7 @@ def read_run(
         texts = [texts[i] for i in order]
         docids = [docids[i] for i in order]
     starts = [*np.flatnonzero(np.diff(owners, prepend=-1)).tolist(), len(texts)]
-    if repeated := same_answers([tuple(texts[start:end]) for start, end in pairwise(starts)]):
-        problems.append(Problem(str(path), None, repeated, SAME_REMEDY, "warning"))
+    problems += same_answers(path, [tuple(texts[start:end]) for start, end in pairwise(starts)])
     parts = None
     if split == "sentences":
         texts, parts = cut(texts)

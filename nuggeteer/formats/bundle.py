@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeGuard, TypeVar
 import orjson
 
 from nuggeteer.display import counted
-from nuggeteer.errors import InputError, NuggeteerError, Problem, stop_at_errors
+from nuggeteer.errors import InputError, NuggeteerError, Problem, same_answers, stop_at_errors
 from nuggeteer.formats import canonical
 from nuggeteer.formats.cache import own_path
 from nuggeteer.formats.jsonl import LONGEST_LINE, bare_name, is_regular, json_lines_in, stored, write_file
@@ -30,8 +30,6 @@ KEPT_ASIDE = "the line is kept aside in garbled/; correct it and convert again" 
 USED = "it is used so; the line is kept aside in garbled/ too, and may be corrected"  # one that is understood in part
 _SHOWN = 5
 _LONGEST_NAME = 200
-_SAME, _SAME_SHARE = 3, 0.1  # questions with the same answer, and their share, from which that is strange
-SAME_REMEDY = "if that is a refusal or an error, see why; it is scored like any other"
 
 
 @dataclass
@@ -103,18 +101,7 @@ class Bundle:
         self.warn_of_questions(path, empty, "with an empty answer", "it scores 0; correct that if something was said")
         for run, responses in self.responses.items():
             answers = by_question(responses).values()
-            if same := same_answers([tuple(response.text for response in own) for own in answers]):
-                self.warn(path, None, f"{run}: {same}", SAME_REMEDY)
-
-
-def same_answers(answers: Sequence[tuple[str, ...]]) -> str:
-    """What is said of an answer that many questions have, given the texts of each; nothing if there is none."""
-    for texts, count in Counter(answers).most_common():
-        if count < max(_SAME, _SAME_SHARE * len(answers)):
-            break
-        if said := " ".join(" ".join(texts).split()):
-            return f"{count} questions have the same answer, {said!r:.60}"
-    return ""
+            self.problems += same_answers(path, [tuple(response.text for response in own) for own in answers], run)
 
 
 def by_question(records: Iterable[OfQuestion]) -> dict[str, list[OfQuestion]]:

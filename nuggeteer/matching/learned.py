@@ -33,7 +33,6 @@ from nuggeteer.matching.base import (
     WordEvidence,
 )
 from nuggeteer.matching.clues import CLUES, ClueTables
-from nuggeteer.matching.marks import as_written
 from nuggeteer.matching.similar_texts import Breakdowns, ComparedText, JudgedTexts
 from nuggeteer.records import Ints, Vector, ragged
 from nuggeteer.text import normalised
@@ -118,6 +117,8 @@ class LearnedMatcher(Matcher):
         return self._explain_words(text, nugget)
 
     def _explain_likeness(self, about: _ExplainedQuestion, text: str, place: int) -> Explanation:
+        from nuggeteer.matching.marks import as_written
+
         if text not in about.texts:
             compared = about.breakdowns.compare(self._read(normalised(text)))
             as_it_is = as_written(text, self._read.stem, (1, 2), self._language)
@@ -137,6 +138,8 @@ class LearnedMatcher(Matcher):
 
     def _explain_words(self, text: str, nugget: int) -> Explanation:
         """By the description of which the text has most."""
+        from nuggeteer.matching.marks import as_written
+
         stem = self._read.stem
         have = set(map(stem, self._language.find(normalised(text))))
         shares = self._tables.words_of(nugget)

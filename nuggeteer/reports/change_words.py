@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -10,10 +11,12 @@ from nuggeteer.comparing.changes import Delta, NuggetChange
 from nuggeteer.comparing.diff import Diff
 from nuggeteer.comparing.gate import Ruling, signed
 from nuggeteer.comparing.sightings import Sighting
-from nuggeteer.history.causes import Causes
 from nuggeteer.reports.formatting import chance, difference_of, listed, signed_span
 from nuggeteer.reports.passages import beginning, excerpt
 from nuggeteer.text import escaped
+
+if TYPE_CHECKING:
+    from nuggeteer.history.causes import Causes
 
 DOUBTFUL = 0.1  # less probable nuggets are taken as absent
 

@@ -20,8 +20,6 @@ from nuggeteer.languages import ENGLISH, title
 from nuggeteer.matching.base import Matcher, Material
 from nuggeteer.matching.choice import make
 from nuggeteer.matching.idf import Idf, background, keep, pool, read_table, remembered
-from nuggeteer.matching.marks import Marker
-from nuggeteer.matching.ngram import NgramMatcher
 from nuggeteer.measures import DEFAULT, Measure, applicable
 from nuggeteer.records import Run, Vector
 from nuggeteer.scoring.deciding import deciding_model, signature_of_model
@@ -39,6 +37,8 @@ from nuggeteer.thresholds.model import Build
 from nuggeteer.thresholds.smooth import SmoothFit
 
 if TYPE_CHECKING:
+    from nuggeteer.matching.marks import Marker
+    from nuggeteer.matching.ngram import NgramMatcher
     from nuggeteer.scoring.explanation import Explainer
     from nuggeteer.thresholds.selection import Thresholds
 
@@ -163,6 +163,8 @@ class Scorer(Shown):
     @cached_property
     def ngrams(self) -> NgramMatcher:
         """An n-gram matcher for marks. Any matcher may decide the guesses."""
+        from nuggeteer.matching.ngram import NgramMatcher
+
         if isinstance(self.matcher, NgramMatcher):
             return self.matcher
         return NgramMatcher(self.key, self.material.settings, self.material.idf)
@@ -170,6 +172,8 @@ class Scorer(Shown):
     @cached_property
     def marker(self) -> Marker:
         """Marks the words of a text that match a nugget."""
+        from nuggeteer.matching.marks import Marker
+
         return Marker(self.ngrams)
 
     @cached_property
