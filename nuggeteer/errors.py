@@ -47,7 +47,7 @@ class InputError(NuggeteerError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        errors = [p for p in self.problems if p.severity == "error"] or list(self.problems)
+        errors = errors_in(self.problems) or list(self.problems)
         lines = [str(p) for p in errors[:SHOWN]]
         if len(errors) > SHOWN:
             lines.append(f"... and {len(errors) - SHOWN} more (nuggeteer check lists all of a collection)")
@@ -61,8 +61,13 @@ def fail(file: object, what: str, remedy: str, line: int | None = None) -> Input
 
 def stop_at_errors(problems: Sequence[Problem]) -> None:
     """Raise the error that has all problems, unless they are only warnings."""
-    if any(problem.severity == "error" for problem in problems):
+    if errors_in(problems):
         raise InputError(problems)
+
+
+def errors_in(problems: Iterable[Problem]) -> list[Problem]:
+    """Those that stop the reading."""
+    return [problem for problem in problems if problem.severity == "error"]
 
 
 def same_answers(file: object, answers: Sequence[tuple[str, ...]], run: str = "") -> Iterator[Problem]:

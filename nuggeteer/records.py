@@ -22,6 +22,7 @@ Judged = Literal["none", "best", "every"]
 Scope = Literal["response", "answer"]
 Vote = Literal["vital", "okay"] | float  # or how vital, from 0 to 1
 Vector = npt.NDArray[np.floating[Any]]
+Matrix = Vector
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.signedinteger[Any]]
 

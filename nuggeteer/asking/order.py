@@ -22,13 +22,13 @@ from nuggeteer.asking.prompts import Prompt
 from nuggeteer.asking.store import VerdictStore
 from nuggeteer.asking.worth import Worth
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.judging.forecast import REACH
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import AnswerKey, Bools, Ints, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import JudgeSettings
+from nuggeteer.statistics.intervals import REACH
 
 DEVIATIONS: Final = 2 * REACH  # standard deviations in an interval
 NO_GAIN: Final = 0.01  # of the width: if all that is left would not narrow it by that, asking ends

@@ -21,11 +21,12 @@ def run(args: argparse.Namespace) -> int:
     from nuggeteer.collection.checking import check
     from nuggeteer.collection.names import find_collection
     from nuggeteer.display import counted
+    from nuggeteer.errors import errors_in
     from nuggeteer.reports import problems
 
     folder = args.collection or find_collection()
     found = check(folder)
-    errors = sum(problem.severity == "error" for problem in found)
+    errors = len(errors_in(found))
     output.show(args, problems, found)
     if args.json != "-":
         output.say(f"{folder}: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")

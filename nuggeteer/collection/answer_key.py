@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from nuggeteer.errors import Problem
+from nuggeteer.errors import Problem, errors_in
 from nuggeteer.formats import canonical
 from nuggeteer.formats.jsonl import is_regular, stored
 from nuggeteer.records import AnswerKey, Nugget, Question
@@ -67,11 +67,11 @@ def read_key(root: Path, problems: list[Problem]) -> AnswerKey:
     for qid in (qid for qid, own in nuggets.items() if not own):
         what, remedy = f"the question {qid!r} has no nuggets", "it has no score; add nuggets or delete it"
         problems.append(Problem(str(asked_in), line_of[qid], what, remedy, "warning"))
-    if any(problem.severity == "error" for problem in wrong):  # the caller stops; until then there are no groups
+    if errors_in(wrong):  # the caller stops; until then there are no groups
         nuggets = {qid: {name: n for name, n in own.items() if not n.members} for qid, own in nuggets.items()}
     # These orders do not depend on the order of nuggets.jsonl, so the draws of intervals do not either.
     scored = [qid for qid in (nuggets if listed else sorted(nuggets, key=natural_order)) if nuggets[qid]]
-    if not scored and not any(p.severity == "error" for p in problems):
+    if not scored and not errors_in(problems):
         problems.append(Problem(str(path), None, "no nugget in this file", "describe at least one"))
     ordered = [nuggets[qid][name] for qid in scored for name in sorted(nuggets[qid], key=natural_order)]
     return make_key([questions.get(qid) or Question(qid, "") for qid in scored], ordered)

@@ -12,7 +12,7 @@ from msgspec import structs
 from nuggeteer.collection.foreign import format_of
 from nuggeteer.collection.manifest import institution_of
 from nuggeteer.collection.names import refuse_file
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.bundle import Bundle, as_json, read_bundle, write_bundles
 from nuggeteer.formats.jsonl import bare_name, write_whole
 from nuggeteer.formats.objects import as_table
@@ -77,8 +77,7 @@ def convert_into(
             named = ((tag, info.group or institution_of(tag)) for tag, info in bundle.runs.items())
             bundle.runs = {tag: structs.replace(bundle.runs[tag], group=group) for tag, group in named}
     problems = [problem for bundle in bundles for problem in bundle.problems]
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     counts = [counts_of(bundle) for bundle in bundles]
     for path, count in zip(files, counts, strict=True):
         if not any(count.values()):

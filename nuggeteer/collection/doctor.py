@@ -18,7 +18,7 @@ from nuggeteer.collection.convert import counts_of
 from nuggeteer.collection.foreign import FORMATS, Format, recognised
 from nuggeteer.collection.names import find_collection, holds_key, run_files
 from nuggeteer.collection.own_files import OWN_FILES, Step, own_kind
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in
 from nuggeteer.formats.bundle import Bundle
 from nuggeteer.formats.jsonl import bare_name
 from nuggeteer.formats.objects import Opening, open_file, read_objects
@@ -57,7 +57,7 @@ class Finding:
     @property
     def broken(self) -> bool:
         """Whether something in it has to be mended before it can be used."""
-        return self.unreadable or any(problem.severity == "error" for problem in self.problems)
+        return self.unreadable or bool(errors_in(self.problems))
 
 
 def examine(path: Path | str, collection: Path | str | None = None) -> Finding:
@@ -114,7 +114,7 @@ def _foreign(path: Path, name: str, format_: Format, folder: str) -> Finding:
 
 
 def _steps(path: Path, name: str, format_: Format, bundle: Bundle, folder: str) -> list[Step]:
-    wrong = any(problem.severity == "error" for problem in bundle.problems)
+    wrong = errors_in(bundle.problems)
     what = "when its errors are corrected, to put it into a collection" if wrong else "to put it into a collection"
     convert = f"nuggeteer convert {name} {shlex.quote(str(path))} --into {folder}"
     found = [(what, convert)]
@@ -146,8 +146,8 @@ def _folder(path: Path) -> Finding:
     problems = tuple(check(path))
     counts = {
         "runs": len(run_files(path)),
-        "errors": sum(problem.severity == "error" for problem in problems),
-        "warnings": sum(problem.severity == "warning" for problem in problems),
+        "errors": len(errors_in(problems)),
+        "warnings": len(problems) - len(errors_in(problems)),
     }
     named = _named(path)
     steps = [("to list what is wrong", f"nuggeteer check --collection {named}")] if problems else []

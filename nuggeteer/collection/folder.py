@@ -22,7 +22,7 @@ from nuggeteer.collection.manifest import read_manifest
 from nuggeteer.collection.names import find_run, no_run, require_collection, run_files
 from nuggeteer.collection.runs import read_run
 from nuggeteer.display import Shown, counted
-from nuggeteer.errors import InputError, Problem
+from nuggeteer.errors import InputError, Problem, errors_in
 from nuggeteer.formats.jsonl import bare_name, stored
 from nuggeteer.formats.judgements import Anything, counts_as_known, read_folder, unretracted
 from nuggeteer.formats.settings import read_settings
@@ -195,7 +195,7 @@ def as_collection(given: Collection | Path | str) -> Collection:
 
 
 def _or_stop(problems: list[Problem]) -> list[Problem]:
-    if any(p.severity == "error" for p in problems):
+    if errors_in(problems):
         raise InputError(with_formats(problems))
     return problems
 
@@ -204,7 +204,7 @@ def with_formats(problems: list[Problem]) -> list[Problem]:
     """The problems, but a file of another project is one problem, which names its format."""
     from nuggeteer.collection.foreign import name_formats  # which reads many formats
 
-    return name_formats(problems) if any(p.severity == "error" for p in problems) else problems
+    return name_formats(problems) if errors_in(problems) else problems
 
 
 def read_files(root: Path, problems: list[Problem]) -> tuple[Collection, list[Anything]]:

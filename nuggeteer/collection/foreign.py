@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from nuggeteer.collection.own_files import own_kind
-from nuggeteer.errors import NuggeteerError, Problem, did_you_mean
+from nuggeteer.errors import NuggeteerError, Problem, did_you_mean, errors_in
 from nuggeteer.formats import (
     autonuggetizer,
     inspect_log,
@@ -171,7 +171,7 @@ def name_formats(problems: Sequence[Problem], read_here: str | None = None) -> l
     file of a collection belongs, and can be converted. Nothing in such a file can be read, from its first line on.
     The format `read_here` is in its place. A document that is longer than a line may be is not read for this."""
     found: dict[str, Problem] = {}
-    wrong = (p.file for p in problems if p.severity == "error" and p.line in (None, 1))
+    wrong = (p.file for p in errors_in(problems) if p.line in (None, 1))
     for file in list(dict.fromkeys(wrong))[:LOOKED_AT]:
         try:
             opening = open_file(Path(file))

@@ -23,7 +23,7 @@ from nuggeteer.collection.folder import Collection
 from nuggeteer.collection.foreign import name_formats
 from nuggeteer.collection.ledger import Ledger
 from nuggeteer.collection.proposals import propose_again
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in, fail
 from nuggeteer.formats.append import torn
 from nuggeteer.formats.autonuggetizer import ASSESSOR, read_assignments, recognises_assignments
 from nuggeteer.formats.bundle import KEPT_ASIDE, USED, Bundle, as_id
@@ -218,9 +218,7 @@ def _new(verdicts: list[Verdict], earlier: list[Verdict], problems: list[Problem
 
 def _refuse(problems: list[Problem]) -> None:
     """Raise an error that lists what is wrong with the file, if anything is."""
-    if any(problem.severity == "error" for problem in problems):
-        errors = [
-            str(problem) for problem in name_formats(problems, "nuggetizer-assignments") if problem.severity == "error"
-        ]
+    if errors_in(problems):
+        errors = list(map(str, errors_in(name_formats(problems, "nuggetizer-assignments"))))
         more = [f"... and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
         raise NuggeteerError("\n".join([*errors[:_SHOWN], *more, "nothing was imported"]))

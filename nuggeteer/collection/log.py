@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nuggeteer.errors import InputError, Problem
+from nuggeteer.errors import Problem, stop_at_errors
 from nuggeteer.fields import moment
 from nuggeteer.formats.judgements import Anything, read_folder, unretracted
 from nuggeteer.records import Judgement
@@ -51,8 +51,7 @@ def read_log(root: Path, assessor: str | None = None, qid: str | None = None, nu
     """The log of a collection, or of one assessor, question or nugget."""
     problems: list[Problem] = []
     entries = read_folder(root / "judgements", problems)
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     stand = {(verdict.file, verdict.line) for verdict in unretracted(entries)}
     wanted = {"assessor": assessor, "qid": qid, "nugget": nugget}
     lines = [

@@ -14,7 +14,7 @@ from typing import Any
 
 from nuggeteer.collection.folder import Collection, read_collection
 from nuggeteer.collection.runs import read_run
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import NuggeteerError, Problem, fail, stop_at_errors
 from nuggeteer.formats.jsonl import write_jsonl
 from nuggeteer.formats.rows import rows_of
 from nuggeteer.records import Run, RunInfo
@@ -62,8 +62,7 @@ def make_run(collection: Collection, name: str, answers: Any) -> Run:
         write_jsonl(path, rows_of(answers))
         run = read_run(path, info, collection.key, collection.settings.answers.split, problems, name=name)
     problems = [Problem(f"run {name}", p.line, p.what, p.remedy, p.severity) for p in problems]
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     if not collection.allow_empty and not any(map(str.strip, run.texts)):
         raise fail(f"run {name}", "answers no question of the key", "check its qids and texts")
     collection.problems.extend(problems)

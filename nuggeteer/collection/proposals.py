@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.fields import as_written
 from nuggeteer.formats.append import append_line, read_appended
 from nuggeteer.formats.handed_in import Proposed
@@ -71,8 +71,7 @@ def known_proposals(root: Path) -> list[tuple[str, str]]:
     """As `read_proposals`; raises `InputError` where a line cannot be read, or it would be proposed again."""
     problems: list[Problem] = []
     found = read_proposals(root, problems)
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     return found
 
 

@@ -77,7 +77,7 @@ def simulate(folder: Path | str, shape: Shape | None = None, seed: int = 0) -> N
     write_jsonl(folder / "questions.jsonl", _questions(qids, language))
     write_jsonl(folder / "nuggets.jsonl", _nuggets(qids, facts, vital, rng))
     write_jsonl(folder / "runs.jsonl", _manifest(names, shape.judged))
-    truth = _Truth(folder, names, shape)
+    truth = _Truth(folder, shape)
     for system, name in enumerate(names):
         chance = 1 / (1 + np.exp(-(ease + skill[system])))
         run = _responses(qids, facts, chance, shape, language, truth.start(name, system < shape.judged, rng))
@@ -125,7 +125,7 @@ def _manifest(names: list[str], judged: int) -> Iterator[dict[str, Any]]:
 class _Truth:
     """The true pairs of a run, and the verdicts of a judge who makes mistakes, collected while the run is written."""
 
-    def __init__(self, folder: Path, names: list[str], shape: Shape) -> None:
+    def __init__(self, folder: Path, shape: Shape) -> None:
         self.folder, self.shape = folder, shape
 
     def start(self, name: str, judged: bool, rng: np.random.Generator) -> _Truth:

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuggeteer.records import AnswerKey, Bools, Ints, Vector, ragged
+from nuggeteer.records import AnswerKey, Bools, Ints, Matrix, Vector, ragged
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.outcomes import Outcome
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.units import BestPairs
 from nuggeteer.text import verdict_form
-from nuggeteer.thresholds.model import Matrix, size_of
+from nuggeteer.thresholds.model import size_of
 from nuggeteer.thresholds.prior import SAYS_YES, USUAL
 from nuggeteer.thresholds.public_prior import CHANGE, FEW
 from nuggeteer.thresholds.rows import joined, key_of, random_rows

@@ -20,8 +20,7 @@ from nuggeteer.records import AnswerKey, Ints, Run, Vector
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import Scores
-from nuggeteer.statistics.correlation import NORMAL_REACH
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, Interval, student_reach
+from nuggeteer.statistics.intervals import MIN_QUESTIONS, REACH, Interval, student_reach
 from nuggeteer.statistics.significance import holm, rank_intervals
 from nuggeteer.statistics.tukey import Tukey, tukey_test
 from nuggeteer.statistics.variance import Variance, analyse_variance, contrast
@@ -221,7 +220,7 @@ def _standing(scorer: Scorer, scores: Scores, measure: Measure, values: Sequence
         draws = np.stack([mean_draws(own, scorer.resamples) for own in values])
         if scorer.interval == "t":
             # Resampled means vary less than Student's t, and with few questions much less.
-            widened = student_reach(variance.size) / NORMAL_REACH * np.sqrt(variance.size / (variance.size - 1))
+            widened = student_reach(variance.size) / REACH * np.sqrt(variance.size / (variance.size - 1))
             centre = draws.mean(axis=1, keepdims=True)
             draws = centre + widened * (draws - centre)
         ranks = rank_intervals(draws.T)

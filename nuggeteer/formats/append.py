@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import orjson
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import InputError, NuggeteerError, Problem, errors_in, fail
 from nuggeteer.formats.cache import check_names
 from nuggeteer.formats.jsonl import BOM, GZIP, LONGEST_LINE, read_jsonl
 
@@ -112,7 +112,7 @@ def read_appended(
     earlier = len(problems)
     with quiet(path):
         yield from read_jsonl(path, problems, keys)
-        wrong = [problem.line for problem in problems[earlier:] if problem.severity == "error" and problem.line]
+        wrong = [problem.line for problem in errors_in(problems[earlier:]) if problem.line]
         if wrong and _is_torn(path):
             what = "the last line is torn: it was not completely written, and its writing was never confirmed"
             remedy = "the next line that is written moves it to a separate file; if this file is a copy, copy it again"

@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from msgspec import Meta
 
-from nuggeteer.errors import Problem, stop_at_errors
+from nuggeteer.errors import Problem, errors_in, stop_at_errors
 from nuggeteer.fields import Id, WrongField
 from nuggeteer.formats.canonical import Layout
 from nuggeteer.formats.jsonl import read_jsonl, write_jsonl
@@ -168,7 +168,7 @@ def read_distillation(
     problems: list[Problem] = []
     lines = _with_annotated([line for path in paths for line in _read(path, problems)], annotated)
     result = _assemble(lines, problems)
-    if not any(problem.severity == "error" for problem in problems):
+    if not errors_in(problems):
         if not result.queries:
             file, remedy = paths[0] if paths else annotated[0][0], "see docs/reference/files.md for the format"
             problems.append(Problem(str(file), None, "no query in it", remedy))

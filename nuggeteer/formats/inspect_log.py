@@ -13,7 +13,6 @@ from there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,7 @@ def recognises(opening: Opening) -> bool:
     return len(opening.objects) == 1 and {"eval", "status", "version"} <= set(opening.objects[0])
 
 
-def read_log(
-    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
-) -> Bundle:
+def read_log(path: Path, present_records: Bundle | None = None, run: str | None = None) -> Bundle:
     """Read a log."""
     bundle = Bundle(counted="object")
     data = Dataset(path, bundle, present_records or Bundle())

@@ -81,9 +81,7 @@ def recognises_argilla(opening: Opening) -> bool:
     return nested or any(key.endswith(".responses") for key in opening.keys)
 
 
-def read_label_studio(
-    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
-) -> Bundle:
+def read_label_studio(path: Path, present_records: Bundle | None = None, run: str | None = None) -> Bundle:
     """Read tasks with their annotations."""
     bundle = Bundle()
     records = []
@@ -95,9 +93,7 @@ def read_label_studio(
     return _bundle_of(path, records, bundle, present_records, run)
 
 
-def read_argilla(
-    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
-) -> Bundle:
+def read_argilla(path: Path, present_records: Bundle | None = None, run: str | None = None) -> Bundle:
     """Read records with their responses."""
     bundle = Bundle()
     records = []

@@ -20,7 +20,7 @@ has no such assertions, its reference becomes nuggets (`dataset`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,7 @@ def recognises(opening: Opening) -> bool:
     return {"vars", "promptIdx", "provider"} <= set(first)
 
 
-def read_results(
-    path: Path, columns: Sequence[str] = (), present_records: Bundle | None = None, run: str | None = None
-) -> Bundle:
+def read_results(path: Path, present_records: Bundle | None = None, run: str | None = None) -> Bundle:
     """Read the results of an evaluation."""
     bundle = Bundle()
     results = list(read_objects(path, bundle, inside=INSIDE))

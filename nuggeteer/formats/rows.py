@@ -21,7 +21,7 @@ def rows_of(data: Any, value: str = "text") -> Iterator[dict[str, Any]]:
     `data` is a table of some package (pandas, Polars, Arrow, `datasets`), a mapping of columns with a `qid`, a mapping
     of qid to one text or several, or an iterable of objects, of records or of (qid, text). `value` is the key of such a
     text."""
-    for number, row in enumerate(_rows(data, value), 1):
+    for number, row in enumerate(_rows(data), 1):
         if isinstance(row, RECORDS):
             yield as_line(row)
         elif isinstance(row, Mapping):
@@ -33,7 +33,7 @@ def rows_of(data: Any, value: str = "text") -> Iterator[dict[str, Any]]:
             raise NuggeteerError(f"row {number} is of type {kind}; give objects such as {{'qid': ..., {value!r}: ...}}")
 
 
-def _rows(data: Any, value: str) -> Iterable[Any]:
+def _rows(data: Any) -> Iterable[Any]:
     if isinstance(data, Mapping):
         if isinstance(data.get("qid"), list | tuple):
             names = list(data)

@@ -39,7 +39,6 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from nuggeteer.errors import Problem
 from nuggeteer.formats.bundle import Bundle, as_id
 from nuggeteer.formats.objects import Opening
 from nuggeteer.formats.trec_qa import (
@@ -113,10 +112,10 @@ class _Reader:
                 self._read_line(i, line, aside)
         if self.without_ids:
             what = f"the questions have no ids; they are numbered, 1 to {len(self.bundle.questions)}"
-            self._warn(None, what, "to choose the ids, write 'Qid ID:' before each question's text")
+            self._warn(what, "to choose the ids, write 'Qid ID:' before each question's text")
         if self.usual and not self.voted:
             what = "every nugget ends in columns of 0 and 1; they are read as assessors' votes, 1 for vital"
-            self._warn(None, what, "to keep them in the text, write a full stop behind them")
+            self._warn(what, "to keep them in the text, write a full stop behind them")
         self._report_columns()
 
     def _begin(self, head: str | None, text: str, aside: partial[None]) -> None:
@@ -232,10 +231,10 @@ class _Reader:
             what = f"descriptions that end in columns of 0 and 1, such as {longest!r}: {len(found)}"
             names = ",".join([*self.columns, "votes"])
             remedy = f"if these are assessors' votes, convert into a new folder with --columns {names}"
-            self._warn(None, what, remedy)
+            self._warn(what, remedy)
 
-    def _warn(self, line: int | None, what: str, remedy: str) -> None:
-        self.bundle.problems.append(Problem(str(self.path), line, what, remedy, "warning"))
+    def _warn(self, what: str, remedy: str) -> None:
+        self.bundle.warn(self.path, None, what, remedy)
 
 
 def _columns_at_end(line: str, column: re.Pattern[str]) -> list[str]:

@@ -28,7 +28,7 @@ from nuggeteer.gale.nuggetizer import Found, Nuggetizer, pieces, select
 from nuggeteer.gale.nugs import sort
 from nuggeteer.gale.templates import ANY, Template, Type, find_template, follow
 from nuggeteer.records import Vector
-from nuggeteer.statistics.intervals import CONFIDENCE, Interval, mean_interval
+from nuggeteer.statistics.intervals import ENDS, Interval, mean_interval
 from nuggeteer.text import normalised
 
 ORDER = ("structure", "medium", "language")  # the order of the conditions in table 4
@@ -270,7 +270,7 @@ def mean_difference(differences: Vector) -> MeanDifference:
     if size < 2 or np.ptp(differences) == 0:
         return MeanDifference(mean, None, None, None)
     error = float(differences.std(ddof=1) / np.sqrt(size))
-    reach = float(stdtrit(size - 1, (1 + CONFIDENCE) / 2)) * error
+    reach = float(stdtrit(size - 1, ENDS[1])) * error
     return MeanDifference(mean, mean - reach, mean + reach, float(2 * stdtr(size - 1, -abs(mean / error))))
 
 

@@ -294,7 +294,7 @@ class Database:
                 self._migrate(db)
                 self._check_schema(db)
             elif write:
-                _retry(db, "PRAGMA journal_mode = WAL")  # a copy that another program made may have lost it
+                _write_ahead(db)  # a copy that another program made may have lost it
             read_through_views(db)
         except BaseException:
             db.close()
@@ -321,7 +321,7 @@ class Database:
         return int(number)
 
     def _migrate(self, db: sqlite3.Connection) -> None:
-        _retry(db, "PRAGMA journal_mode = WAL")
+        _write_ahead(db)
         db.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have migrated the file while this one waited.
@@ -387,12 +387,13 @@ def _is_full(folder: Path) -> bool:
     return False
 
 
-def _retry(db: sqlite3.Connection, statement: str) -> None:
-    """Retry a statement while the file is locked. SQLite does not wait when two processes set its mode."""
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Let others read while one writes. SQLite does not wait when two processes set this mode: while the file is
+    locked, it is tried again."""
     until = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
-            db.execute(statement)
+            db.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
             if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:

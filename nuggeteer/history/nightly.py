@@ -24,7 +24,7 @@ from nuggeteer.history.recording import RecordedRun
 from nuggeteer.history.ruling import NightRuling, nightly_scorer, rule_night
 from nuggeteer.history.store import History
 from nuggeteer.history.trend import Trend, trends, trends_today
-from nuggeteer.judging.forecast import REACH, SURE_REACH, Forecast
+from nuggeteer.judging.forecast import SURE_REACH, Forecast
 from nuggeteer.judging.suggest import ReadingOrder
 from nuggeteer.measures import Measure
 from nuggeteer.records import Run
@@ -32,7 +32,7 @@ from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
 from nuggeteer.settings import About
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.intervals import REACH, Interval
 
 if TYPE_CHECKING:
     from nuggeteer.history.briefing import Briefing

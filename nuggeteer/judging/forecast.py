@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import scipy
 
 from nuggeteer.records import Ints, Vector
 from nuggeteer.settings import SURE
-from nuggeteer.statistics.intervals import CONFIDENCE
+from nuggeteer.statistics.intervals import ENDS, REACH
 
-REACH = 1.959964  # standard deviations to each side of a 95 % interval
 LIKELY = 0.75  # that a gate is decided: then the minutes are named
-SURE_REACH = 1.644854  # standard deviations to the side on which a gate is decided
-assert (CONFIDENCE, SURE) == (0.95, 0.95)
+SURE_REACH = NormalDist().inv_cdf(SURE)  # standard deviations to the side on which a gate is decided
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def forecast_of(contributions: Vector, cards: Sequence[tuple[int, float, int, fl
         rest.append(max(float(((left - common * known) ** 2).mean()), 0.0))
         grown.append(grown[-1] + decided * spread**2)
     widths = 2 * REACH * np.sqrt(np.array(rest))
-    low, high = np.quantile(total, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    low, high = np.quantile(total, ENDS)
     # As wide now as the interval is, whatever the shape of the draws.
     widths *= (high - low) / max(widths[0], 1e-18)
     return Forecast(float(total.mean()), seconds, verdicts, np.minimum.accumulate(widths), np.array(grown))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.matches import read_matches
 from nuggeteer.matching.base import Judged, Material
 from nuggeteer.matching.remembered import Remembered
@@ -28,8 +28,7 @@ def make(material: Material) -> Remembered:
         raise NuggeteerError('the matcher external reads scores from a file: name it, [match] external = "FILE"')
     problems: list[Problem] = []
     matches = read_matches(Path(name), key, problems)
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     row: dict[tuple[int, str], int] = {}
     for match in matches:
         row.setdefault((match.question, match.text), len(row))

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem, fail
+from nuggeteer.errors import NuggeteerError, Problem, fail, stop_at_errors
 from nuggeteer.formats.cache import read_cache, write_cache
 from nuggeteer.formats.jsonl import is_regular, read_jsonl, read_lines, write_whole
 from nuggeteer.languages import ENGLISH, Language, has_stemmer
@@ -200,8 +200,7 @@ def read_table(path: Path, language: str = ENGLISH, stems: bool = False) -> Idf:
         if word in frequency:
             raise fail(path, f"the word {word!r} for the second time", remedy, number)
         frequency[word] = df
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     if not frequency:
         raise fail(path, "the table is empty", remedy)
     if stems and language == ENGLISH:

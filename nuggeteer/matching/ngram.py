@@ -189,7 +189,6 @@ class NgramMatcher(Matcher):
         changed = settings.stem or settings.stopwords == "remove" or not self.language.english
         self._forms = _WordForms(settings) if changed else None
         # Questions whose tables were made, and the last of these tables, if they are not those of the whole key.
-        self._bases: dict[int, str] = {}  # what the scores of a question depend on
         self._made = 0
         self._last: tuple[Ints, GramTables] | None = None
         # The question whose descriptions were asked for last: their n-grams, and what these weigh.
@@ -336,19 +335,6 @@ class NgramMatcher(Matcher):
     @property
     def scores_overlap(self) -> bool:
         return True
-
-    def depends_on(self, question: int, carried: bool) -> str | None:
-        return self._depends_on(question) if type(self) is NgramMatcher else None
-
-    def _depends_on(self, question: int) -> str:
-        if question not in self._bases:
-            nuggets = self.key.nuggets[self.key.offsets[question] : self.key.offsets[question + 1]]
-            self._bases[question] = repr((self._settings, [nugget.descriptions for nugget in nuggets]))
-        return self._bases[question]
-
-    @cached_property
-    def _settings(self) -> str:
-        return repr((self.settings, self._idf.name if self._idf else "none"))
 
 
 def make(material: Material) -> NgramMatcher:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from nuggeteer.errors import InputError, NuggeteerError, Problem
+from nuggeteer.errors import NuggeteerError, Problem, stop_at_errors
 from nuggeteer.formats.matches import ASSIGNED, Match, read_matches
 from nuggeteer.formats.sentences import responses_in
 from nuggeteer.matching.base import Explanation, Judged, Matcher, Matches, Material
@@ -65,8 +65,7 @@ def read_judges(
                 "(the name of a file ends in .jsonl)"
             )
         found[name if name not in found else named] = Judge(name if name not in found else named, tuple(said))
-    if any(problem.severity == "error" for problem in problems):
-        raise InputError(problems)
+    stop_at_errors(problems)
     return tuple(found.values()), problems
 
 

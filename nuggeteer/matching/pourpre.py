@@ -4,18 +4,15 @@ A word weighs its idf, or 1 (`weights = "unit"`, counts). The match score is the
 shares with the description, divided by the weight of all words of the description. Each distinct word counts once.
 Unlike in Nuggeteer, words that other nuggets have too weigh no less, and there are only unigrams.
 
-Pourpre makes no yes-or-no decisions. A score above its threshold is itself the credit of the nugget (`credit`).
+Pourpre makes no yes-or-no decisions. A score above its threshold is itself the credit of the nugget.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from nuggeteer.matching.base import Material
 from nuggeteer.matching.ngram import NgramMatcher
-from nuggeteer.records import Vector
 
 
 class PourpreMatcher(NgramMatcher):
@@ -32,8 +29,3 @@ class PourpreMatcher(NgramMatcher):
 
 def make(material: Material) -> PourpreMatcher:
     return PourpreMatcher(material.key, replace(material.settings, n=1), material.idf)
-
-
-def credit(scores: Vector, threshold: float) -> Vector:
-    """The credit of a nugget in recall and in the allowance: its best match score, if that is above the threshold."""
-    return np.where(scores > threshold, scores, 0.0)

@@ -18,7 +18,7 @@ from nuggeteer.collection.checking import check
 from nuggeteer.collection.folder import read_collection
 from nuggeteer.comparing.diff import diff_matched_runs
 from nuggeteer.comparing.sightings import explained, sightings_of
-from nuggeteer.errors import NoSuchName, NuggeteerError, did_you_mean
+from nuggeteer.errors import NoSuchName, NuggeteerError, did_you_mean, errors_in
 from nuggeteer.formats.cache import FOLDER, reading_only
 from nuggeteer.history.ruling import rule_by_settings
 from nuggeteer.history.store import History
@@ -51,7 +51,7 @@ class Reading:
         with self._reading():
             found = check(self.root)
             listed = problems.as_json(found)["problems"]
-            result: dict[str, Any] = {"errors": sum(problem.severity == "error" for problem in found)}
+            result: dict[str, Any] = {"errors": len(errors_in(found))}
             if not result["errors"]:
                 collection = self._scorer(DEFAULT[0].name).collection
                 sizes = {"questions": len(collection.key.questions), "nuggets": len(collection.key.nuggets)}

@@ -272,11 +272,11 @@ def draw_candidates(out: Console, found: Sequence[Candidate], model: str | None,
         if len(own) > BEGINNING:
             out.print(plain(f"... and {len(own) - BEGINNING:,} more"))
         out.print()
-    for line in _next(found, model, file):
+    for line in _next(model, file):
         out.print(plain(line))
 
 
-def _next(found: Sequence[Candidate], model: str | None, file: str) -> Iterable[str]:
+def _next(model: str | None, file: str) -> Iterable[str]:
     if model is None:
         yield "Without spaCy and a model these are sentences and their parts, not clauses, and need more editing."
     yield (

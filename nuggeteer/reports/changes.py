@@ -312,8 +312,8 @@ def draw(
             out.print(plain(line), soft_wrap=True)
 
 
-def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
-    """The headline, and the few changes that matter most."""
+def draw_briefly(out: Console, result: Diff) -> None:
+    """The headline, and the two changes of each kind that matter most."""
     delta = result.headline
     out.print(
         Text.assemble(
@@ -330,7 +330,7 @@ def draw_briefly(out: Console, result: Diff, most: int = 2) -> None:
     for title, found in by_news(result):
         if found:
             paragraph(out, Text(f"{title}: those that matter most", "bold"))
-        for change in found[:most]:
+        for change in found[:2]:
             out.print(_change(out, result, change))
 
 

@@ -140,10 +140,6 @@ def _trend(trend: Trend, timelines: NuggetTimelines, limit: int, today: Mapping[
     )
 
 
-def _turns(timelines: NuggetTimelines) -> tuple[tuple[str, Bools], ...]:
-    return ("gained", timelines.gained), ("lost", timelines.lost)
-
-
 def _turned(timelines: NuggetTimelines, which: Bools) -> list[TimelineNugget]:
     return [TimelineNugget(**nugget_parts(timelines, i)) for i in np.flatnonzero(which).tolist()]
 
@@ -227,9 +223,9 @@ def _head(trend: Trend) -> Text:
     return title
 
 
-def sparkline(values: Vector, most: int = 40) -> str:
-    """The last values as bars, scaled from their minimum to their maximum."""
-    values = values[-most:]
+def sparkline(values: Vector) -> str:
+    """The last forty values as bars, scaled from their minimum to their maximum."""
+    values = values[-40:]
     spread = np.ptp(values)
     level = (values - values.min()) / spread if spread else np.full(len(values), 0.5)
     return "".join(TICKS[i] for i in np.rint(level * (len(TICKS) - 1)).astype(int))
@@ -312,7 +308,7 @@ def _flicker(out: Console, timelines: NuggetTimelines) -> None:
     for i in often[:SHOWN]:
         fact = timelines.nuggets[i]
         row = [str(timelines.turns[i]), plain(f"{fact.qid}/{fact.nugget}"), fact.importance]
-        rows.append([*row, _life_line(timelines, int(i), 20), plain(fact.description)])
+        rows.append([*row, _life_line(timelines, int(i)), plain(fact.description)])
     paragraph(out, table(f"Flickering (found in some builds and not in others): {_first(len(often))}", columns, rows))
 
 
@@ -320,8 +316,9 @@ def _first(count: int) -> str:
     return counted(count, "nugget") + (f", the first {SHOWN}; --json has all" if count > SHOWN else "")
 
 
-def _life_line(timelines: NuggetTimelines, nugget: int, most: int) -> str:
-    found, present = timelines.found[nugget, -most:], timelines.present[nugget, -most:]
+def _life_line(timelines: NuggetTimelines, nugget: int) -> str:
+    """In the last twenty builds."""
+    found, present = timelines.found[nugget, -20:], timelines.present[nugget, -20:]
     return "".join("●" if f else "○" if p else "·" for f, p in zip(found, present, strict=True))
 
 

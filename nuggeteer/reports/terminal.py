@@ -36,10 +36,10 @@ def plain(value: str, style: str = "") -> Text:
     return Text(escaped(value), style)
 
 
-def paragraph(out: Console, what: RenderableType, *, style: str | None = None, soft_wrap: bool = False) -> None:
+def paragraph(out: Console, what: RenderableType, *, soft_wrap: bool = False) -> None:
     """Print something below an empty line."""
     out.print()
-    out.print(what, style=style, soft_wrap=soft_wrap or None)
+    out.print(what, soft_wrap=soft_wrap or None)
 
 
 def paragraphs(out: Console, lines: Iterable[str]) -> None:

@@ -111,10 +111,10 @@ def unit_of(settings: Threshold) -> Literal["answer", "response"]:
     return "answer" if settings.model == "smooth" else "response"
 
 
-def model_for(collection: Collection, matcher: Matcher, known: VerdictIndex, jobs: int = 1) -> ThresholdModel:
+def model_for(collection: Collection, matcher: Matcher, known: VerdictIndex) -> ThresholdModel:
     """The model of the settings for a collection that differs from that on disk, by our own engine."""
     settings = collection.settings.threshold
-    return fitted_to(gather_evidence(collection, matcher, known, jobs, unit_of(settings)), settings, matcher)
+    return fitted_to(gather_evidence(collection, matcher, known, 1, unit_of(settings)), settings, matcher)
 
 
 def signature_of_model(settings: Threshold, matcher: Matcher) -> str | None:

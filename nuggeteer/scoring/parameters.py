@@ -16,14 +16,13 @@ from nuggeteer.scoring.evidence import gather_evidence, prior_of
 from nuggeteer.scoring.sampling import DrawsQuality, sampled
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.settings import Threshold
-from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS
+from nuggeteer.statistics.intervals import DRAWS, ENDS
 from nuggeteer.thresholds import Evidence, noisy
 from nuggeteer.thresholds.noisy import NoisyThreshold, common_rates, theta_quantiles
 from nuggeteer.thresholds.propagation import fit_smooth
 from nuggeteer.thresholds.smooth import SmoothFit
 from nuggeteer.thresholds.steps import StepFit, units_of
 
-ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 MODELS = ("global", "question", "nugget", "nugget-errors", "pooled")
 WITHOUT_THRESHOLDS = ("coin", "smooth")
 

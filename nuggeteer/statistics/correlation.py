@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from nuggeteer.fields import Count, Part
 from nuggeteer.records import Vector
-from nuggeteer.statistics.intervals import MIN_QUESTIONS, student_reach
+from nuggeteer.statistics.intervals import CONFIDENCE, MIN_QUESTIONS, REACH, student_reach
 
 CLOSE = 0.1  # apart: assessors differ by as much (Voorhees 2003)
 FEWEST = 20  # scores for an interval of Kendall's τ
-NORMAL_REACH, ONE_SIDED_REACH = 1.959964, 1.644854  # standard deviations: 95 % between, 95 % above
+ONE_SIDED_REACH = NormalDist().inv_cdf(CONFIDENCE)  # standard deviations: below it lie 95 %
 Span = tuple[float, float]
 
 
@@ -35,7 +36,7 @@ class ScoreAgreement:
     def pearson_interval(self) -> Span | None:
         """The 95 % interval of Pearson's r by Fisher's z, for scores that are independent of each other. None with
         fewer than four."""
-        return around(self.pearson, NORMAL_REACH / np.sqrt(self.n - 3)) if self.n > 3 else None
+        return around(self.pearson, REACH / np.sqrt(self.n - 3)) if self.n > 3 else None
 
     @property
     def pearson_at_least(self) -> float | None:
@@ -48,7 +49,7 @@ class ScoreAgreement:
         """The 95 % interval of Kendall's τ by Fisher's z, with the variance of Fieller, Hartley & Pearson 1957. None
         with fewer than FEWEST scores: where τ is high, such intervals are too narrow."""
         enough = self.n >= FEWEST
-        return around(self.kendall_tau, NORMAL_REACH * np.sqrt(0.437 / (self.n - 4))) if enough else None
+        return around(self.kendall_tau, REACH * np.sqrt(0.437 / (self.n - 4))) if enough else None
 
 
 class Swaps(Part):

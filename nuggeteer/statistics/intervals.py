@@ -52,6 +52,8 @@ def student_quantile(freedom: int, share: float) -> float:
 
 
 CONFIDENCE = 0.95
+ENDS = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2  # of an interval: below them lies this share
+REACH = NormalDist().inv_cdf(ENDS[1])  # standard deviations to each side of a normal interval
 DRAWS = 2000
 MIN_QUESTIONS = 5  # with fewer, an interval holds the truth too seldom or says nothing (experiments/small-samples.md)
 ROUNDING = 1e-12  # values that differ by less are equal
@@ -157,7 +159,7 @@ def mean_interval(
     decided = value if hard is None else float(hard[defined].mean())
     judging = (value, value) if certain else None
     if drawn is not None:
-        low, high = np.quantile(means_by_draw(drawn, defined), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        low, high = np.quantile(means_by_draw(drawn, defined), ENDS)
         judging = (float(low), float(high))
     if own.min() < scale.low or own.max() > scale.high:
         scale = UNBOUNDED  # a measure of one's own
@@ -206,7 +208,7 @@ def bootstrap_interval(values: Vector, method: IntervalMethod, seed: int) -> tup
 
 def student_reach(questions: int) -> float:
     """How many standard errors the interval reaches on each side."""
-    return student_quantile(questions - 1, (1 + CONFIDENCE) / 2)
+    return student_quantile(questions - 1, ENDS[1])
 
 
 def jackknife_interval(value: float, left_out: Vector, scale: Scale) -> tuple[float, float] | None:
@@ -255,4 +257,4 @@ def tail_beyond(interval: Interval, limit: float, questions: int, scale: Scale =
     if whole < ROUNDING:  # a bootstrap of very few values may not reach beyond the value
         return None
     freedom = min((questions - 1) * (whole / max(sampling, ROUNDING)) ** 4, 1e6)
-    return float(stdtr(freedom, -abs(place) / whole * stdtrit(freedom, (1 + CONFIDENCE) / 2)))
+    return float(stdtr(freedom, -abs(place) / whole * stdtrit(freedom, ENDS[1])))

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Bools, Ints, Vector
+from nuggeteer.records import Bools, Ints, Matrix, Vector
 
-Matrix = Vector
 DRAWN, BLOCK = 1000, 1024  # draws behind a probability, and units of which it is worked out at once
 Keys = npt.NDArray[np.uint64]
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from nuggeteer.records import Ints, Vector
+from nuggeteer.records import Ints, Matrix, Vector
 from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.quadrature import Marginal, Nodes, locate, resolve, spread_nodes
 from nuggeteer.thresholds.rows import RandomRows, joined, random_rows
@@ -108,7 +108,6 @@ def _curvature(log_posterior: Callable[[Vector], float], mode: Vector, h: float 
     return float(max(xx * yy - xy**2, 1e-6))
 
 
-Matrix = Vector
 RATES = 250  # pairs of α and β that are drawn at least; each then stands for several draws of the thresholds
 WORK = 4_000_000  # intervals of θ, times pairs of α and β, for which more are drawn
 TRIED_AGAIN, SWEEPS = 12, 6  # to draw α + β < 1

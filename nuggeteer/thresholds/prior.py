@@ -16,8 +16,7 @@ from typing import Final
 import numpy as np
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Vector
-from nuggeteer.thresholds.model import Matrix
+from nuggeteer.records import Matrix, Vector
 from nuggeteer.thresholds.public_prior import BY_SCORE, BY_WORDS, JUDGE, SPREADS
 
 INTERCEPT: Final = "one"

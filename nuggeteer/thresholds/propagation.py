@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from nuggeteer.records import Bools, Ints, Vector
-from nuggeteer.thresholds.model import Evidence, Matrix
+from nuggeteer.records import Bools, Ints, Matrix, Vector
+from nuggeteer.thresholds.model import Evidence
 from nuggeteer.thresholds.prior import Prior
 from nuggeteer.thresholds.smooth import Questions, SmoothFit
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nuggeteer.records import Bools, Vector
+from nuggeteer.records import Bools, Matrix, Vector
 
-Matrix = Vector
 Density = Callable[[Vector, Vector], Vector]
 WHOLE = np.array([[0.0, 1.0, 0.0, 1.0]])  # cells × (from u, to u, from v, to v)
 DEPTH = 200  # halvings at most, more than doubles can resolve

@@ -10,7 +10,7 @@ by chance with probability 1 / (ORDERS · draws); otherwise they are uncorrelate
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -21,10 +21,6 @@ import scipy
 from nuggeteer.records import Ints, Vector
 
 ORDERS = 512
-BLOCK = 256  # rows that are read at once
-FEW = 8  # rows that are not read by strata, which take half as long to read, but then must become numbers
-MANY = 64  # rows, whose least strata are all low in three of four cases
-LOW = 255  # strata below are low
 Keys = npt.NDArray[np.uint64]
 
 
@@ -59,54 +55,13 @@ class RandomRows:
         """keys × count: standard normal numbers."""
         return self._read(self._normal_windows, keys)
 
-    def least_exponential(self, keys: Keys, begin: Ints) -> Vector:
-        """sequences × count: the least of some exponential numbers. Each `begin` is where a sequence of keys begins."""
-        order, start = self._places(keys)
-        result = np.empty((len(begin), self.count), dtype=np.float32)
-        lengths = np.diff(begin, append=len(keys))
-        for length in np.unique(lengths).tolist():  # those of the same length at once
-            same = np.flatnonzero(lengths == length)
-            step = max(1, BLOCK // length)
-            for some in (same[i : i + step] for i in range(0, len(same), step)):
-                rows = begin[some, None] + np.arange(length)
-                if length <= FEW:
-                    result[some] = np.minimum.reduce(self._exponential_windows[order[rows], start[rows]], axis=1)
-                else:
-                    result[some] = np.take(self._exponential, self._least_strata(order[rows], start[rows]))
-        return result
-
-    def _least_strata(self, order: Ints, start: Ints) -> Ints:
-        """The least strata of sequences of rows. Those of many are nearly always low, and read from smaller numbers."""
-
-        def least(windows: npt.NDArray[Any]) -> Ints:
-            blocks = (np.s_[:, i : i + BLOCK] for i in range(0, order.shape[1], BLOCK))
-            return reduce(np.minimum, [np.minimum.reduce(windows[order[b], start[b]], axis=1) for b in blocks])
-
-        if order.shape[1] >= MANY and (low := least(self._low_windows)).max() < LOW:
-            return low
-        return least(self._windows)
-
     def uniform(self, keys: Keys) -> Vector:
         """keys × count: numbers between 0 and 1."""
         return np.asarray((self.strata(keys) + np.float32(0.5)) / np.float32(self.count))
 
     @cached_property
-    def _low_windows(self) -> npt.NDArray[np.uint8]:
-        """The strata, where they are low."""
-        return _windows(np.minimum(self._strata, LOW).astype(np.uint8), self.count)
-
-    @cached_property
     def _normal_windows(self) -> Vector:
         return _windows(scipy.special.ndtri(self.middles).astype(np.float32)[self._strata], self.count)
-
-    @cached_property
-    def _exponential_windows(self) -> Vector:
-        return _windows(self._exponential[self._strata], self.count)
-
-    @cached_property
-    def _exponential(self) -> Vector:
-        """The exponential number in the middle of each stratum."""
-        return np.asarray(-np.log1p(-self.middles).astype(np.float32))
 
     def _read(self, windows: npt.NDArray[Any], keys: Keys) -> npt.NDArray[Any]:
         return np.asarray(windows[self._places(keys)])

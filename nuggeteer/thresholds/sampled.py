@@ -16,8 +16,8 @@ import scipy
 
 from nuggeteer.display import Shown
 from nuggeteer.errors import NuggeteerError
-from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import Build, Evidence, Matrix, Units
+from nuggeteer.records import Ints, Matrix, Vector
+from nuggeteer.thresholds.model import Build, Evidence, Units
 from nuggeteer.thresholds.rows import RandomRows, joined, key_of, random_rows
 from nuggeteer.thresholds.steps import Steps, steps_of, units_of
 

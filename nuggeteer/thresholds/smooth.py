@@ -32,8 +32,8 @@ import numpy as np
 import scipy
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Ints, Vector
-from nuggeteer.thresholds.model import AnswerSet, Build, Keys, Matrix, Units, probability
+from nuggeteer.records import Ints, Matrix, Vector
+from nuggeteer.thresholds.model import AnswerSet, Build, Keys, Units, probability
 from nuggeteer.thresholds.prior import of_score
 from nuggeteer.thresholds.rows import joined, key_of, random_rows
 

@@ -21,11 +21,10 @@ import numpy as np
 import scipy
 
 from nuggeteer.display import Shown
-from nuggeteer.records import Bools, Ints, Vector, ragged
+from nuggeteer.records import Bools, Ints, Matrix, Vector, ragged
 from nuggeteer.thresholds.model import Evidence, Units
 from nuggeteer.thresholds.quadrature import WHOLE, Nodes, locate, resolve
 
-Matrix = Vector
 LOG10 = math.log(10)
 # Intervals of θ are left out if their likelihood is below e^−45 of their unit's best wherever the posterior is.
 # Even a million such intervals cannot change the eighth digit.

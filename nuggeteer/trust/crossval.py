@@ -33,7 +33,7 @@ from nuggeteer.scoring.outcomes import Outcome, VerdictNoise, find
 from nuggeteer.scoring.scorer import material
 from nuggeteer.settings import Threshold
 from nuggeteer.statistics.correlation import ScoreAgreement, score_agreement
-from nuggeteer.statistics.intervals import CONFIDENCE, DRAWS, Scale, mean_interval
+from nuggeteer.statistics.intervals import DRAWS, ENDS, Scale, mean_interval
 from nuggeteer.text import verdict_form
 from nuggeteer.thresholds import FixedThreshold, ThresholdModel, noisy
 from nuggeteer.thresholds.model import Build, probability
@@ -299,7 +299,7 @@ def guessed_recall(run: str, answers: Guesses, outcome: Outcome, worth: Vector) 
     value = float((answers.found if hard else answers.chance) @ worth)
     judging = None if hard else (value, value)
     if outcome.drawn is not None:
-        low, high = np.quantile(outcome.drawn @ worth, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        low, high = np.quantile(outcome.drawn @ worth, ENDS)
         judging = (float(low), float(high))
     return LeftOutRun(run, float(answers.true @ worth), value, judging)
 

@@ -15,9 +15,9 @@ from nuggeteer.comparing.diff import diff
 from nuggeteer.errors import NuggeteerError
 from nuggeteer.history.nightly import MOST_QUESTIONS, Needed, needed_for, nightly, verdicts_on_losses
 from nuggeteer.history.store import History
-from nuggeteer.judging.forecast import LIKELY, REACH, SURE_REACH, Forecast
+from nuggeteer.judging.forecast import LIKELY, SURE_REACH, Forecast
 from nuggeteer.scoring.scorer import score
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.intervals import REACH, Interval
 from tests.conftest import write_lines
 
 FACTS = ["built the first reactor", "was born in rome", "won a prize in stockholm", "taught in chicago"]

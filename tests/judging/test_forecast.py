@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from nuggeteer.judging.forecast import REACH, SURE_REACH, Forecast, forecast_of
-from nuggeteer.settings import SURE
-from nuggeteer.statistics.intervals import CONFIDENCE
+from nuggeteer.judging.forecast import SURE_REACH, Forecast, forecast_of
+from nuggeteer.statistics.intervals import REACH
 
 
 def test_what_answers_share_is_learned_with_the_first():
@@ -38,7 +37,7 @@ def test_some_nuggets_of_an_answer_tell_a_part_of_it():
 
 
 def test_a_gate_is_decided_on_one_side():
-    assert pytest.approx(norm.ppf([(1 + CONFIDENCE) / 2, SURE]), abs=1e-6) == [REACH, SURE_REACH]
+    assert pytest.approx(norm.ppf([0.975, 0.95])) == [REACH, SURE_REACH]
 
 
 @pytest.mark.parametrize("beside", [0.0, 0.02])

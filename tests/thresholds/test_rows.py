@@ -40,16 +40,6 @@ def test_the_three_kinds_of_numbers_are_one_in_three_forms():
     assert rows.normal(key)[0] == pytest.approx(norm.ppf(uniform), abs=1e-5)
 
 
-@pytest.mark.parametrize("count", [100, 2000])
-def test_the_least_of_any_number_of_rows_is_the_least_of_each_row_by_itself(count):
-    """To the bit, whether they are read as numbers, by strata, by low strata, or in several blocks."""
-    lengths = np.array([1, 8, 9, 70, 64, 1, 300, 600, 63, 2, 70, 5000])
-    begin = np.cumsum(lengths) - lengths
-    rows, keys = RandomRows(count, 0), joined(np.arange(lengths.sum()), 3)
-    expected = [rows.least_exponential(keys[i : i + 1], np.zeros(1, int)) for i in range(len(keys))]
-    assert (rows.least_exponential(keys, begin) == np.minimum.reduceat(np.concatenate(expected), begin)).all()
-
-
 def test_keys_that_differ_little_are_spread_evenly():
     """Numbers one after the other, in either place of a key: none twice, and uniform."""
     one, other = joined(np.arange(100_000), 3), joined(7_000_000, np.arange(100_000))

@@ -21,10 +21,9 @@ from nuggeteer.measures import Measure
 from nuggeteer.scoring.matched_run import MatchedRun
 from nuggeteer.scoring.scorer import Scorer
 from nuggeteer.scoring.scores import RunScore
-from nuggeteer.statistics.intervals import Interval
+from nuggeteer.statistics.intervals import REACH, Interval
 
 FIRST = 128  # nuggets that are rehearsed first; as long as they are too few, twice as many
-INTERVAL_SDS = 2 * 1.959964  # standard deviations in a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def plan(scorer: Scorer, matched: MatchedRun, measure: Measure, width: float) ->
         raise NuggeteerError(
             f"{measure.name} is defined for {count} question: that is too few to estimate how questions differ"
         )
-    sampling = float(INTERVAL_SDS * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
+    sampling = float(2 * REACH * values.std(axis=1, ddof=1).mean() / np.sqrt(count))
     enough = sampling < width
     part = math.sqrt(width**2 - sampling**2) if enough else width
     interval, minutes = run.measures[measure.name], ahead.minutes_for(part)

@@ -41,7 +41,7 @@ from nuggeteer.reports.html.questions import of_nugget
 from nuggeteer.reports.passages import beginning, excerpt, surroundings
 from nuggeteer.reports.scores import remarks
 from nuggeteer.scoring.outcomes import Outcome
-from nuggeteer.statistics.intervals import CONFIDENCE
+from nuggeteer.statistics.intervals import ENDS
 from nuggeteer.trust.reliability import TrustReport
 
 OPEN = 2  # changes of a kind that are shown with both answers; of the others only the nugget, until it is pressed
@@ -161,7 +161,7 @@ def _expected(outcome: Outcome, those: Bools) -> str:
     if outcome.drawn is None or outcome.known[those].all():
         return f"{int((outcome.found & those).sum()):,} {of}"
     counts = outcome.drawn[:, those].sum(axis=1)
-    low, high = np.quantile(counts, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    low, high = np.quantile(counts, ENDS)
     return f"about {round(float(counts.mean())):,} {of} ({round(float(low)):,} to {round(float(high)):,})"
 
 
